@@ -1,0 +1,1 @@
+"""Attacks: what someone with stated knowledge infers from a series. One file each."""

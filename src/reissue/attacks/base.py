@@ -1,0 +1,75 @@
+"""What every attack takes and gives: a series as outsiders see it in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, runtime_checkable
+
+from reissue.core.domain import Int64
+from reissue.core.observed import Observed
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing an attacker learns.
+
+    releases: the release numbers laid side by side; classes: (release, class) pairs; subjects: who is at risk, as
+    the words of the series name them; level: what was measured, in `unit`; sentence: for a person to read.
+    """
+
+    attack: str
+    releases: tuple[int, ...]
+    subjects: tuple[str, ...]
+    classes: tuple[tuple[int, int], ...]
+    value: str | None
+    level: float
+    unit: str
+    threshold: float | None
+    breach: bool
+    sentence: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """All that one attack found.
+
+    findings: worst first, at most the attack's `limit` of them
+    total:    how many findings there were before the limit
+    at_risk:  release number -> int64[] subjects at risk there (surrogate numbers, ascending, unique); empty if the
+              attack does not know members
+    measures: numbers of the attack as a whole (FA, CA, BA, smallest e, ...)
+    notes:    what the reader must know (what was not looked at and why)
+    """
+
+    attack: str
+    findings: tuple[Finding, ...]
+    total: int
+    at_risk: Mapping[int, Int64] = field(default_factory=dict)
+    measures: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def breaches(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.breach)
+
+
+@runtime_checkable
+class Attack(Protocol):
+    """A frozen, keyword-only dataclass of thresholds and limits, with one verb.
+
+    name:          as on the command line ("difference")
+    assumes:       in one line, what the attacker is assumed to know
+    needs_members: whether it runs only when who is in which class is known
+    persistent:    whether it is valid only for series where a subject's value never changes
+    """
+
+    name: ClassVar[str]
+    assumes: ClassVar[str]
+    needs_members: ClassVar[bool]
+    persistent: ClassVar[bool]
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Attack the series; `involving=n` looks only at what release n adds (publish's self-check)."""
+        ...

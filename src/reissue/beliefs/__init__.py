@@ -1,0 +1,1 @@
+"""Prior and posterior knowledge of a statistical adversary."""

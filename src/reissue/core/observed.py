@@ -1,0 +1,92 @@
+"""A series as an attacker sees it: published classes, and who is in them where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from reissue.core.domain import Domain, Int32, Int64
+from reissue.core.snapshot import Facts
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Who is in which class of one release.
+
+    subjects: int64[people] ascending; classes: int32[people]; codes: int32[people, attributes] exact QI;
+    values: int32[people] the true values. An attacker does not have `values`; they serve simulations ("suppose
+    these people are compromised") and the auditor's statement of what an inference got right.
+    """
+
+    subjects: Int64
+    classes: Int32
+    codes: Int32
+    values: Int32
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """One published release: the boxes of its classes, and of every published row its class and sensitive value.
+
+    Counterfeits are rows like any other here. Suppressed rows are absent.
+    """
+
+    number: int
+    boxes: Int32
+    classes: Int32
+    values: Int32
+    members: Members | None = None
+    anatomized: bool = False
+
+    @property
+    def class_count(self) -> int:
+        return len(self.boxes)
+
+    @cached_property
+    def sizes(self) -> Int64:
+        """int64[classes]: published rows of each class."""
+        return np.bincount(self.classes, minlength=len(self.boxes)).astype(np.int64)
+
+    @cached_property
+    def groups(self) -> tuple[Int32, Int32, Int64]:
+        """(class, value, count) of each non-empty group, sorted by class then value."""
+        width = int(self.values.max()) + 1 if len(self.values) else 1
+        key, count = np.unique(self.classes.astype(np.int64) * width + self.values, return_counts=True)
+        return (key // width).astype(np.int32), (key % width).astype(np.int32), count.astype(np.int64)
+
+    @staticmethod
+    def of(facts: Facts) -> Release:
+        """What outsiders see of a release in the ledger, with its members."""
+        real = facts.real
+        members = Members(facts.subjects[real], facts.classes[real], facts.codes[real], facts.values[real])
+        return Release(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized)
+
+
+class Words(Protocol):
+    """Turns codes back into what people call them, for sentences."""
+
+    def box(self, box: Int32) -> str:
+        """int32[attributes, 2] as "age 21-30, zip 120*"; attributes that cover everything are left out."""
+
+    def value(self, code: int) -> str: ...
+
+    def subject(self, number: int) -> str: ...
+
+    def release(self, number: int) -> str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """The releases in order (numbers 1, 2, ...), the domains of their codes, and the words for sentences."""
+
+    releases: Sequence[Release]
+    domains: tuple[Domain, ...]
+    value_count: int
+    words: Words
+
+    def __len__(self) -> int:
+        return len(self.releases)

@@ -1,0 +1,142 @@
+"""What strategies read and make: a coded snapshot, the history of a series, a candidate for the next release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue.core.domain import Bool, Domain, Int32, Int64
+
+Table = Mapping[str, NDArray[np.generic]]
+"""Named columns of equal length: the form in which caches and extras are kept in the ledger."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A snapshot in codes: one row per subject.
+
+    subjects: int64[rows]               surrogate numbers (>= 0), unique
+    codes:    int32[rows, attributes]   leaf codes; Fortran order, so that a column is contiguous
+    values:   int32[rows]               code of the sensitive value
+    domains:  one per attribute
+    value_count: how many sensitive values the series knows (codes are 0..value_count-1)
+    """
+
+    subjects: Int64
+    codes: Int32
+    values: Int32
+    domains: tuple[Domain, ...]
+    value_count: int
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """One release as the ledger knows it: who was in which class with which value.
+
+    boxes:    int32[classes, attributes, 2]  closed intervals of codes
+    subjects: int64[rows]  ascending; a counterfeit has a negative number
+    classes:  int32[rows]  0..classes-1, the class numbers of the published file
+    values:   int32[rows]
+    codes:    int32[rows, attributes]  the exact leaf codes at that time
+    extras:   what the strategy wants remembered beside these (a global cut, ...); small arrays
+    """
+
+    number: int
+    boxes: Int32
+    subjects: Int64
+    classes: Int32
+    values: Int32
+    codes: Int32
+    anatomized: bool = False
+    extras: Table = field(default_factory=dict)
+
+    @property
+    def class_count(self) -> int:
+        return len(self.boxes)
+
+    @property
+    def real(self) -> Bool:
+        """bool[rows]: rows that stand for a person."""
+        return self.subjects >= 0
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What the ledger tells a strategy: the facts of every release, and the strategy's own caches.
+
+    `releases` loads a release's facts only when it is indexed. `caches` is what folding `strategy.remember` over all
+    releases gives, so it can always be rebuilt from the facts. `seed` belongs to the release being made: every
+    random choice derives from it.
+    """
+
+    releases: Sequence[Facts]
+    caches: Mapping[str, Table]
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Rows that stand for nobody.
+
+    subjects: int64[n] negative; the same number in two releases is the same counterfeit
+    classes:  int32[n]; values: int32[n]; codes: int32[n, attributes], inside the class's box
+    """
+
+    subjects: Int64
+    classes: Int32
+    values: Int32
+    codes: Int32
+
+    @staticmethod
+    def none(attributes: int) -> Counterfeits:
+        empty = np.empty(0, dtype=np.int32)
+        return Counterfeits(
+            np.empty(0, dtype=np.int64), empty, empty, np.empty((0, attributes), dtype=np.int32, order="F")
+        )
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """The release a strategy proposes; nothing is published before it has passed its check.
+
+    boxes:   int32[classes, attributes, 2]
+    classes: int32[rows] class of each snapshot row in the snapshot's order, -1 where the row is suppressed
+    steps:   plain sentences of what was done, for `release.steps`
+    """
+
+    boxes: Int32
+    classes: Int32
+    counterfeits: Counterfeits
+    steps: tuple[str, ...]
+    anatomized: bool = False
+    extras: Table = field(default_factory=dict)
+
+    def facts(self, number: int, snapshot: Coded) -> Facts:
+        """The facts the ledger will keep of this candidate: counterfeits first, then subjects, ascending."""
+        kept = np.flatnonzero(self.classes >= 0)
+        fake = self.counterfeits
+        subjects = np.concatenate([fake.subjects, snapshot.subjects[kept]])
+        order = np.argsort(subjects, kind="stable")
+        codes = np.concatenate([fake.codes, snapshot.codes[kept]])[order]
+        return Facts(
+            number=number,
+            boxes=self.boxes,
+            subjects=subjects[order],
+            classes=np.concatenate([fake.classes, self.classes[kept]])[order],
+            values=np.concatenate([fake.values, snapshot.values[kept]])[order],
+            codes=np.asfortranarray(codes),
+            anatomized=self.anatomized,
+            extras=self.extras,
+        )

@@ -1,0 +1,1 @@
+"""Tables on this machine or on Spark, behind a handful of verbs."""

@@ -1,0 +1,81 @@
+"""Everything Reissue raises, in one tree.
+
+ReissueError                     exit code
+├── InputError                   2   a file or table the user gave is wrong
+│   ├── SchemaError              2   the config, schema or a hierarchy is wrong
+│   ├── SettingsError            2   a strategy's or attack's setting is out of range
+│   ├── SnapshotError            2   the snapshot does not fit the schema
+│   ├── ChangeError              2   the snapshot changed in a way the strategy cannot protect
+│   └── ReleaseError             2   a published release cannot be read
+├── SeriesError                  2   the series cannot be used as asked
+│   ├── SeriesBusy               2   another publisher is at work
+│   ├── LedgerDamaged            2   a private file is missing or altered
+│   └── KeyMissing               2   the ledger is encrypted and the key is absent or wrong
+├── MissingExtra                 2   an optional part is not installed
+├── InfeasiblePolicy             3   no safe release exists under this policy
+└── GuaranteeBroken              3   the finished release failed its own check; nothing was published
+"""
+
+from __future__ import annotations
+
+
+class ReissueError(Exception):
+    """Base of all errors a caller may want to catch; `exit_code` is what the command line returns."""
+
+    exit_code = 2
+
+
+class InputError(ReissueError):
+    """Something the user handed in is wrong; the message names the place, the value and the remedy."""
+
+
+class SchemaError(InputError):
+    """The config, the schema or a hierarchy is wrong."""
+
+
+class SettingsError(InputError):
+    """A strategy's or attack's setting is out of range."""
+
+
+class SnapshotError(InputError):
+    """The snapshot does not fit the schema."""
+
+
+class ChangeError(InputError):
+    """The snapshot changed in a way that the strategy cannot protect."""
+
+
+class ReleaseError(InputError):
+    """A published release cannot be read."""
+
+
+class SeriesError(ReissueError):
+    """The series cannot be used as asked."""
+
+
+class SeriesBusy(SeriesError):
+    """Another publisher holds the series."""
+
+
+class LedgerDamaged(SeriesError):
+    """A private file is missing or is not what the catalogue says it is."""
+
+
+class KeyMissing(SeriesError):
+    """The ledger is encrypted and the key is absent or wrong."""
+
+
+class MissingExtra(ReissueError):
+    """An optional part is not installed; the message says what to install."""
+
+
+class InfeasiblePolicy(ReissueError):
+    """No safe release exists under this policy; the message gives the nearest feasible parameters."""
+
+    exit_code = 3
+
+
+class GuaranteeBroken(ReissueError):
+    """The finished release failed its own check. Nothing was published."""
+
+    exit_code = 3

@@ -1,0 +1,1 @@
+"""How much a release still tells: measures on (release, snapshot)."""
