@@ -1,4 +1,4 @@
-"""Boxes: one closed interval of codes per quasi-identifier. "Matches", "comparable", "compatible" all mean: intersect."""
+"""Boxes: one closed interval of codes per quasi-identifier; "matches", "comparable", "compatible" all mean intersect."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def contain(boxes: Int32, codes: Int32, classes: Int32) -> Bool:
 
 def intersect(left: Int32, right: Int32) -> Bool:
     """bool[...]: whether boxes meet, broadcasting over all but the last two axes."""
-    meets: Bool = ((left[..., 0] <= right[..., 1]) & (right[..., 0] <= left[..., 1])).all(axis=-1)
-    return meets
+    meets = ((left[..., 0] <= right[..., 1]) & (right[..., 0] <= left[..., 1])).all(axis=-1)
+    return np.asarray(meets, dtype=np.bool_)
 
 
 def losses(boxes: Int32, domains: Sequence[Domain]) -> Float64:
