@@ -1,1 +1,47 @@
 """Reissue publishes the same person-level table again and again, so that the releases stay private side by side."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reissue import attacks as attacks
+    from reissue import clinic as clinic
+    from reissue import errors as errors
+    from reissue import utility as utility
+    from reissue.hierarchy import Hierarchy as Hierarchy
+    from reissue.schema import Categorical as Categorical
+    from reissue.schema import Numeric as Numeric
+    from reissue.schema import Schema as Schema
+    from reissue.series import Series as Series
+    from reissue.strategies.merge import Merge as Merge
+    from reissue.strategies.static import Static as Static
+
+__version__ = "0.1.0"
+
+# Public name -> where it lives. Nothing heavy is imported before it is asked for.
+_HOMES = {
+    "Categorical": "reissue.schema",
+    "Hierarchy": "reissue.hierarchy",
+    "Merge": "reissue.strategies.merge",
+    "Numeric": "reissue.schema",
+    "Schema": "reissue.schema",
+    "Series": "reissue.series",
+    "Static": "reissue.strategies.static",
+}
+_MODULES = ("attacks", "clinic", "errors", "utility")
+
+__all__ = ["__version__", *sorted([*_HOMES, *_MODULES])]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"reissue.{name}")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'reissue' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,38 @@
+# Two commands do everything on a fresh machine with Python 3.11+, pip and (for some tests) apt as root:
+#   make demo    runs the main job
+#   make test    runs every test
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench lock clean
+
+demo: $(VENV)/ready
+	$(BIN)/reissue demo
+
+test: $(VENV)/ready check
+	scripts/prepare-tests
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+check: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py
+
+bench: $(VENV)/ready
+	$(BIN)/python -m benchmarks
+
+lock: $(VENV)/ready
+	$(BIN)/uv pip compile -q pyproject.toml --all-extras --group dev --universal --generate-hashes --no-header \
+		--no-emit-index-url --python-version 3.11 -o requirements.lock
+
+$(VENV)/ready: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check uv
+	$(BIN)/uv pip install -q --python $(BIN)/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache

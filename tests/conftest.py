@@ -1,0 +1,74 @@
+"""Fixtures that several parts share: real data where it is at hand, a real PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("reissue", deadline=None, print_blob=True)
+settings.load_profile("reissue")
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data beside the project."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the real data (../shared/data) is not here")
+    return SHARED_DATA
+
+
+def postgresql_programs() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [
+        Path(program) for program in [shutil.which("initdb")] if program
+    ]
+    return found[-1].parent if found else None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server of our own on loopback, as `postgresql://user:password@host:port/database`."""
+    programs = postgresql_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL's server programs are not installed")
+    home = tmp_path_factory.mktemp("postgresql")
+    password = home / "password"
+    password.write_text("secret\n")
+    user: str | None = None
+    if os.geteuid() == 0:  # the server refuses to run as root
+        user = "postgres"
+        owner = pwd.getpwnam(user)
+        for parent in [home, *home.parents]:
+            if parent == Path(parent.anchor):
+                break
+            parent.chmod(parent.stat().st_mode | 0o055)
+        for path in (home, password):
+            os.chown(path, owner.pw_uid, owner.pw_gid)
+
+    def run(*command: str) -> None:
+        subprocess.run(command, check=True, capture_output=True, user=user, cwd=home)
+
+    cluster, port = home / "cluster", free_port()
+    run(str(programs / "initdb"), "-D", str(cluster), "-U", "reissue", "-A", "scram-sha-256", f"--pwfile={password}")
+    options = f"-c listen_addresses=127.0.0.1 -p {port} -k {home} -c fsync=off"
+    run(str(programs / "pg_ctl"), "-D", str(cluster), "-w", "-l", str(home / "log"), "-o", options, "start")
+    try:
+        yield f"postgresql://reissue:secret@127.0.0.1:{port}/postgres"
+    finally:
+        run(str(programs / "pg_ctl"), "-D", str(cluster), "-m", "immediate", "stop")
