@@ -1,0 +1,194 @@
+"""CSV files: read strictly and fast by Arrow; when that fails, read again slowly to say where and why."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.csv
+
+from reissue.errors import SnapshotError
+
+DELIMITERS = (",", ";", "\t")
+BLOCK = 1 << 22
+SHOWN = 3  # how many places a message names
+TEXT, CODES = pa.string(), pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A file with a header line; fields are separated by `,` `;` or tab and quoted by `"` where needed; UTF-8."""
+
+    path: Path
+    zipped: bool
+    delimiter: str
+    header: tuple[str, ...]
+
+    @staticmethod
+    def open(path: Path, start: bytes, wanted: Sequence[str]) -> CsvFile:
+        """Read the header; the delimiter is the one that finds most of the wanted columns, then most columns."""
+        zipped = start[:2] == b"\x1f\x8b"
+        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise SnapshotError(f"{path} is UTF-16, not UTF-8. Save it as 'CSV UTF-8'.")
+        if not zipped and b"\0" in start:
+            raise SnapshotError(f"{path} is neither CSV nor Parquet (it holds binary data). Save it as 'CSV UTF-8'.")
+        headers = {mark: CsvFile(path, zipped, mark, ())._header() for mark in DELIMITERS}
+        best = max(DELIMITERS, key=lambda mark: (len(set(wanted) & set(headers[mark])), len(headers[mark])))
+        return CsvFile(path, zipped, best, headers[best])
+
+    def fetch(self, columns: Sequence[str], encoded: Collection[str]) -> pa.Table:
+        """These columns as text; those in `encoded` as dictionaries. An empty field is null."""
+        if not columns:
+            return pa.table({})
+        try:
+            table = self._parse(columns, encoded, None)
+        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+            self._explain(columns)
+            raise SnapshotError(
+                f"{self.path} cannot be read as CSV ({str(error).splitlines()[0]}). Export it again as 'CSV UTF-8'."
+            ) from error
+        if self._quotes() % 2:
+            self._refuse_open_quote()
+        return table
+
+    def lines(self, rows: Sequence[int]) -> list[int]:
+        """The line on which each data row (from 1) begins. Walks the file: for error messages only."""
+        wanted = dict.fromkeys(rows, 0)
+        for row, line in enumerate(line for line, _ in self._records()):
+            if row in wanted:
+                wanted[row] = line
+            if row >= max(wanted, default=0):
+                break
+        return [wanted[row] for row in rows]
+
+    def _binary(self) -> BinaryIO:
+        return cast(BinaryIO, gzip.open(self.path) if self.zipped else self.path.open("rb"))
+
+    def _text(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(self._binary(), encoding="utf-8-sig", errors="replace", newline="")
+
+    def _header(self) -> tuple[str, ...]:
+        try:
+            return tuple(next(self._records())[1])
+        except StopIteration:
+            raise SnapshotError(f"{self.path} holds no text. Export the table again, with a header line.") from None
+        except csv.Error as error:
+            raise SnapshotError(f"{self.path} has no readable header ({error}). Export it again as CSV.") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise self._damaged(error) from None
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """(line on which it begins, fields) of every record that is not an empty line, the header first."""
+        with self._text() as text:
+            reader, line = csv.reader(text, delimiter=self.delimiter), 1
+            for record in reader:
+                if record:
+                    yield line, record
+                line = reader.line_num + 1
+
+    def _parse(
+        self, columns: Sequence[str], encoded: Collection[str], on_bad_row: pyarrow.csv.InvalidRow | object
+    ) -> pa.Table:
+        threads = on_bad_row is None
+        with pa.input_stream(str(self.path), compression="gzip" if self.zipped else None) as stream:
+            return pyarrow.csv.read_csv(
+                stream,
+                pyarrow.csv.ReadOptions(use_threads=threads, block_size=BLOCK),
+                pyarrow.csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=on_bad_row
+                ),
+                pyarrow.csv.ConvertOptions(
+                    column_types={name: CODES if name in encoded else TEXT for name in columns},
+                    include_columns=list(columns),
+                    strings_can_be_null=True,
+                    null_values=[""],
+                ),
+            )
+
+    def _quotes(self) -> int:
+        with self._binary() as file:
+            return sum(block.count(b'"') for block in iter(lambda: file.read(BLOCK), b""))
+
+    def _explain(self, columns: Sequence[str]) -> None:
+        """Raise the error that says what is wrong with the file, if it is one of the usual ones."""
+        try:
+            self._refuse_bytes(columns)
+            self._refuse_open_quote()
+            self._refuse_ragged(columns)
+        except (OSError, EOFError, zlib.error) as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: BaseException) -> SnapshotError:
+        return SnapshotError(f"{self.path} is damaged or incomplete ({error}). Copy or export it again.")
+
+    def _refuse_bytes(self, columns: Sequence[str]) -> None:
+        """Bytes that are not UTF-8, in a column that is read."""
+        with self._binary() as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    bad, column = line[error.start : error.end], self._bad_field(line)
+                    if column is None or column in columns:
+                        where = f" in column '{column}'" if column else ""
+                        raise SnapshotError(
+                            f"{self.path}, line {number}{where}: the byte 0x{bad.hex()} is not UTF-8. "
+                            "Save the file as 'CSV UTF-8', or convert it, if it is from Windows: "
+                            f"iconv -f WINDOWS-1252 -t UTF-8 {self.path.name} > utf8.csv"
+                        ) from None
+
+    def _bad_field(self, line: bytes) -> str | None:
+        """The column of the first field that is not UTF-8, if the line is a whole record."""
+        fields = next(csv.reader([line.decode("latin-1")], delimiter=self.delimiter), [])
+        if len(fields) != len(self.header):
+            return None
+        for name, value in zip(self.header, fields, strict=True):
+            try:
+                value.encode("latin-1").decode("utf-8")
+            except UnicodeDecodeError:
+                return name
+        return None
+
+    def _refuse_open_quote(self) -> None:
+        """A quote that is never closed swallows the rest of the file, and a line put after its end."""
+        sentinel, begun, end, last = "\x00", 1, 0, [""]
+        with self._text() as text:
+            reader = csv.reader(itertools.chain(text, [sentinel]), delimiter=self.delimiter)
+            try:
+                for record in reader:
+                    begun, end, last = end + 1, reader.line_num, record
+            except csv.Error:  # the field that never ends exceeds the reader's limit
+                begun, last = end + 1, [""]
+        if last != [sentinel]:
+            raise SnapshotError(
+                f'{self.path}, line {begun}: a quote (") is opened and never closed, so the file is incomplete or '
+                'a quote inside a value is not doubled (""). Export it again, or correct that line.'
+            )
+
+    def _refuse_ragged(self, columns: Sequence[str]) -> None:
+        """Rows with more or fewer fields than the header: a cut file, or a delimiter inside an unquoted value."""
+        bad: list[pyarrow.csv.InvalidRow] = []
+
+        def keep(row: pyarrow.csv.InvalidRow) -> str:
+            bad.append(row)
+            return "skip"
+
+        self._parse(columns[:1], columns, keep)
+        if bad:
+            lines = self.lines([row.number - 1 for row in bad[:SHOWN]])
+            places = "; ".join(
+                f"line {line} has {row.actual_columns}" for line, row in zip(lines, bad[:SHOWN], strict=True)
+            )
+            more = f" and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
+            raise SnapshotError(
+                f"{self.path}: every line must have {len(self.header)} fields like the header, but {places}{more}. "
+                f"Quote values that contain '{self.delimiter}'; if it is the last line, the file is incomplete."
+            )

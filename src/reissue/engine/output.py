@@ -1,0 +1,141 @@
+"""The files of a release, and reading them back.
+
+Nothing goes into a file but what the published rows say: no label that only a suppressed row or another release has,
+no order of first appearance, no metadata of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+
+from reissue.core.domain import Int32, Int64
+from reissue.engine.base import Format
+from reissue.engine.read import Source, read
+from reissue.engine.text import Text, text_of
+from reissue.errors import ReleaseError, SnapshotError
+
+COUNT = "count"
+
+
+def generalized_table(
+    quasi_identifiers: Mapping[str, Text],
+    sensitive: Mapping[str, Text],
+    insensitive: pa.Table | None = None,
+    rows: Int64 | None = None,
+) -> pa.Table:
+    """One row per published row: labels of its class, its sensitive value, its insensitive columns.
+
+    quasi_identifiers: Text(label by class, class of each published row)
+    sensitive:         Text(label by value code, value of each published row)
+    rows: int64[published], the row of `insensitive` that each one comes from; -1 (a counterfeit) leaves them null.
+    """
+    columns = {name: _published(text) for name, text in [*quasi_identifiers.items(), *sensitive.items()]}
+    if insensitive is not None and rows is not None:
+        columns |= _taken(insensitive, rows)
+    return pa.table(columns)
+
+
+def anatomized_tables(
+    quasi_identifiers: Mapping[str, Text],
+    classes: Int32,
+    sensitive: Mapping[str, Sequence[str]],
+    values: Int32,
+    insensitive: pa.Table | None = None,
+    rows: Int64 | None = None,
+    *,
+    class_name: str = "class",
+) -> tuple[pa.Table, pa.Table]:
+    """(quasi-identifiers, values): the exact rows with their class, and how often each class holds each value.
+
+    quasi_identifiers: Text(label by code, code of each row); classes: int32[published]; values: int32[published]
+    sensitive: per column the label by value code. The second table is sorted by class, then by value code, so that
+    it does not tell the order of rows.
+    """
+    first = {name: _published(text) for name, text in quasi_identifiers.items()}
+    first[class_name] = pa.array(classes)
+    if insensitive is not None and rows is not None:
+        first |= _taken(insensitive, rows)
+    width = int(values.max(initial=0)) + 1
+    group, count = np.unique(classes.astype(np.int64) * width + values, return_counts=True)
+    value = (group % width).astype(np.int32)
+    second = {class_name: pa.array((group // width).astype(np.int32))}
+    second |= {name: _published(Text(labels, value)) for name, labels in sensitive.items()}
+    second[COUNT] = pa.array(count.astype(np.int64))
+    return pa.table(first), pa.table(second)
+
+
+def write_release(directory: Path, tables: Mapping[str, pa.Table], formats: Collection[Format]) -> list[Path]:
+    """Write each table as `<name>.parquet` and/or `<name>.csv`; rows as they are. Returns the files written."""
+    paths = []
+    for name, table in tables.items():
+        for format in sorted(formats):
+            paths.append(directory / f"{name}.{format}")
+            write_table(table, paths[-1], format)
+    return paths
+
+
+def write_table(table: pa.Table, path: Path, format: Format) -> None:
+    """Write one file. The bytes depend on the table's values and the libraries' versions, on nothing else."""
+    if format == "parquet":
+        # Without the Arrow schema readers get plain text, not dictionaries, and no metadata of the source leaks.
+        pyarrow.parquet.write_table(
+            table.replace_schema_metadata(None), path, compression="zstd", compression_level=1, store_schema=False
+        )
+    elif table.num_columns:
+        frame = pl.from_arrow(table)
+        assert isinstance(frame, pl.DataFrame)
+        frame.write_csv(path)
+    else:
+        raise ValueError("a table without columns cannot be written as CSV")
+
+
+def read_release(source: Source, columns: Sequence[str] | None = None) -> dict[str, Text]:
+    """A published release as text, column by column; None reads all columns."""
+    try:
+        found = read(source, columns, encoded=_Everything())
+        return {name: text_of(found.table.column(name)) for name in found.table.column_names}
+    except SnapshotError as error:
+        raise ReleaseError(str(error)) from error
+    except (pa.ArrowException, ValueError) as error:
+        raise ReleaseError(f"{source} cannot be read as a release: {error}") from error
+
+
+class _Everything(Collection[str]):
+    """Every name: all columns of a release are read as dictionaries."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _published(text: Text) -> pa.DictionaryArray:
+    """The rows' labels over a sorted dictionary of just the labels that occur: Parquet writes dictionaries whole."""
+    used = np.flatnonzero(text.counts)
+    labels = np.array([text.labels[place] for place in used.tolist()], dtype=object)
+    distinct, code = np.unique(labels.astype(np.str_), return_inverse=True) if len(labels) else (labels, used)
+    place = np.full(len(text.labels) + 1, -1, dtype=np.int32)
+    place[used] = code
+    index = place[text.index]
+    return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0), pa.array(distinct.tolist(), pa.string()))
+
+
+def _taken(table: pa.Table, rows: Int64) -> dict[str, pa.ChunkedArray]:
+    """The rows asked for, null for -1; dictionaries become plain values, so that none names an absent row's value."""
+    places = pa.array(rows, mask=rows < 0)
+    taken = {}
+    for field, column in zip(table.schema, table.columns, strict=True):
+        if pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        taken[field.name] = column.take(places)
+    return taken

@@ -1,0 +1,188 @@
+"""Where tables come from: CSV and Parquet files, data frames that speak Arrow, PostgreSQL.
+
+Text files are kept as text until the schema says what a column is, so "00123" stays "00123".
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+
+from reissue.engine import csv_file
+from reissue.engine.postgresql import Query, fetch, parse
+from reissue.errors import SnapshotError
+
+
+class ArrowStream(Protocol):
+    """Any table that hands itself over through Arrow's C stream: pandas, polars, pyarrow and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+Source = str | Path | Query | ArrowStream
+"""A path, "postgresql://...#SELECT ...", a Query, or a data frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What a source holds of the wanted columns.
+
+    name:   what to call the source in a message
+    header: all columns of the source
+    table:  those wanted columns that exist, in the order wanted, rows in the order of the source
+    lines:  for text files, the line numbers of data rows (both from 1)
+    """
+
+    name: str
+    header: tuple[str, ...]
+    table: pa.Table
+    lines: Callable[[Sequence[int]], list[int]] | None = None
+
+
+def read(source: Source, columns: Sequence[str] | None = None, *, encoded: Collection[str] = ()) -> Read:
+    """Read exactly these columns (None: all); one that does not exist is an error that names what there is."""
+    found = find(source, columns, encoded=encoded)
+    missing = [missing_column(name, found.header) for name in columns or () if name not in found.header]
+    if missing:
+        raise SnapshotError(f"{found.name}: " + " ".join(missing))
+    return found
+
+
+def find(source: Source, wanted: Sequence[str] | None, *, encoded: Collection[str] = ()) -> Read:
+    """Read those of the wanted columns that exist (None: all); `encoded` text comes as Arrow dictionaries."""
+    if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
+        source = parse(source)
+    if isinstance(source, Query):
+        found = Read(source.name, *fetch(source, wanted))
+    elif isinstance(source, str | Path):
+        found = _file(Path(source), wanted, encoded)
+    else:
+        found = _frame(source, wanted)
+    twice = sorted({name for name in found.table.column_names if found.header.count(name) > 1})
+    if twice:
+        raise SnapshotError(f"{found.name} has more than one column named {_quoted(twice)}. Rename or drop the others.")
+    return found
+
+
+def missing_column(name: str, header: Sequence[str]) -> str:
+    """A sentence about a column that is not there, with the names that come near it."""
+    folded = {other.strip().casefold(): other for other in header}
+    near = [folded[key] for key in difflib.get_close_matches(name.strip().casefold(), folded, n=3, cutoff=0.6)]
+    if near:
+        hint = f"Did you mean {' or '.join(repr(other) for other in near)}? Rename it there or in the schema."
+    else:
+        shown = _quoted(header[:12]) + (", ..." if len(header) > 12 else "")
+        hint = f"The columns are {shown}. Add it, or correct the name in the schema."
+    return f"Column '{name}' is missing. {hint}"
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _chosen(header: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
+    return list(dict.fromkeys(header)) if wanted is None else [name for name in wanted if name in header]
+
+
+def _file(path: Path, wanted: Sequence[str] | None, encoded: Collection[str]) -> Read:
+    start = _beginning(path)
+    if start[:4] in (b"PAR1", b"PARE") or path.suffix.lower() in (".parquet", ".pq"):
+        return _parquet(path, wanted, encoded)
+    if start[:4] == b"PK\x03\x04" or start[:4] == b"\xd0\xcf\x11\xe0":
+        raise SnapshotError(f"{path} is a spreadsheet or an archive, not CSV or Parquet. Save it as 'CSV UTF-8'.")
+    opened = csv_file.CsvFile.open(path, start, wanted or ())
+    return Read(str(path), opened.header, opened.fetch(_chosen(opened.header, wanted), encoded), opened.lines)
+
+
+def _beginning(path: Path) -> bytes:
+    """The first bytes of a file, or an error that says why it cannot be had."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096)
+    except FileNotFoundError:
+        near = difflib.get_close_matches(path.name, _names(path.parent), n=1)
+        hint = f" Did you mean '{path.parent / near[0]}'?" if near else " Check the path."
+        raise SnapshotError(f"{path} does not exist.{hint}") from None
+    except IsADirectoryError:
+        raise SnapshotError(f"{path} is a folder. Name one CSV or Parquet file in it.") from None
+    except OSError as error:
+        raise SnapshotError(f"{path} cannot be read: {error.strerror}. Check its access rights.") from None
+    if not start:
+        raise SnapshotError(f"{path} is empty (0 bytes). Export the table again.")
+    return start
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        return []
+
+
+def _parquet(path: Path, wanted: Sequence[str] | None, encoded: Collection[str]) -> Read:
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+        chosen = _chosen(schema.names, wanted)
+        as_codes = [name for name in chosen if name in encoded and _is_text(schema.field(name).type)]
+        with pyarrow.parquet.ParquetFile(path, read_dictionary=as_codes, memory_map=True) as file:
+            return Read(str(path), tuple(schema.names), file.read(columns=chosen))
+    except (pa.ArrowException, OSError) as error:
+        raise SnapshotError(
+            f"{path} cannot be read as Parquet: it is damaged, incomplete, encrypted, or another format "
+            f"({_short(error)}). Copy or export it again."
+        ) from error
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _short(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
+
+
+def _frame(source: ArrowStream, wanted: Sequence[str] | None) -> Read:
+    kind = f"{type(source).__module__.partition('.')[0]} {type(source).__name__}"
+    if isinstance(source, pl.LazyFrame):
+        names = source.collect_schema().names()
+        source = cast(ArrowStream, source.select(_chosen(names, wanted)).collect())
+        return Read(f"the {kind}", tuple(names), _frame(source, wanted).table)
+    if isinstance(source, pl.DataFrame):
+        names = source.columns
+        return Read(f"the {kind}", tuple(names), source.select(_chosen(names, wanted)).to_arrow())
+    if kind == "pandas DataFrame":
+        return _pandas(source, wanted, kind)
+    if not hasattr(source, "__arrow_c_stream__"):
+        raise SnapshotError(
+            f"A {kind} cannot be read as a table. Give a path to a CSV or Parquet file, 'postgresql://...#SELECT ...', "
+            "or a data frame of pandas, polars or pyarrow."
+        )
+    table = source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
+    positions = [table.column_names.index(name) for name in _chosen(table.column_names, wanted)]
+    return Read(f"the {kind}", tuple(table.column_names), table.select(positions))
+
+
+def _pandas(frame: object, wanted: Sequence[str] | None, kind: str) -> Read:
+    """Only the wanted columns are converted, one by one, so that an error can name the column."""
+    if any(name is not None for name in frame.index.names):  # type: ignore[attr-defined]
+        frame = frame.reset_index()  # type: ignore[attr-defined]
+    header = tuple(str(name) for name in frame.columns)  # type: ignore[attr-defined]
+    columns = {}
+    for name in _chosen(header, wanted):
+        position = header.index(name)
+        try:
+            columns[name] = pa.Array.from_pandas(frame.iloc[:, position])  # type: ignore[attr-defined]
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise SnapshotError(
+                f"Column '{name}' of the {kind} mixes types or holds objects ({_short(error)}). "
+                f"Make it one type first, for example frame['{name}'].astype('string')."
+            ) from error
+    return Read(f"the {kind}", header, pa.table(columns))

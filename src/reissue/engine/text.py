@@ -1,0 +1,111 @@
+"""Columns as text: few distinct labels, and for every row the place of its label among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from reissue.core.domain import Int32, Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A column of text; row i says labels[index[i]], or nothing where index[i] is -1.
+
+    labels: may repeat, and may hold labels of no row; index: int32[rows]
+    """
+
+    labels: Sequence[str]
+    index: Int32
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @cached_property
+    def counts(self) -> Int64:
+        """int64[labels]: rows of each label."""
+        return np.bincount(self.index[self.index >= 0], minlength=len(self.labels)).astype(np.int64)
+
+    @cached_property
+    def first(self) -> Int64:
+        """int64[labels]: the first row (from 0) of each label, -1 for a label of no row. O(rows)."""
+        return first_places(self.index, len(self.labels))
+
+    @property
+    def nulls(self) -> int:
+        return int(np.count_nonzero(self.index < 0))
+
+    def strings(self) -> NDArray[np.object_]:
+        """object[rows]: str or None, row by row."""
+        lookup = np.array([*self.labels, None], dtype=object)
+        strings: NDArray[np.object_] = lookup[self.index]
+        return strings
+
+
+def first_places(index: Int32, count: int) -> Int64:
+    """int64[count]: where each of 0..count-1 first occurs in `index`, -1 if it does not; entries of -1 are ignored."""
+    first = np.full(count + 1, -1, dtype=np.int64)  # the extra place takes the entries of -1
+    backwards = np.arange(len(index) - 1, -1, -1, dtype=np.int64)
+    first[index[::-1]] = backwards  # of repeated assignments the last one, that is the first row, stays
+    return first[:count]
+
+
+def text_of(column: pa.ChunkedArray | pa.Array) -> Text:
+    """A column of any plain type as text: whole numbers without a point, dates as 2026-01-31, true and false."""
+    codes = encode(column)
+    labels = as_text(codes.dictionary)
+    index = indices(codes)
+    known = np.asarray(pc.is_valid(labels))
+    if not known.all():  # an encoded null
+        place = np.append(np.where(known, np.cumsum(known) - 1, -1), -1).astype(np.int32)
+        labels, index = labels.drop_null(), place[index]
+    return Text(labels.to_pylist(), index)
+
+
+def encode(column: pa.ChunkedArray | pa.Array) -> pa.DictionaryArray:
+    """One dictionary array; values that do not occur may be in its dictionary."""
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    else:
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.large_string())
+        column = column.dictionary_encode()
+    if column.num_chunks == 0:
+        return pa.array([], column.type)
+    merged = column.combine_chunks()
+    if isinstance(merged, pa.ChunkedArray):  # more text than one array can hold
+        raise ValueError("the distinct values of one column exceed 2 GB of text")
+    return merged
+
+
+def indices(codes: pa.DictionaryArray) -> Int32:
+    """int32[rows]: the index into the dictionary, -1 for null."""
+    index = codes.indices
+    if index.null_count:
+        index = pc.fill_null(index.cast(pa.int64()), -1)
+    return np.asarray(index).astype(np.int32, copy=False)
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Arrow string array of the values; floats that are all whole lose their point (gaps make 1 a 1.0)."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return as_text(values.dictionary_decode())
+    if pa.types.is_floating(kind):
+        numbers = values.cast(pa.float64())
+        whole = pc.all(pc.and_(pc.is_finite(numbers), pc.equal(pc.floor(numbers), numbers))).as_py() is not False
+        small = (pc.max(pc.abs(numbers)).as_py() or 0) < 2**53
+        return numbers.cast(pa.int64()).cast(pa.string()) if whole and small else numbers.cast(pa.string())
+    if pa.types.is_timestamp(kind):
+        plain = values.cast(pa.timestamp(kind.unit)) if kind.tz is None else pc.local_timestamp(values)
+        midnight = pc.all(pc.equal(pc.floor_temporal(plain, unit="day"), plain)).as_py() is not False
+        return plain.cast(pa.date32()).cast(pa.string()) if midnight else pc.strftime(plain, "%Y-%m-%d %H:%M:%S")
+    return values.cast(pa.string())
