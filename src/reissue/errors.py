@@ -70,7 +70,10 @@ class MissingExtra(ReissueError):
 
 
 class InfeasiblePolicy(ReissueError):
-    """No safe release exists under this policy; the message gives the nearest feasible parameters."""
+    """No safe release exists under this policy; the message gives the nearest feasible parameters.
+
+    Strategies know values by code only: they write "{value:17}", and the series puts the value's label in its place.
+    """
 
     exit_code = 3
 

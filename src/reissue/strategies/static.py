@@ -1,0 +1,104 @@
+"""Static: every release anonymized by itself, blind to the ones before it. A baseline that is NOT safe in a series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.core.feasible import refuse_infeasible
+from reissue.core.mondrian import Partition, mondrian
+from reissue.core.requirements import Diversity, Likeness, Requirement
+from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.errors import SettingsError
+from reissue.strategies.base import ANYTHING, Changes
+
+Algorithm = Literal["mondrian", "incognito"]
+
+UNSAFE = "Earlier releases were not looked at: this release may give people away when it is laid beside them."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Static:
+    """UNSAFE ACROSS RELEASES. Every class of each single release meets the requirement; nothing holds for the series.
+
+    The baseline of Byun et al. (2006), section 6: what one gets from a tool that protects one table at a time.
+
+    k, c: (k,c)-anonymity: at least k rows in a class, no value above share c of it
+    algorithm: "mondrian" (median cuts of boxes) or "incognito" (one level of generalization per attribute)
+    l, diversity, recursive_c, t, ordered, beta, likeness: further conditions, see reissue.core.requirements
+    """
+
+    name: ClassVar[str] = "static"
+    supports: ClassVar[Changes] = ANYTHING
+    stops: ClassVar[tuple[str, ...]] = ()
+
+    k: int
+    c: float = 1.0
+    algorithm: Algorithm = "mondrian"
+    l: float | None = None  # noqa: E741 (the literature's name)
+    diversity: Diversity = "distinct"
+    recursive_c: float | None = None
+    t: float | None = None
+    ordered: bool = False
+    beta: float | None = None
+    likeness: Likeness = "basic"
+
+    def __post_init__(self) -> None:
+        check_algorithm(self.algorithm)
+        _ = self.requirement
+
+    @property
+    def requirement(self) -> Requirement:
+        """What every class must satisfy."""
+        return Requirement(
+            k=self.k,
+            c=self.c,
+            l=self.l,
+            diversity=self.diversity,
+            recursive_c=self.recursive_c,
+            t=self.t,
+            ordered=self.ordered,
+            beta=self.beta,
+            likeness=self.likeness,
+        )
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        """Group the snapshot's rows by themselves; the history is not looked at."""
+        refuse_infeasible(self.requirement, value_counts(snapshot))
+        partition, sentence = anonymize(snapshot, self.requirement, self.algorithm)
+        steps = (sentence, UNSAFE) if len(history) else (sentence,)
+        return Candidate(partition.boxes, partition.classes, Counterfeits.none(len(snapshot.domains)), steps)
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        """Nothing: no release looks back."""
+        return caches
+
+    def thresholds(self) -> Mapping[str, float]:
+        return self.requirement.thresholds()
+
+
+def check_algorithm(algorithm: str) -> None:
+    if algorithm not in ("mondrian", "incognito"):
+        raise SettingsError(f"algorithm is {algorithm!r}; choose 'mondrian' or 'incognito'.")
+
+
+def value_counts(snapshot: Coded) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """int64[value_count]: how often each sensitive value occurs."""
+    return np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+
+
+def anonymize(snapshot: Coded, requirement: Requirement, algorithm: Algorithm) -> tuple[Partition, str]:
+    """Partition all rows so that every class meets the requirement; with a sentence that says what was done."""
+    if algorithm == "incognito":
+        raise SettingsError("incognito is not available yet; choose mondrian.")
+    limits = requirement.limits(value_counts(snapshot))
+    partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
+    how = "by median cuts (Mondrian)"
+    sizes = np.bincount(partition.classes)
+    return partition, (
+        f"Grouped {len(snapshot):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
+        f"{requirement.sentence()}."
+    )
