@@ -1,0 +1,163 @@
+"""Which boxes of one release meet which boxes of another: the edges that nearly every attack starts from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from reissue.core.domain import Bool, Int32, Int64
+
+LEAF = 8
+"""Boxes in a leaf of the search tree: below this, testing all of them is cheaper than descending."""
+
+
+def meeting(left: Int32, right: Int32) -> tuple[Int64, Int64]:
+    """(i, j): every pair with left[i] and right[j] intersecting, sorted by i, then j.
+
+    left, right: int32[boxes, attributes, 2] closed intervals. A box with lo > hi in some attribute meets nothing that
+    lies apart from it; the impossible box of `boxes.hulls` meets nothing. Two boxes without attributes always meet.
+    A tree of bounding boxes over the right side is searched with every left box: O((n + pairs) log n) for boxes that
+    tile space as classes do, O(n * m) at worst.
+    """
+    if len(left) == 0 or len(right) == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    left, right = np.ascontiguousarray(left, dtype=np.int32), np.ascontiguousarray(right, dtype=np.int32)
+    order, bounds, first, last, below = _plant(right)
+    i, j = _search(left, right[order], bounds, first, last, below)
+    j = order[j]
+    rank = np.argsort(i * np.int64(len(right)) + j, kind="stable")
+    return i[rank], j[rank]
+
+
+@njit(cache=True)
+def _plant(boxes: Int32) -> tuple[Int64, Int32, Int64, Int64, Int64]:
+    """A balanced tree of bounding boxes: halves at the median centre of the widest attribute. O(n log^2 n).
+
+    Returns order int64[n]; and per node bounds int32[nodes, attributes, 2], first and last (its slice of order), and
+    below (number of its first child, the second follows it; -1 for a leaf).
+    """
+    n, attributes = boxes.shape[0], boxes.shape[1]
+    room = 4 * (n // LEAF + 1) + 1
+    order = np.arange(n)
+    bounds = np.empty((room, attributes, 2), np.int32)
+    first, last, below = np.empty(room, np.int64), np.empty(room, np.int64), np.full(room, -1, np.int64)
+    span = np.ones(attributes)
+    for a in range(attributes):
+        span[a] = max(1.0, float(boxes[:, a, 1].max()) - float(boxes[:, a, 0].min()))
+    first[0], last[0], nodes, node = 0, n, 1, 0
+    while node < nodes:
+        widest, spread = -1, 0.0
+        for a in range(attributes):
+            low, high = boxes[order[first[node]], a, 0], boxes[order[first[node]], a, 1]
+            least, most = np.inf, -np.inf
+            for p in range(first[node], last[node]):
+                lo, hi = boxes[order[p], a, 0], boxes[order[p], a, 1]
+                low, high = min(low, lo), max(high, hi)
+                least, most = min(least, float(lo) + float(hi)), max(most, float(lo) + float(hi))
+            bounds[node, a, 0], bounds[node, a, 1] = low, high
+            if (most - least) / span[a] > spread:
+                widest, spread = a, (most - least) / span[a]
+        if last[node] - first[node] > LEAF and widest >= 0:
+            part = order[first[node] : last[node]].copy()
+            centre = np.empty(len(part))
+            for p in range(len(part)):
+                centre[p] = float(boxes[part[p], widest, 0]) + float(boxes[part[p], widest, 1])
+            order[first[node] : last[node]] = part[np.argsort(centre)]
+            half = (first[node] + last[node]) // 2
+            below[node] = nodes
+            first[nodes], last[nodes] = first[node], half
+            first[nodes + 1], last[nodes + 1] = half, last[node]
+            nodes += 2
+        node += 1
+    return order, bounds[:nodes], first[:nodes], last[:nodes], below[:nodes]
+
+
+@njit(cache=True)
+def _meets(one: Int32, other: Int32) -> bool:
+    for a in range(one.shape[0]):  # noqa: SIM110 (numba compiles loops, not generators)
+        if one[a, 0] > other[a, 1] or other[a, 0] > one[a, 1]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _search(left: Int32, right: Int32, bounds: Int32, first: Int64, last: Int64, below: Int64) -> tuple[Int64, Int64]:
+    """Pairs (row of left, position in the tree's order); the room for them doubles when it is full."""
+    i, j = np.empty(4 * len(left), np.int64), np.empty(4 * len(left), np.int64)
+    found = 0
+    stack = np.empty(128, np.int64)
+    for one in range(len(left)):
+        stack[0], depth = 0, 1
+        while depth:
+            depth -= 1
+            node = stack[depth]
+            if not _meets(left[one], bounds[node]):
+                continue
+            if below[node] >= 0:
+                stack[depth], stack[depth + 1] = below[node] + 1, below[node]
+                depth += 2
+                continue
+            for p in range(first[node], last[node]):
+                if _meets(left[one], right[p]):
+                    if found == len(i):
+                        i = np.concatenate((i, np.empty(len(i), np.int64)))
+                        j = np.concatenate((j, np.empty(len(j), np.int64)))
+                    i[found], j[found] = one, p
+                    found += 1
+    return i[:found], j[:found]
+
+
+@njit(cache=True)
+def count_inside(
+    codes: Int32, order: Int64, bounds: Int32, first: Int64, last: Int64, below: Int64, boxes: Int32, enough: int
+) -> Int64:
+    """int64[boxes]: how many points lie in each box, counted up to `enough`; the tree is over the points."""
+    counts = np.zeros(len(boxes), np.int64)
+    stack = np.empty(128, np.int64)
+    for b in range(len(boxes)):
+        stack[0], depth = 0, 1
+        while depth and counts[b] < enough:
+            depth -= 1
+            node = stack[depth]
+            if not _meets(boxes[b], bounds[node]):
+                continue
+            covered = True
+            for a in range(boxes.shape[1]):
+                covered &= boxes[b, a, 0] <= bounds[node, a, 0] and bounds[node, a, 1] <= boxes[b, a, 1]
+            if covered:
+                counts[b] += last[node] - first[node]
+            elif below[node] >= 0:
+                stack[depth], stack[depth + 1] = below[node] + 1, below[node]
+                depth += 2
+            else:
+                for p in range(first[node], last[node]):
+                    inside = True
+                    for a in range(boxes.shape[1]):
+                        inside &= boxes[b, a, 0] <= codes[order[p], a] <= boxes[b, a, 1]
+                    counts[b] += inside
+        counts[b] = min(counts[b], enough)
+    return counts
+
+
+class Points:
+    """Points in code space that can be counted inside boxes: O(log n + what is met) per box."""
+
+    def __init__(self, codes: Int32) -> None:
+        self._codes = np.ascontiguousarray(codes, dtype=np.int32)
+        if len(codes):
+            self._tree = _plant(np.ascontiguousarray(np.stack([self._codes, self._codes], axis=2)))
+
+    def inside(self, boxes: Int32, enough: int | None = None) -> Int64:
+        """int64[boxes]: the points in each box; counting stops at `enough`, which is then the answer."""
+        if len(self._codes) == 0 or len(boxes) == 0:
+            return np.zeros(len(boxes), dtype=np.int64)
+        limit = len(self._codes) if enough is None else enough
+        return count_inside(self._codes, *self._tree, np.ascontiguousarray(boxes, dtype=np.int32), limit)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+
+def impossible(boxes: Int32) -> Bool:
+    """bool[boxes]: boxes that hold nothing (lo > hi in some attribute)."""
+    return np.asarray((boxes[..., 0] > boxes[..., 1]).any(axis=-1), dtype=np.bool_)
