@@ -17,16 +17,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from reissue.core.domain import Bool, Float64, Int32, Int64
+from reissue.core.domain import Float64, Int32, Int64
+from reissue.core.limits import TOLERANCE, Limits, classes_meet, meets, slice_meets
 from reissue.errors import SettingsError
 
-TOLERANCE = 1e-9
-"""Absolute slack of the entropy (nats), t and beta comparisons, against rounding noise only."""
+__all__ = [
+    "TOLERANCE",
+    "Diversity",
+    "Likeness",
+    "Limits",
+    "Requirement",
+    "Violation",
+    "as_fraction",
+    "classes_meet",
+    "distribution",
+    "meets",
+    "slice_meets",
+    "violations",
+]
 
 Diversity = Literal["distinct", "entropy", "recursive"]
 Likeness = Literal["basic", "enhanced"]
@@ -144,145 +157,6 @@ def distribution(counts: Int64) -> Float64:
     return counts / max(1, int(counts.sum()))
 
 
-class Limits(NamedTuple):
-    """A Requirement in numbers for kernels; see Requirement for their meaning.
-
-    diversity: 0 none, 1 distinct, 2 entropy, 3 recursive. by_value: False if only k is asked for, so that values need
-    not be counted. table: float64[value_count], the value distribution of the whole table.
-    """
-
-    k: int
-    share_numerator: int
-    share_denominator: int
-    diversity: int
-    l: float  # noqa: E741
-    recursive_numerator: int
-    recursive_denominator: int
-    t: float
-    ordered: bool
-    beta: float
-    enhanced: bool
-    by_value: bool
-    table: Float64
-
-
-@njit(cache=True)
-def meets(counts: Int64, present: Int32, found: int, size: int, limits: Limits) -> bool:
-    """Whether one class satisfies the limits. O(values present), O(values present * l) for recursive diversity.
-
-    counts: int64[value_count] of the class; present: int32[value_count], its first `found` entries the values that
-    occur; size: rows of the class. Ordered t needs all values: O(value_count).
-    """
-    if size < limits.k:
-        return False
-    if not limits.by_value:
-        return True
-    top = 0
-    for i in range(found):
-        top = max(top, counts[present[i]])
-    if top * limits.share_denominator > limits.share_numerator * size:
-        return False
-    if limits.diversity == 1 and found < limits.l:
-        return False
-    if limits.diversity == 2 and not _entropy_holds(counts, present, found, size, limits.l):
-        return False
-    if limits.diversity == 3 and not _recursive_holds(counts, present, found, size, top, limits):
-        return False
-    return _close_to_table(counts, present, found, size, limits)
-
-
-@njit(cache=True)
-def _entropy_holds(counts: Int64, present: Int32, found: int, size: int, l: float) -> bool:  # noqa: E741
-    total = 0.0
-    for i in range(found):
-        count = float(counts[present[i]])
-        total += count * np.log(count)
-    return bool(np.log(float(size)) - total / size >= np.log(l) - TOLERANCE)
-
-
-@njit(cache=True)
-def _recursive_holds(counts: Int64, present: Int32, found: int, size: int, top: int, limits: Limits) -> bool:
-    head = int(limits.l) - 1  # the most frequent values that do not count towards the tail
-    if found <= head:
-        return False
-    largest = np.zeros(head + 1, dtype=np.int64)  # descending; the last place is a sentinel
-    for i in range(found):
-        count = counts[present[i]]
-        at = head
-        while at > 0 and largest[at - 1] < count:
-            largest[at] = largest[at - 1]
-            at -= 1
-        if at < head:
-            largest[at] = count
-    tail = size - largest[:head].sum()
-    return bool(top * limits.recursive_denominator < limits.recursive_numerator * tail)
-
-
-@njit(cache=True)
-def _close_to_table(counts: Int64, present: Int32, found: int, size: int, limits: Limits) -> bool:
-    if limits.ordered and limits.t < np.inf:
-        moved, carried = 0.0, 0.0
-        for value in range(len(limits.table)):
-            carried += counts[value] / size - limits.table[value]
-            moved += abs(carried)
-        if moved > (limits.t + TOLERANCE) * max(1, len(limits.table) - 1):
-            return False
-    gained = 0.0  # equal distance: half the L1 distance is the sum of the gains
-    for i in range(found):
-        share, usual = counts[present[i]] / size, limits.table[present[i]]
-        gain = share - usual
-        if gain > 0.0:
-            gained += gain
-            if limits.beta < np.inf:
-                limit = min(limits.beta, -np.log(usual)) if limits.enhanced and usual > 0.0 else limits.beta
-                if gain > (limit + TOLERANCE) * usual:
-                    return False
-    return bool(limits.ordered or gained <= limits.t + TOLERANCE)
-
-
-@njit(cache=True)
-def slice_meets(values: Int32, start: int, stop: int, counts: Int64, present: Int32, limits: Limits) -> bool:
-    """Whether the rows start..stop-1, taken as one class, satisfy the limits. O(stop - start).
-
-    counts: int64[value_count], all zero before and after; present: int32[value_count], scratch.
-    """
-    size = stop - start
-    if size < limits.k:
-        return False
-    if not limits.by_value:
-        return True
-    found = 0
-    for row in range(start, stop):
-        value = values[row]
-        if counts[value] == 0:
-            present[found] = value
-            found += 1
-        counts[value] += 1
-    holds = meets(counts, present, found, size, limits)
-    for i in range(found):
-        counts[present[i]] = 0
-    return holds
-
-
-@njit(cache=True)
-def _sorted_slices_meet(values: Int32, bounds: Int64, value_count: int, limits: Limits) -> Bool:
-    counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
-    holds = np.empty(len(bounds) - 1, dtype=np.bool_)
-    for i in range(len(bounds) - 1):
-        holds[i] = slice_meets(values, bounds[i], bounds[i + 1], counts, present, limits)
-    return holds
-
-
-def classes_meet(limits: Limits, classes: Int32, values: Int32, class_count: int) -> Bool:
-    """bool[class_count]: which classes satisfy the limits; rows of class -1 are ignored, an empty class fails.
-
-    O(n log n) for the sort by class.
-    """
-    order = np.argsort(classes, kind="stable")
-    bounds = np.searchsorted(classes[order], np.arange(class_count + 1)).astype(np.int64)
-    return np.asarray(_sorted_slices_meet(values[order], bounds, len(limits.table), limits))
-
-
 @dataclass(frozen=True)
 class Violation:
     """A condition some class breaks: the worst class, what was measured there and the limit.
@@ -298,3 +172,138 @@ class Violation:
     limit: float
     classes: int
     value: int | None = None
+
+
+def violations(
+    requirement: Requirement,
+    classes: Int32,
+    values: Int32,
+    value_count: int,
+    table_distribution: Float64 | None = None,
+) -> tuple[Violation, ...]:
+    """The conditions that the classes break, by formulas and code of their own: for the check before publishing.
+
+    classes: int32[rows] (-1: suppressed, ignored); values: int32[rows]; table_distribution: float64[value_count], by
+    default that of the rows in classes. One entry per broken condition. O(n log n).
+    """
+    kept = classes >= 0
+    if not kept.any():
+        return ()
+    key, count = np.unique(classes[kept].astype(np.int64) * value_count + values[kept], return_counts=True)
+    groups = _Groups(key // value_count, (key % value_count).astype(np.int64), count.astype(np.int64))
+    table = table_distribution
+    if table is None:
+        table = distribution(np.bincount(values[kept], minlength=value_count).astype(np.int64))
+    found = [_too_small(requirement, groups), _too_frequent(requirement, groups)]
+    if requirement.l is not None:
+        check = {"distinct": _too_few, "entropy": _too_uneven, "recursive": _too_topheavy}[requirement.diversity]
+        found.append(check(requirement, groups))
+    if requirement.t is not None:
+        found.append(_too_far(requirement, groups, table))
+    if requirement.beta is not None:
+        found.append(_too_telling(requirement, groups, table))
+    return tuple(violation for violation in found if violation is not None)
+
+
+class _Groups:
+    """The non-empty groups, sorted by class then value, with their classes.
+
+    value, count: int64[groups]; start: int64[classes], first group; label: int64[classes], class number;
+    size: int64[classes]; home: int64[groups], position of the group's class; share: float64[groups]
+    """
+
+    def __init__(self, owner: Int64, value: Int64, count: Int64) -> None:
+        self.value, self.count = value, count
+        self.start = np.flatnonzero(np.diff(owner, prepend=-1)).astype(np.int64)
+        self.label = owner[self.start]
+        self.size = np.add.reduceat(count, self.start)
+        self.home = np.repeat(np.arange(len(self.start)), np.diff(np.append(self.start, len(owner))))
+        self.share = count / self.size[self.home]
+
+
+def _worst(
+    condition: str,
+    groups: _Groups,
+    excess: Float64,
+    broken: NDArray[np.bool_],
+    measured: Float64,
+    limit: Float64 | float,
+    of_group: bool = False,
+) -> Violation | None:
+    """The entry with the largest excess among the broken ones; arrays per class, or per group if of_group."""
+    if not broken.any():
+        return None
+    at = int(np.where(broken, excess, -np.inf).argmax())
+    home = int(groups.home[at]) if of_group else at
+    classes = len(np.unique(groups.home[broken])) if of_group else int(broken.sum())
+    value = int(groups.value[at]) if of_group else None
+    asked = float(np.broadcast_to(limit, excess.shape)[at])
+    return Violation(condition, int(groups.label[home]), float(measured[at]), asked, classes, value)
+
+
+def _too_small(requirement: Requirement, groups: _Groups) -> Violation | None:
+    size = groups.size.astype(np.float64)
+    return _worst("k", groups, -size, groups.size < requirement.k, size, requirement.k)
+
+
+def _too_frequent(requirement: Requirement, groups: _Groups) -> Violation | None:
+    c = as_fraction(requirement.c)
+    broken = groups.count * c.denominator > c.numerator * groups.size[groups.home]
+    return _worst("c", groups, groups.share, broken, groups.share, requirement.c, of_group=True)
+
+
+def _too_few(requirement: Requirement, groups: _Groups) -> Violation | None:
+    distinct = np.bincount(groups.home).astype(np.float64)
+    return _worst("l", groups, -distinct, distinct < (requirement.l or 0), distinct, requirement.l or 0)
+
+
+def _too_uneven(requirement: Requirement, groups: _Groups) -> Violation | None:
+    entropy: Float64 = np.bincount(groups.home, -groups.share * np.log(groups.share)).astype(np.float64)
+    broken = entropy < np.log(requirement.l or 1) - TOLERANCE
+    return _worst("l", groups, -entropy, broken, np.exp(entropy), requirement.l or 1)
+
+
+def _too_topheavy(requirement: Requirement, groups: _Groups) -> Violation | None:
+    ratio = as_fraction(requirement.recursive_c or 1.0)
+    order = np.lexsort((-groups.count, groups.home))
+    rank = np.arange(len(order)) - groups.start[groups.home[order]]
+    counts, home = groups.count[order], groups.home[order]
+    tail = np.zeros(len(groups.start), dtype=np.int64)
+    np.add.at(tail, home, np.where(rank >= (requirement.l or 1) - 1, counts, 0))
+    top = counts[groups.start]
+    with np.errstate(divide="ignore"):
+        measured = top / tail
+    broken = top * ratio.denominator >= ratio.numerator * tail
+    return _worst("l", groups, measured, broken, measured, requirement.recursive_c or 1.0)
+
+
+def _too_far(requirement: Requirement, groups: _Groups, table: Float64) -> Violation | None:
+    if requirement.ordered:
+        distance = _ordered_distance(groups, table)
+    else:
+        usual = table[groups.value]
+        seen = np.bincount(groups.home, np.abs(groups.share - usual))
+        distance = ((seen + 1.0 - np.bincount(groups.home, usual)) / 2.0).astype(np.float64)
+    limit = requirement.t or 0.0
+    return _worst("t", groups, distance, distance > limit + TOLERANCE, distance, limit)
+
+
+def _ordered_distance(groups: _Groups, table: Float64) -> Float64:
+    """float64[classes]: mean absolute difference of the cumulative shares, a few classes at a time to bound memory."""
+    distance = np.empty(len(groups.start), dtype=np.float64)
+    step = max(1, 1_000_000 // len(table))
+    for begin in range(0, len(distance), step):
+        inside = (groups.home >= begin) & (groups.home < begin + step)
+        share = np.zeros((min(step, len(distance) - begin), len(table)))
+        share[groups.home[inside] - begin, groups.value[inside]] = groups.share[inside]
+        distance[begin : begin + step] = np.abs(np.cumsum(share - table, axis=1)).sum(axis=1)
+    return distance / max(1, len(table) - 1)
+
+
+def _too_telling(requirement: Requirement, groups: _Groups, table: Float64) -> Violation | None:
+    with np.errstate(divide="ignore"):
+        gain = groups.share / table[groups.value] - 1.0
+        cap = -np.log(table[groups.value]) if requirement.likeness == "enhanced" else np.full(len(gain), np.inf)
+    limit = np.minimum(requirement.beta or 0.0, cap)
+    broken = (gain > 0) & (gain > limit + TOLERANCE)
+    return _worst("beta", groups, gain - limit, broken, gain, limit, of_group=True)
