@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from reissue.core.domain import Int32, Int64
@@ -122,12 +123,14 @@ class _Everything(Collection[str]):
 def _published(text: Text) -> pa.DictionaryArray:
     """The rows' labels over a sorted dictionary of just the labels that occur: Parquet writes dictionaries whole."""
     used = np.flatnonzero(text.counts)
-    labels = np.array([text.labels[place] for place in used.tolist()], dtype=object)
-    distinct, code = np.unique(labels.astype(np.str_), return_inverse=True) if len(labels) else (labels, used)
+    occurring = pa.array(text.labels, pa.string()).take(pa.array(used)).dictionary_encode()
+    rank = pc.rank(occurring.dictionary)  # from 1, distinct
     place = np.full(len(text.labels) + 1, -1, dtype=np.int32)
-    place[used] = code
+    place[used] = (np.asarray(rank).astype(np.int32) - 1)[np.asarray(occurring.indices)]
     index = place[text.index]
-    return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0), pa.array(distinct.tolist(), pa.string()))
+    return pa.DictionaryArray.from_arrays(
+        pa.array(index, mask=index < 0), pc.take(occurring.dictionary, pc.sort_indices(occurring.dictionary))
+    )
 
 
 def _taken(table: pa.Table, rows: Int64) -> dict[str, pa.ChunkedArray]:

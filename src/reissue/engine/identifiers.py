@@ -1,0 +1,70 @@
+"""Identifiers as text, and matching them in bulk."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from reissue.core.domain import Int64
+from reissue.engine.text import as_text
+
+WHOLE_FLOAT = r"^[0-9]+\.0+$"
+
+
+def normalize(column: pa.ChunkedArray) -> tuple[pa.Array, Int64]:
+    """(large_string[rows] identifiers, int64[] rows that cannot be one): 1 and 1.0 are "1", " a " is "a", "" is null.
+
+    A table with gaps turns whole numbers into 1.0; if every identifier reads like that, the point goes. Otherwise text
+    is kept as it is ("007" is not "7"). Numbers with a fraction, NaN and infinity cannot be identifiers.
+    """
+    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    bad = np.empty(0, dtype=np.int64)
+    if pa.types.is_floating(array.type):
+        array = array.cast(pa.float64())
+        numbers = np.asarray(array.fill_null(0.0))
+        whole = np.isfinite(numbers) & (np.floor(numbers) == numbers) & (np.abs(numbers) < 2.0**53)
+        bad = np.flatnonzero(~whole)
+        array = pc.if_else(pa.array(whole), array, None)
+    text = as_text(array).cast(pa.large_string())
+    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+        return text, bad
+    text = pc.utf8_trim_whitespace(text)
+    text = pc.if_else(pc.equal(text, ""), None, text)
+    first = text[0].as_py() if len(text) else None
+    if first is not None and first.endswith(".0") and pc.all(pc.match_substring_regex(text, WHOLE_FLOAT)).as_py():
+        text = pc.replace_substring_regex(text, r"\.0+$", "")
+    return text, bad
+
+
+def repeated(identifiers: pa.Array) -> tuple[Int64, list[tuple[str, list[int]]]]:
+    """(int64[] rows that repeat an earlier identifier, the first five repeated identifiers with their rows, from 0)."""
+    series = pl.Series("id", identifiers)
+    known = series.drop_nulls()
+    if known.hash().n_unique() == len(known):  # distinct hashes prove distinct text; equal ones prove nothing
+        return np.empty(0, dtype=np.int64), []
+    frame = pl.DataFrame({"id": series}).with_row_index("row").drop_nulls()
+    extra = frame.filter(~pl.col("id").is_first_distinct())["row"].to_numpy().astype(np.int64)
+    shown = frame.filter(pl.col("id").is_duplicated()).group_by("id", maintain_order=True).agg(pl.col("row").head(4))
+    return extra, [(name, list(rows)) for name, rows in shown.head(5).iter_rows()]
+
+
+def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> Int64:
+    """int64[rows]: the surrogate number of each identifier, -1 where it is unknown. O(known + rows).
+
+    known: (identifiers, their numbers); an identifier must not occur twice in it.
+    """
+    names, numbers = known
+    if len(names) == 0 or len(identifiers) == 0:
+        return np.full(len(identifiers), -1, dtype=np.int64)
+    left = pl.DataFrame({"id": pl.Series(_large(identifiers))})
+    right = pl.DataFrame({"id": pl.Series(_large(names)), "number": numbers})
+    joined = left.join(right, on="id", how="left", maintain_order="left")["number"]
+    if len(joined) != len(identifiers):
+        raise ValueError("an identifier has two numbers")
+    return joined.fill_null(-1).to_numpy().astype(np.int64, copy=False)
+
+
+def _large(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    return text.cast(pa.large_string())
