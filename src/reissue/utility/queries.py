@@ -1,0 +1,226 @@
+"""Random count queries: what a reader of the release would answer, against the truth in the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from reissue.core.domain import Bool, Domain, Float64, Int32, Int64
+from reissue.core.observed import Release
+from reissue.core.snapshot import Coded, Facts
+from reissue.errors import SettingsError
+from reissue.utility.index import FAN, Packed, below, overlap, pack, weigh
+from reissue.utility.published import as_release, clipped, exact_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Count the rows with every code in low..high and the sensitive value in value_low..value_high; all ends count.
+
+    low, high: int32[queries, attributes]; value_low, value_high: int32[queries]
+    """
+
+    low: Int32
+    high: Int32
+    value_low: Int32
+    value_high: Int32
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryErrors:
+    """The answers to queries: int64[queries] in the snapshot, float64[queries] from the release."""
+
+    actual: Int64
+    estimated: Float64
+
+    @property
+    def relative(self) -> Float64:
+        """float64[queries that match somebody]: |actual - estimated| / actual; the others have no relative error."""
+        some = self.actual > 0
+        return np.abs(self.estimated[some] - self.actual[some]) / self.actual[some]
+
+    @property
+    def empty(self) -> int:
+        """Queries left out because nobody in the snapshot matches them."""
+        return int((self.actual == 0).sum())
+
+    @property
+    def median(self) -> float:
+        """Over queries, not rows or classes; NaN if no query matches anybody."""
+        return float(np.median(self.relative)) if self.empty < len(self.actual) else float("nan")
+
+    @property
+    def mean(self) -> float:
+        """Over queries, not rows or classes; NaN if no query matches anybody."""
+        return float(self.relative.mean()) if self.empty < len(self.actual) else float("nan")
+
+
+def random_queries(
+    rng: np.random.Generator,
+    domains: Sequence[Domain],
+    value_count: int,
+    *,
+    count: int = 1000,
+    selectivity: float = 0.05,
+    attributes_per_query: int | None = None,
+    sensitive: bool = True,
+) -> Queries:
+    """Random range queries that would return the share `selectivity` of evenly spread rows.
+
+    Each restricts `attributes_per_query` random attributes (all of them without it) and, if `sensitive`, the sensitive
+    value, to random ranges of codes whose shares multiply to the selectivity. For an attribute with a taxonomy
+    the range is one of neighbouring leaves in the taxonomy's order, not necessarily a node of it.
+    """
+    chosen = len(domains) if attributes_per_query is None else attributes_per_query
+    _check(count, selectivity, chosen, len(domains))
+    low = np.array([*(d.lo for d in domains), 0], dtype=np.int64)
+    size = np.array([*(d.hi - d.lo + 1 for d in domains), value_count], dtype=np.int64)
+    restricted = np.zeros((count, len(size)), dtype=np.bool_)
+    picked = np.argsort(rng.random((count, len(domains))), axis=1)[:, :chosen]
+    np.put_along_axis(restricted, picked, True, axis=1)
+    restricted[:, -1] = sensitive
+    length = _lengths(rng, size, restricted, selectivity)
+    start = low + rng.integers(0, size - length + 1)
+    end = start + length - 1
+    first, last = start.astype(np.int32), end.astype(np.int32)
+    return Queries(first[:, :-1].copy(), last[:, :-1].copy(), first[:, -1].copy(), last[:, -1].copy())
+
+
+def _check(count: int, selectivity: float, chosen: int, attributes: int) -> None:
+    if count < 1:
+        raise SettingsError(f"count is {count}; at least 1 query is needed.")
+    if not 0.0 < selectivity <= 1.0:
+        raise SettingsError(f"selectivity is {selectivity}; it is a share of the rows, above 0 and at most 1.")
+    if not 0 <= chosen <= attributes:
+        raise SettingsError(f"attributes_per_query is {chosen}; the schema has {attributes} quasi-identifiers.")
+
+
+def _lengths(rng: np.random.Generator, size: Int64, restricted: Bool, selectivity: float) -> Int64:
+    """int64[queries, dimensions]: how many codes each range has; unrestricted dimensions keep all.
+
+    Small domains first: a range of two codes can only be a half or all, and what it cannot give the others make up for.
+    Lengths between two numbers are rounded up as often as keeps their mean.
+    """
+    length = np.broadcast_to(size, restricted.shape).copy()
+    left = np.full(len(restricted), selectivity)
+    open_ = restricted.sum(axis=1)
+    for d in np.argsort(size, kind="stable"):
+        share = left ** (1.0 / np.maximum(open_, 1))
+        wanted = np.floor(size[d] * share + rng.random(len(left)))
+        wanted = np.clip(wanted, 1, size[d]).astype(np.int64)
+        here = restricted[:, d]
+        length[here, d] = wanted[here]
+        left[here] = np.minimum(1.0, left[here] * size[d] / wanted[here])
+        open_ = open_ - here
+    return length
+
+
+def count_exactly(queries: Queries, codes: Int32, values: Int32) -> Int64:
+    """int64[queries]: rows of int32[rows, attributes] and int32[rows] that match each query."""
+    if len(codes) == 0:
+        return np.zeros(len(queries), dtype=np.int64)
+    points = np.concatenate([codes, values[:, None]], axis=1)
+    tree = pack(np.stack([points, points], axis=2), np.ones(len(points)))
+    return np.rint(weigh(tree, *_with_values(queries))).astype(np.int64)
+
+
+def estimate(queries: Queries, release: Facts | Release, domains: Sequence[Domain]) -> Float64:
+    """float64[queries]: the count that a reader of the release would expect.
+
+    Generalized: the rows of a group lie evenly on the codes of their box. Anatomized: the QI rows are counted as they
+    are, and each has the query's values with the share that they have in its class.
+    """
+    if len(release.classes) == 0:
+        return np.zeros(len(queries))
+    if release.anatomized:
+        return _estimate_anatomized(queries, release)
+    classes, values, counts = as_release(release).groups
+    spread = clipped(release.boxes, domains)[classes]
+    exact = np.stack([values, values], axis=1)[:, None, :]
+    tree = pack(np.concatenate([spread, exact], axis=1).astype(np.int32), counts.astype(np.float64))
+    answer: Float64 = weigh(tree, *_with_values(queries))
+    return answer
+
+
+def query_errors(queries: Queries, release: Facts | Release, snapshot: Coded) -> QueryErrors:
+    """The error that a reader of the release makes about the snapshot, suppressed rows and counterfeits included."""
+    return QueryErrors(
+        count_exactly(queries, snapshot.codes, snapshot.values), estimate(queries, release, snapshot.domains)
+    )
+
+
+def _with_values(queries: Queries) -> tuple[Int32, Int32]:
+    """The value as one more attribute."""
+    return (
+        np.concatenate([queries.low, queries.value_low[:, None]], axis=1),
+        np.concatenate([queries.high, queries.value_high[:, None]], axis=1),
+    )
+
+
+def _estimate_anatomized(queries: Queries, release: Facts | Release) -> Float64:
+    codes, row_classes = exact_rows(release)
+    if len(codes) == 0:
+        return np.zeros(len(queries))
+    tree = pack(np.stack([codes, codes], axis=2), np.ones(len(codes)))
+    classes, values, counts = as_release(release).groups
+    start = np.searchsorted(classes, np.arange(release.class_count + 1))
+    before = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    answer: Float64 = _weigh_classes(tree, row_classes[tree.order], queries.low, queries.high,
+                            queries.value_low, queries.value_high, start, values, before)  # fmt: skip
+    return answer
+
+
+@njit(cache=True)
+def _weigh_classes(
+    tree: Packed,
+    classes: Int32,
+    low: Int32,
+    high: Int32,
+    value_low: Int32,
+    value_high: Int32,
+    start: Int64,
+    values: Int32,
+    before: Int64,
+) -> Float64:
+    """float64[queries]: sum over classes of (rows of the class inside) * (share of the class's values inside).
+
+    classes: int32[rows] in the tree's order; start int64[classes + 1] the class's groups; values int32[groups];
+    before int64[groups + 1] rows in earlier groups. O(rows inside + border) per query.
+    """
+    total = np.zeros(len(low), dtype=np.float64)
+    inside = np.zeros(len(start) - 1, dtype=np.int64)
+    touched = np.empty(len(start) - 1, dtype=np.int64)
+    stack = np.empty(FAN * len(tree.starts) + 1, dtype=np.int64)
+    levels = np.empty(len(stack), dtype=np.int64)
+    for q in range(len(low)):
+        stack[0], levels[0], top, found = len(tree.hulls) - 1, len(tree.starts) - 2, 1, 0
+        while top > 0:
+            top -= 1
+            node, level = stack[top], levels[top]
+            if overlap(tree.hulls[node], low[q], high[q]) == 0.0:
+                continue
+            first, last = below(tree, node, level)
+            for child in range(first, last):
+                if level > 0:
+                    stack[top], levels[top], top = child, level - 1, top + 1
+                elif overlap(tree.boxes[child], low[q], high[q]) > 0.0:
+                    c = classes[child]
+                    if inside[c] == 0:
+                        touched[found] = c
+                        found += 1
+                    inside[c] += 1
+        for i in range(found):
+            c = touched[i]
+            groups = values[start[c] : start[c + 1]]
+            a = start[c] + np.searchsorted(groups, value_low[q])
+            b = start[c] + np.searchsorted(groups, value_high[q], side="right")
+            size = before[start[c + 1]] - before[start[c]]
+            total[q] += inside[c] * ((before[b] - before[a]) / size)
+            inside[c] = 0
+    return total
