@@ -73,8 +73,10 @@ def find(source: Source, wanted: Sequence[str] | None, *, encoded: Collection[st
 
 def missing_column(name: str, header: Sequence[str]) -> str:
     """A sentence about a column that is not there, with the names that come near it."""
-    folded = {other.strip().casefold(): other for other in header}
-    near = [folded[key] for key in difflib.get_close_matches(name.strip().casefold(), folded, n=3, cutoff=0.6)]
+    folded, sought = {other.strip().casefold(): other for other in header}, name.strip().casefold()
+    keys = difflib.get_close_matches(sought, folded, n=3, cutoff=0.7)
+    keys += [key for key in folded if key not in keys and len(key) > 2 and (key in sought or sought in key)]
+    near = [folded[key] for key in keys[:3]]
     if near:
         hint = f"Did you mean {' or '.join(repr(other) for other in near)}? Rename it there or in the schema."
     else:

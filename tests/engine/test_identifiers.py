@@ -1,0 +1,61 @@
+"""Identifiers: one text per person, whatever type the file used."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reissue.engine.identifiers import join_identifiers, normalize, repeated
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 20, None], ["1", "20", None]),
+        ([1.0, 20.0, None], ["1", "20", None]),
+        ([" 7 ", "007", "", "  "], ["7", "007", None, None]),
+        (["1.0", "20.0"], ["1", "20"]),
+        (["1.0", "x"], ["1.0", "x"]),
+        ([decimal.Decimal(12), decimal.Decimal(3)], ["12", "3"]),
+        ([datetime.date(2026, 1, 31)], ["2026-01-31"]),
+    ],
+)
+def test_normalized(values: list[object], expected: list[str | None]) -> None:
+    text, bad = normalize(pa.chunked_array([pa.array(values)]))
+    assert text.to_pylist() == expected
+    assert bad.tolist() == []
+
+
+def test_fractions_and_infinities_are_no_identifiers() -> None:
+    text, bad = normalize(pa.chunked_array([[1.0, 1.5, float("inf"), float("nan"), 2.0**60]]))
+    assert text.to_pylist() == ["1", None, None, None, None]
+    assert bad.tolist() == [1, 2, 3, 4]
+
+
+def test_repeated() -> None:
+    extra, shown = repeated(pa.array(["a", "b", "a", None, None, "c", "b", "a"]))
+    assert extra.tolist() == [2, 6, 7]
+    assert shown == [("a", [0, 2, 7]), ("b", [1, 6])]
+    assert repeated(pa.array(["a", "b", None, None]))[1] == []
+
+
+@given(st.dictionaries(st.text(max_size=4), st.integers(0, 2**62)), st.lists(st.text(max_size=4)))
+def test_join_identifiers_is_a_lookup(known: dict[str, int], wanted: list[str]) -> None:
+    wanted = [*wanted, *list(known)[::2]]
+    numbers = join_identifiers(
+        (pa.array(list(known), pa.string()), np.array(list(known.values()), dtype=np.int64)),
+        pa.array(wanted, pa.large_string()),
+    )
+    assert numbers.dtype == np.int64
+    assert numbers.tolist() == [known.get(name, -1) for name in wanted]
+
+
+def test_join_identifiers_refuses_two_numbers_for_one_person() -> None:
+    with pytest.raises(ValueError, match="two numbers"):
+        join_identifiers((pa.array(["a", "a"]), np.array([1, 2])), pa.array(["a"]))

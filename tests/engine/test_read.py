@@ -1,0 +1,193 @@
+"""Every source, and every way in which a file can be wrong: the message names the place and the remedy."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from reissue.engine.postgresql import Query, parse
+from reissue.engine.read import find, read
+from reissue.errors import SnapshotError
+
+GOOD = "patient,age,zip\np1,20,00123\np2,31,\n"
+
+
+def write(tmp_path: Path, content: str | bytes, name: str = "people.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def message(source: object, *columns: str) -> str:
+    with pytest.raises(SnapshotError) as caught:
+        read(source, list(columns) or None)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("zipped", [False, True])
+def test_csv_dialects_read_alike(tmp_path: Path, delimiter: str, end: str, mark: bytes, zipped: bool) -> None:
+    text = 'patient,age,note\np1,020,"say ""x"" , ; and\ty"\np2,,ü\n\np3,7,\n'
+    if delimiter != ",":
+        text = text.replace(",", delimiter).replace(f" {delimiter} ;", " , ;")
+    content = mark + text.replace("\n", end).encode()
+    path = write(tmp_path, gzip.compress(content) if zipped else content)
+    assert read(path, ["age", "note", "patient"]).table.to_pydict() == {
+        "age": ["020", None, "7"],
+        "note": ['say "x" , ; and\ty', "ü", None],
+        "patient": ["p1", "p2", "p3"],
+    }
+
+
+def test_the_delimiter_is_the_one_that_finds_the_columns(tmp_path: Path) -> None:
+    path = write(tmp_path, "patient;last, first, middle, other;age\np1;a, b, c, d;3\n")
+    assert read(path, ["patient", "age"]).table.to_pydict() == {"patient": ["p1"], "age": ["3"]}
+
+
+def test_only_the_wanted_columns_are_read(tmp_path: Path) -> None:
+    broken_elsewhere = write(tmp_path, b"patient,age,note\np1,3,\xff\xfe\n")
+    assert read(broken_elsewhere, ["age"]).table.to_pydict() == {"age": ["3"]}
+    frame = pd.DataFrame({"age": [1, 2], "note": [object(), {}]})
+    assert read(frame, ["age"]).table.to_pydict() == {"age": [1, 2]}
+
+
+def test_lines_of_rows_skip_blank_lines_and_follow_quoted_ones(tmp_path: Path) -> None:
+    path = write(tmp_path, 'a,b\n1,"x\ny"\n\n2,z\n3,z\n')
+    found = find(path, ["a"])
+    assert found.lines is not None
+    assert found.lines([1, 3, 2]) == [2, 6, 5]
+
+
+def test_frames_of_every_kind() -> None:
+    table = pa.table({"a": [1, None], "b": ["x", "y"], "c": [0.5, 1.5]})
+    polars = pl.from_arrow(table)
+    assert isinstance(polars, pl.DataFrame)
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    indexed = pd.DataFrame({"a": [1, None], "b": ["x", "y"]}).set_index("b")
+    for source in (table, polars, polars.lazy(), table.to_pandas(), reader, indexed):
+        assert read(source, ["b", "a"]).table.to_pydict() == {"b": ["x", "y"], "a": [1, None]}
+
+
+# -- what can be wrong
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    write(tmp_path, GOOD, "2026-01.csv")
+    told = message(tmp_path / "2026-1.csv", "age")
+    assert "2026-1.csv does not exist" in told
+    assert "Did you mean" in told
+    assert "2026-01.csv'" in told
+    assert "Check the path" in message(tmp_path / "nowhere" / "x.csv", "age")
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    assert "is a folder" in message(tmp_path, "age")
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    assert "is empty (0 bytes). Export" in message(write(tmp_path, ""), "age")
+    assert "is empty" in message(write(tmp_path, "", "p.parquet"), "age")
+    assert "holds no text" in message(write(tmp_path, "\n\n\n"), "age")
+
+
+def test_undecodable_bytes_name_line_column_and_remedy(tmp_path: Path) -> None:
+    told = message(write(tmp_path, b"patient,town\np1,Ulm\np2,K\xf6ln\n"), "patient", "town")
+    assert "people.csv, line 3 in column 'town': the byte 0xf6 is not UTF-8" in told
+    assert "CSV UTF-8" in told
+    assert "iconv -f WINDOWS-1252" in told
+
+
+def test_undecodable_bytes_are_found_beyond_unread_ones(tmp_path: Path) -> None:
+    told = message(write(tmp_path, b"patient,town,note\np1,Ulm,\xff\np2,K\xf6ln,x\n"), "town")
+    assert "line 3 in column 'town'" in told
+
+
+def test_utf16_and_spreadsheets_and_binary(tmp_path: Path) -> None:
+    assert "is UTF-16" in message(write(tmp_path, GOOD.encode("utf-16")), "age")
+    assert "spreadsheet" in message(write(tmp_path, b"PK\x03\x04....", "people.xlsx"), "age")
+    assert "neither CSV nor Parquet" in message(write(tmp_path, b"a\x00\x01\x02", "people.dat"), "age")
+
+
+def test_ragged_lines(tmp_path: Path) -> None:
+    told = message(write(tmp_path, "a,b,c\n1,2,3\n\n1,2\n1,2,3,4\n"), "a", "b")
+    assert "must have 3 fields like the header, but line 4 has 2; line 5 has 4" in told
+
+
+def test_a_cut_file(tmp_path: Path) -> None:
+    assert "line 3 has 2" in message(write(tmp_path, "a,b,c\n1,2,3\n4,5"), "a", "b")
+    assert "incomplete" in message(write(tmp_path, "a,b,c\n1,2,3\n4,5"), "a", "b")
+
+
+def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    told = message(write(tmp_path, 'a,b\n1,x\n2,"y\n3,z\n4,z\n'), "a", "b")
+    assert "line 3: a quote" in told
+    assert "never closed" in told
+    long = 'a,b\n1,"y\n' + "".join(f"{i},value\n" for i in range(600_000))
+    assert "line 2: a quote" in message(write(tmp_path, long), "a", "b")
+
+
+def test_a_single_quote_inside_a_value_is_no_open_quote(tmp_path: Path) -> None:
+    path = write(tmp_path, 'a,b\n1,5" pipe\n2,x\n')
+    assert read(path, ["b"]).table.to_pydict() == {"b": ['5" pipe', "x"]}
+
+
+def test_cut_gzip(tmp_path: Path) -> None:
+    whole = gzip.compress(b"a,b\n" + "".join(f"{i},{i * 7919 % 1000}\n" for i in range(50_000)).encode())
+    assert "damaged or incomplete" in message(write(tmp_path, whole[: len(whole) // 2], "p.csv.gz"), "a")
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": list(range(5000))}), path)
+    whole = path.read_bytes()
+    for content in (whole[: len(whole) // 2], b"just text", whole[:200] + bytes(2000) + whole[2200:]):
+        told = message(write(tmp_path, content, "cut.parquet"), "a")
+        assert "cut.parquet cannot be read as Parquet" in told
+        assert "Copy or export it again" in told
+
+
+def test_missing_and_repeated_columns(tmp_path: Path) -> None:
+    told = message(write(tmp_path, "Patient,zipcode,born\np1,1,2\n"), "patient", "zip_code", "income")
+    assert "Column 'patient' is missing. Did you mean 'Patient'?" in told
+    assert "Column 'zip_code' is missing. Did you mean 'zipcode'?" in told
+    assert "Column 'income' is missing. The columns are 'Patient', 'zipcode', 'born'." in told
+    assert "more than one column named 'age'" in message(write(tmp_path, "age,zip,age\n1,2,3\n"), "age", "zip")
+    read(write(tmp_path, "age,zip,age\n1,2,3\n"), ["zip"])
+
+
+def test_pandas_objects_of_mixed_type() -> None:
+    told = message(pd.DataFrame({"zip": [123, "0123"]}, dtype=object), "zip")
+    assert "Column 'zip' of the pandas DataFrame mixes types" in told
+    assert "astype('string')" in told
+
+
+def test_not_a_table_at_all() -> None:
+    assert "cannot be read as a table" in message({"a": [1]}, "a")
+
+
+def test_a_database_needs_a_query() -> None:
+    with pytest.raises(SnapshotError, match="names a database but no table") as caught:
+        parse("postgresql://ana:secret@db/clinic")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_database_source_on_the_command_line() -> None:
+    assert parse("postgresql://db/clinic#SELECT a FROM t WHERE b = '#';").sql == "SELECT a FROM t WHERE b = '#'"
+    assert parse("postgres://db/clinic#health.patients").sql == 'SELECT * FROM "health"."patients"'
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://ana:se@cret@db/clinic", "postgresql://db/clinic?user=ana&password=se@cret"]
+)
+def test_passwords_are_never_shown(url: str) -> None:
+    query = Query(url, "SELECT 1")
+    assert "cret" not in query.name
+    assert "cret" not in repr(query)
