@@ -1,1 +1,11 @@
-"""The publisher's private memory of a series."""
+"""The publisher's private memory of a series: transactional, checked by hashes, for its owner only."""
+
+from __future__ import annotations
+
+from reissue.ledger.faults import FAULT_POINTS
+from reissue.ledger.keys import read_key
+from reissue.ledger.ledger import Ledger
+from reissue.ledger.records import Damage, Document, PublicFile, ReleaseRecord
+from reissue.ledger.stage import Stage
+
+__all__ = ["FAULT_POINTS", "Damage", "Document", "Ledger", "PublicFile", "ReleaseRecord", "Stage", "read_key"]

@@ -1,0 +1,211 @@
+"""Making and finding a series. A killed creation leaves nothing that `open` accepts, and can be tried again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reissue.errors import LedgerDamaged, SeriesError
+from reissue.ledger.disk import make_private_folder, remove_tree, sync_folder, telling, write_durably
+from reissue.ledger.faults import fault
+from reissue.ledger.keys import key_check
+from reissue.ledger.layout import FORMAT, Layout
+from reissue.ledger.lock import SeriesLock
+from reissue.ledger.records import Document
+from reissue.ledger.stage import document_table, name_of
+from reissue.ledger.store import Store
+
+if TYPE_CHECKING:
+    from reissue.ledger.catalogue import Catalogue
+
+_DRAFT = ".creating"
+_SQLITE = "sqlite"
+
+
+def create(
+    root: Path,
+    *,
+    config: str,
+    meta: Mapping[str, object],
+    coding: Mapping[str, object] | None,
+    seed: int,
+    catalogue_url: str | None,
+    key: bytes | None,
+) -> None:
+    """Make a series. Its private folder is built under another name; renaming it is the moment of creation."""
+    layout, draft = Layout(root), Layout(root, _DRAFT)
+    address = _SQLITE if catalogue_url is None else _remembered(catalogue_url)
+    with telling(f"Creating the series {root}"):
+        root.mkdir(parents=True, exist_ok=True)
+        _refuse_occupied(layout)
+        make_private_folder(draft.private)
+    lock = SeriesLock(draft.lock)
+    lock.acquire(patience=0.0)
+    try:
+        _refuse_occupied(layout)
+        fault("create.begun")
+        with telling(f"Creating the series {root}"):
+            pointer = _prepare(draft, address)
+        catalogue = open_catalogue(draft, pointer, catalogue_url, new=True)
+        _fill(draft, catalogue, pointer, config=config, meta=meta, coding=coding, seed=seed, key=key)
+        with telling(f"Creating the series {root}"):
+            _appear(layout, draft, config)
+    except BaseException:
+        _clear(layout, draft)
+        raise
+    finally:
+        lock.release()
+
+
+def read_pointer(layout: Layout) -> Document:
+    """What private/series.json says: format, series id, and where the catalogue is."""
+    try:
+        pointer = json.loads(layout.pointer.read_text())
+        version, series, catalogue = pointer["format"], pointer["series"], pointer["catalogue"]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise SeriesError(_absent(layout)) from error
+    except OSError as error:
+        raise SeriesError(
+            f"{layout.pointer} cannot be read: {error.strerror}. Only the owner of a series can open it."
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise LedgerDamaged(
+            f"{layout.relative(layout.pointer)}: it is not what was written. Restore it from a backup of the series."
+        ) from error
+    if version != FORMAT:
+        raise SeriesError(
+            f"The series {layout.root} has format {version}; this version of Reissue reads format {FORMAT}. "
+            "Install the version of Reissue with which it was last written."
+        )
+    if not isinstance(series, str) or not isinstance(catalogue, str):
+        raise LedgerDamaged(f"{layout.relative(layout.pointer)}: it is not what was written. Restore it from a backup.")
+    return {"format": version, "series": series, "catalogue": catalogue}
+
+
+def open_catalogue(layout: Layout, pointer: Document, catalogue_url: str | None, *, new: bool = False) -> Catalogue:
+    """The catalogue where the series says it is; an address given now (with a password) goes before that."""
+    series, place = str(pointer["series"]), str(pointer["catalogue"])
+    if place == _SQLITE:
+        if catalogue_url is not None:
+            raise SeriesError(f"The series {layout.root} keeps its catalogue in SQLite; open it without an address.")
+        from reissue.ledger.sqlite import SQLiteCatalogue
+
+        return SQLiteCatalogue.create(layout, series) if new else SQLiteCatalogue(layout, series)
+    from reissue.ledger.postgresql import PostgreSQLCatalogue, parse_url
+
+    return PostgreSQLCatalogue(parse_url(catalogue_url or place), series)
+
+
+def pointer_text(pointer: Document) -> str:
+    return json.dumps(pointer, indent=2) + "\n"
+
+
+def _remembered(catalogue_url: str) -> str:
+    from reissue.ledger.postgresql import parse_url, without_password
+
+    return without_password(parse_url(catalogue_url))
+
+
+def _absent(layout: Layout) -> str:
+    if (layout.root / _DRAFT).exists():
+        return f"The creation of the series {layout.root} was interrupted. Create it again; nothing is lost."
+    if layout.root.exists():
+        missing = layout.relative(layout.pointer)
+        return f"{layout.root} is not a series: it has no {missing}. Create one with `reissue init`."
+    return f"There is no series {layout.root}. Check the path, or create one with `reissue init`."
+
+
+def _refuse_occupied(layout: Layout) -> None:
+    """A folder may be taken only if it is empty, or holds nothing but what a killed creation left."""
+    found = set(os.listdir(layout.root))
+    if "private" in found:
+        raise SeriesError(f"{layout.root} is a series already. Open it, or give another path. Nothing was changed.")
+    ours = _DRAFT in found and not found - {_DRAFT, "reissue.toml", "reissue.toml.new", "releases"}
+    if found and (not ours or (layout.releases.exists() and os.listdir(layout.releases))):
+        names = ", ".join(sorted(found)[:3])
+        raise SeriesError(f"{layout.root} is not empty (it holds {names}). Give a new path. Nothing was changed.")
+
+
+def _prepare(draft: Layout, address: str) -> Document:
+    """Empty the draft, and name the series; an id left by a killed attempt is used again, to find its rows."""
+    series = secrets.token_hex(16)
+    try:
+        left = read_pointer(draft)
+        series = str(left["series"]) if left["catalogue"] == address else series
+    except SeriesError:
+        pass
+    for entry in draft.private.iterdir():
+        if entry.is_dir():
+            remove_tree(entry)
+        elif entry != draft.lock:
+            entry.unlink()
+    pointer: Document = {"format": FORMAT, "series": series, "catalogue": address}
+    write_durably(draft.pointer, pointer_text(pointer).encode())
+    make_private_folder(draft.files)
+    make_private_folder(draft.staging)
+    fault("create.pointer")
+    return pointer
+
+
+def _fill(
+    draft: Layout,
+    catalogue: Catalogue,
+    pointer: Document,
+    *,
+    config: str,
+    meta: Mapping[str, object],
+    coding: Mapping[str, object] | None,
+    seed: int,
+    key: bytes | None,
+) -> None:
+    store = Store(draft, key)
+    staged = [store.write(document_table(meta), draft.staging, "meta", "meta")]
+    if coding is not None:
+        staged.append(store.write(document_table(coding), draft.staging, "coding", name_of(1)))
+    store.place(staged, "create.files")
+    row: Document = {
+        "format": FORMAT,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": str(seed),
+        "next_subject": 0,
+        "key_check": "" if key is None else key_check(key, str(pointer["series"])),
+        "pointer": pointer_text(pointer),
+        "config_sha256": hashlib.sha256(config.encode()).hexdigest(),
+    }
+    with catalogue.writing() as connection:
+        catalogue.create_tables(connection)
+        catalogue.add_series(connection, row, [one.file for one in staged])
+        fault("create.transaction")
+    fault("create.catalogue")
+
+
+def _appear(layout: Layout, draft: Layout, config: str) -> None:
+    write_durably(layout.config, config.encode(), private=False)
+    layout.releases.mkdir(exist_ok=True)
+    sync_folder(draft.private)
+    sync_folder(layout.root)
+    fault("create.config")
+    os.rename(draft.private, layout.private)
+    sync_folder(layout.root)
+    sync_folder(layout.root.parent)
+    fault("create.renamed")
+
+
+def _clear(layout: Layout, draft: Layout) -> None:
+    """Creation failed: leave the folder as it was found, as far as the disk lets us."""
+    if layout.private.exists() or not draft.private.exists():
+        return
+    try:
+        layout.config.unlink(missing_ok=True)
+        if layout.releases.exists():
+            layout.releases.rmdir()
+        remove_tree(draft.private)
+        layout.root.rmdir()
+    except OSError:
+        pass  # what is left is recognized as a draft by the next attempt

@@ -1,0 +1,131 @@
+"""Files and folders: owner-only, forced to disk, hashed while written; and errors told in words."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from reissue.errors import SeriesError
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+
+_REMEDIES = {
+    errno.ENOSPC: "The disk is full. Free some space and try again.",
+    errno.EDQUOT: "Your disk quota is used up. Free some space and try again.",
+    errno.EFBIG: "The file would exceed the size allowed here. Raise the limit or move the series, then try again.",
+    errno.EROFS: "The disk is mounted read-only. Mount it for writing and try again.",
+    errno.EACCES: "You may not write there. Run as the owner of the series, or correct the permissions.",
+    errno.EPERM: "You may not write there. Run as the owner of the series, or correct the permissions.",
+}
+
+
+@contextmanager
+def telling(doing: str) -> Iterator[None]:
+    """Turn an operating system's error into a SeriesError that says what was being done and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise SeriesError(told(doing, error)) from error
+
+
+def told(doing: str, error: OSError) -> str:
+    code = error.errno or 0
+    reason = os.strerror(code) if code else str(error)
+    remedy = _REMEDIES.get(code, "Correct this and try again.")
+    place = f" ({error.filename})" if error.filename else ""
+    return f"{doing} failed: {reason}{place}. {remedy} What was committed before is untouched."
+
+
+def make_private_folder(path: Path) -> None:
+    """Make a folder for its owner only, whatever the umask is; it may exist."""
+    path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    path.chmod(PRIVATE_FOLDER)
+
+
+def open_private(path: Path) -> IO[bytes]:
+    """Open a new file for writing, readable by its owner only, whatever the umask is."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+    os.fchmod(handle, PRIVATE_FILE)
+    return open(handle, "wb", buffering=1 << 20)
+
+
+def write_durably(path: Path, content: bytes, *, private: bool = True) -> None:
+    """Replace a small file in one step that survives a crash: the old content or the new one, never a mixture."""
+    beside = path.with_name(path.name + ".new")
+    with open_private(beside) if private else open(beside, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder survive a crash."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(path: Path) -> None:
+    """Force every file and folder below `path`, and itself, to disk."""
+    for folder, _, names in os.walk(path, topdown=False):
+        for name in names:
+            handle = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        sync_folder(Path(folder))
+
+
+def hash_file(path: Path) -> str:
+    with open(path, "rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all it holds; it may be gone already."""
+    if path.exists():
+        shutil.rmtree(path)
+
+
+class HashingFile:
+    """A file that hashes what passes through it, so that the name of a file does not depend on reading it back."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        self._file.write(data)
+        self._hash.update(data)
+        self.size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.flush()
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()

@@ -1,0 +1,354 @@
+"""The ledger of a series: the publisher's private memory, in one folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from weakref import WeakValueDictionary
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from reissue.core.snapshot import Facts, Table
+from reissue.errors import KeyMissing, LedgerDamaged, ReissueError, SeriesBusy, SeriesError
+from reissue.ledger import checking, creation, parquet, recovery
+from reissue.ledger.disk import make_private_folder, remove_tree, telling
+from reissue.ledger.faults import fault
+from reissue.ledger.keys import key_check, same_check
+from reissue.ledger.layout import Layout
+from reissue.ledger.lock import SeriesLock
+from reissue.ledger.records import Damage, Document, PrivateFile, ReleaseRecord, State
+from reissue.ledger.stage import Stage, check_version, document_table, name_of, versions
+from reissue.ledger.store import Staged, Store
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from reissue.ledger.catalogue import Catalogue
+
+
+class Ledger:
+    """Facts, caches, codings and identities of one series.
+
+    Open one with `Ledger.open` or `Ledger.create`; it is also a context manager. What it shows is the series as of
+    opening or of its own last change (`refresh` looks again). Not for use by several threads at once.
+    """
+
+    def __init__(self, layout: Layout, catalogue: Catalogue, store: Store, state: State) -> None:
+        self._layout = layout
+        self._catalogue = catalogue
+        self._store = store
+        self._state = state
+        self._lock = SeriesLock(layout.lock)
+        self._depth = 0
+        self._facts: WeakValueDictionary[int, Facts] = WeakValueDictionary()
+
+    # Opening and closing
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        config: str,
+        meta: Mapping[str, object],
+        seed: int,
+        coding: Mapping[str, object] | None = None,
+        catalogue_url: str | None = None,
+        key: bytes | None = None,
+    ) -> Ledger:
+        """Make a new series in an empty or absent folder. `config` is kept as reissue.toml; `coding` as version 1."""
+        creation.create(
+            Path(path), config=config, meta=meta, coding=coding, seed=seed, catalogue_url=catalogue_url, key=key
+        )
+        return cls.open(path, key=key, catalogue_url=catalogue_url)
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, key: bytes | None = None, catalogue_url: str | None = None
+    ) -> Ledger:
+        """Open a series, and settle what a killed run left. `catalogue_url` is only needed to give a password."""
+        layout = Layout(Path(path))
+        pointer = creation.read_pointer(layout)
+        catalogue = creation.open_catalogue(layout, pointer, catalogue_url)
+        state = catalogue.load()
+        _check_key(layout, state, key, str(pointer["series"]))
+        ledger = cls(layout, catalogue, Store(layout, key), state)
+        ledger._settle()
+        return ledger
+
+    def close(self) -> None:
+        """Nothing is pending: every change is durable when its call returns."""
+        self._facts.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def refresh(self) -> None:
+        """Look at the catalogue again."""
+        self._state = self._catalogue.load()
+
+    # What it remembers
+
+    @property
+    def path(self) -> Path:
+        return self._layout.root
+
+    @property
+    def encrypted(self) -> bool:
+        return bool(self._state.key_check)
+
+    @property
+    def seed(self) -> int:
+        return self._state.seed
+
+    @property
+    def meta(self) -> Document:
+        """The schema, the policy and what else belongs to the series as a whole."""
+        return self._document("meta", "meta")
+
+    @property
+    def releases(self) -> list[ReleaseRecord]:
+        """The releases that outsiders may have seen, in order."""
+        return [record for record in self._state.releases if record.number not in self._state.waiting]
+
+    @property
+    def next_subject(self) -> int:
+        """The number the next new subject gets; numbers are never given again, not even those of forgotten subjects."""
+        return self._state.next_subject
+
+    @property
+    def coding_versions(self) -> list[int]:
+        return versions(self._state)
+
+    def coding(self, version: int | None = None) -> Document:
+        """One version of the coding; the last one if none is named."""
+        kept = self.coding_versions
+        if version is None:
+            version = kept[-1] if kept else 0
+        if version not in kept:
+            raise SeriesError(f"The ledger keeps no coding of version {version}; it keeps {kept or 'none yet'}.")
+        return self._document("coding", name_of(version))
+
+    def facts(self, number: int) -> Facts:
+        """The facts of one release as they were stored: codes under that release's coding version. O(rows)."""
+        known = self._facts.get(number)
+        if known is not None:
+            return known
+        if number not in {record.number for record in self._state.releases}:
+            raise SeriesError(f"There is no release {number}; the series has {len(self.releases)}.")
+        name = name_of(number)
+        rows = self._read(self._file("facts", name))
+        facts = parquet.facts_from(number, rows, self._read(self._file("shape", name)))
+        self._facts[number] = facts
+        return facts
+
+    def caches(self) -> dict[str, Table]:
+        """The strategy's caches after the last release."""
+        return {file.name: parquet.unpack(self._read(file)) for file in self._current("cache")}
+
+    def identities(self) -> tuple[pa.Array, NDArray[np.int64]]:
+        """All identifiers that are not forgotten, and their subject numbers, in the same order."""
+        parts = [self._read(file) for file in self._current("identities")]
+        empty = parquet.identities_table(pa.array([], pa.string()), np.empty(0, dtype=np.int64))
+        whole = pa.concat_tables(parts or [empty]).combine_chunks()
+        identifiers = whole["identifier"]
+        return (
+            identifiers.chunk(0) if identifiers.num_chunks == 1 else identifiers.combine_chunks(),
+            np.array(whole["subject"], dtype=np.int64),
+        )
+
+    # Publishing
+
+    @contextmanager
+    def publisher(self) -> Iterator[Self]:
+        """Be the only publisher of this series; raises SeriesBusy at once if somebody else is.
+
+        Enters with the series settled. What is staged but not committed is discarded on leaving.
+        """
+        if self._depth:
+            self._depth += 1
+            try:
+                yield self
+            finally:
+                self._depth -= 1
+            return
+        self._lock.acquire()
+        try:
+            with self._catalogue.held():
+                self._depth = 1
+                self._refuse_damaged()
+                self._recover()
+                try:
+                    yield self
+                except BaseException:
+                    with suppress(ReissueError):  # opening the series again will settle it
+                        self._recover()
+                    raise
+                self._recover()
+        finally:
+            self._depth = 0
+            self._lock.release()
+
+    def stage(self, number: int) -> Stage:
+        """Begin release `number`, the next one; only inside `publisher()`."""
+        if not self._depth:
+            raise RuntimeError("A release is staged inside `with ledger.publisher():`.")
+        expected = len(self._state.releases) + 1
+        if number != expected:
+            raise SeriesError(f"The next release is {expected}, not {number}.")
+        if self._layout.release(number).exists():
+            place = self._layout.relative(self._layout.release(number))
+            raise SeriesError(
+                f"{place} exists already, but the ledger has not put it there. Move it away and try again."
+            )
+        return Stage(number, self._layout, self._catalogue, self._store, self._state, self._committed)
+
+    # Changes made alone
+
+    def set_meta(self, meta: Mapping[str, object]) -> None:
+        """Replace the series' meta data."""
+        self._change("meta", lambda folder: [self._store.write(document_table(meta), folder, "meta", "meta")])
+
+    def add_coding(self, version: int, document: Mapping[str, object]) -> None:
+        """Append a version of the coding outside a release."""
+        with self.publisher():
+            check_version(version, self.coding_versions)
+            self._change(
+                "coding",
+                lambda folder: [self._store.write(document_table(document), folder, "coding", name_of(version))],
+            )
+
+    def replace_caches(self, caches: Mapping[str, Table]) -> None:
+        """Put rebuilt caches in the place of those of the last release."""
+        last = len(self._state.releases)
+        self._change(
+            "caches",
+            lambda folder: [
+                self._store.write(parquet.pack(table), folder, "cache", name, last) for name, table in caches.items()
+            ],
+            lambda connection: self._catalogue.drop_files(connection, "cache"),
+        )
+
+    def forget(self, identifier: str) -> bool:
+        """Delete a person's row of the identity map; what binds later releases stays. False if it is not known."""
+        with self.publisher():
+            hits: list[tuple[PrivateFile, pa.Table]] = []
+            for file in self._state.of_role("identities"):
+                part = self._read(file)
+                others = part.filter(pc.not_equal(part["identifier"], identifier))
+                if len(others) < len(part):
+                    hits.append((file, others))
+            if not hits:
+                return False
+            self._change(
+                "forget",
+                lambda folder: [
+                    self._store.write(others, folder, "identities", file.name, file.release)
+                    for file, others in hits
+                    if len(others)
+                ],
+                lambda connection: self._catalogue.drop_these(connection, [file for file, _ in hits]),
+            )
+        return True
+
+    # Proof
+
+    def verify(self) -> list[Damage]:
+        """Hash every private and public file again and check the catalogue; what is damaged, by name. O(bytes)."""
+        return checking.check(self._layout, self._catalogue, self._store)
+
+    # Inside
+
+    def _change(
+        self,
+        name: str,
+        write: Callable[[Path], list[Staged]],
+        first: Callable[[Connection], None] = lambda connection: None,
+    ) -> None:
+        """One change outside a release: write files beside, place them, one transaction, sweep what it replaced."""
+        with self.publisher():
+            folder = self._layout.staging / "change"
+            with telling("Preparing a change"):
+                remove_tree(folder)
+                make_private_folder(folder)
+            staged = write(folder)
+            fault(f"{name}.written")
+            self._store.place(staged, f"{name}.moved")
+            with self._catalogue.writing() as connection:
+                first(connection)
+                self._catalogue.put_files(connection, [one.file for one in staged])
+                fault(f"{name}.transaction")
+            fault(f"{name}.committed")
+            self.refresh()
+            self._store.sweep(self._state.files.values())
+            remove_tree(folder)
+            fault(f"{name}.swept")
+
+    def _settle(self) -> None:
+        """On opening: recover if a killed run left something, unless a live publisher is at work."""
+        if not recovery.needed(self._layout, self._catalogue, self._store, self._state):
+            return
+        if not os.access(self._layout.private, os.W_OK):
+            if self._state.waiting:
+                raise SeriesError(
+                    f"An interrupted run left release {self._state.waiting[0]} of {self.path} committed but not yet "
+                    "visible, and the folder may not be written. Open the series once with permission to write."
+                )
+            return
+        with suppress(SeriesBusy, LedgerDamaged), self.publisher():
+            pass  # entering settles; damage is told by `verify`, and by the next publisher
+
+    def _recover(self) -> None:
+        self._state = recovery.recover(self._layout, self._catalogue, self._store)
+
+    def _refuse_damaged(self) -> None:
+        problem = self._catalogue.damage()
+        if problem:
+            raise LedgerDamaged(f"{self._catalogue.place}: {problem} Restore private/ from a backup of the series.")
+
+    def _committed(self, state: State) -> None:
+        self._state = state
+
+    def _document(self, role: str, name: str) -> Document:
+        document = json.loads(parquet.document_from(self._read(self._file(role, name))))
+        assert isinstance(document, dict)
+        return document
+
+    def _file(self, role: str, name: str) -> PrivateFile:
+        file = self._state.files.get((role, name))
+        if file is None:
+            raise LedgerDamaged(f"The catalogue lists no file for '{role} {name}'. Restore it from a backup.")
+        return file
+
+    def _current(self, role: str) -> list[PrivateFile]:
+        """The files of a role; looked up again if another process has replaced them since."""
+        files = self._state.of_role(role)
+        if not all((self._layout.files / file.path).exists() for file in files):
+            self.refresh()
+            files = self._state.of_role(role)
+        return files
+
+    def _read(self, file: PrivateFile) -> pa.Table:
+        return self._store.read(file)
+
+
+def _check_key(layout: Layout, state: State, key: bytes | None, series: str) -> None:
+    if not state.key_check and key is not None:
+        raise SeriesError(f"The series {layout.root} is not encrypted, but a key was given. Open it without a key.")
+    if state.key_check and key is None:
+        raise KeyMissing(f"The ledger of {layout.root} is encrypted. Give its key: env:NAME or file:PATH.")
+    if state.key_check and key is not None and not same_check(state.key_check, key_check(key, series)):
+        raise KeyMissing(f"The key given does not open the ledger of {layout.root}: it was made with another key.")

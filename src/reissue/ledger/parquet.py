@@ -1,0 +1,167 @@
+"""Arrays to Parquet and back, exactly: dtype, shape and memory order return as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from reissue.core.snapshot import Facts, Table
+from reissue.errors import MissingExtra
+from reissue.ledger.disk import HashingFile, open_private
+
+_CHUNK = 1 << 26  # bytes per cell of a packed array; Parquet cannot hold a cell of 2 GiB
+_STORABLE = "biufSUMm"  # kinds of NumPy dtypes that are plain bytes
+
+
+def write_table(path: Path, table: pa.Table, key: bytes | None = None) -> tuple[str, int]:
+    """Write a table to a new owner-only file; its SHA-256 and size. O(bytes), hashed on the way; not yet synced.
+
+    Integers are delta-coded (codes and ascending numbers become a few bits each). No statistics: they would repeat
+    values, and nothing here filters by them.
+    """
+    integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    with open_private(path) as file:
+        hashing = HashingFile(file)
+        pq.write_table(
+            table,
+            pa.PythonFile(hashing, mode="w"),
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=False,
+            column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+            write_statistics=False,
+            encryption_properties=None if key is None else _encryption().create_encryption_properties(key),
+        )
+    return hashing.sha256, hashing.size
+
+
+def read_table(content: bytes, key: bytes | None = None) -> pa.Table:
+    properties = None if key is None else _encryption().create_decryption_properties(key)
+    return pq.ParquetFile(pa.BufferReader(content), decryption_properties=properties).read()
+
+
+def _encryption() -> ModuleType:
+    """pyarrow's module for encryption, if this pyarrow lets an application manage its keys."""
+    try:
+        import pyarrow.parquet.encryption as encryption
+    except ImportError as error:
+        raise MissingExtra("This build of pyarrow has no Parquet encryption. Install pyarrow 26 or newer.") from error
+    if not hasattr(encryption, "create_encryption_properties"):
+        raise MissingExtra(f"Encryption needs pyarrow 26 or newer; this is {pa.__version__}.")
+    module: ModuleType = encryption
+    return module
+
+
+def pack(arrays: Table) -> pa.Table:
+    """Arrays of any shape as rows (name, dtype, shape, order, data); a large array takes several rows, in order."""
+    names, dtypes, shapes, orders, cells = [], [], [], [], []
+    for name, given in arrays.items():
+        array = np.asarray(given)
+        if array.dtype.kind not in _STORABLE:
+            raise TypeError(f"The ledger cannot keep '{name}': its dtype is {array.dtype}; use numbers or fixed text.")
+        fortran = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
+        flat = np.ascontiguousarray(array.T if fortran else array).reshape(-1).view(np.uint8)
+        for start in range(0, max(1, len(flat)), _CHUNK):
+            names.append(name)
+            dtypes.append(array.dtype.str)
+            shapes.append(list(array.shape))
+            orders.append("F" if fortran else "C")
+            cells.append(flat[start : start + _CHUNK].data)
+    return pa.table(
+        {
+            "name": pa.array(names, pa.string()),
+            "dtype": pa.array(dtypes, pa.string()),
+            "shape": pa.array(shapes, pa.list_(pa.int64())),
+            "order": pa.array(orders, pa.string()),
+            "data": pa.chunked_array([pa.array([cell], pa.large_binary()) for cell in cells], pa.large_binary()),
+        }
+    )
+
+
+def unpack(table: pa.Table) -> dict[str, NDArray[np.generic]]:
+    cells: dict[str, list[memoryview]] = {}
+    forms: dict[str, tuple[str, list[int], str]] = {}
+    columns = (table[name].to_pylist() for name in ("name", "dtype", "shape", "order"))
+    for name, dtype, shape, order, data in zip(*columns, table["data"], strict=True):
+        forms[name] = (dtype, shape, order)
+        cells.setdefault(name, []).append(memoryview(data.as_buffer()))
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for name, (dtype, shape, order) in forms.items():
+        flat = np.frombuffer(bytearray(b"".join(cells[name])), dtype=np.dtype(dtype))  # writable, own memory
+        arrays[name] = flat.reshape(shape[::-1]).T if order == "F" else flat.reshape(shape)
+    return arrays
+
+
+def rows_of(facts: Facts) -> pa.Table:
+    """The row-sized part of facts: subject, class, value, code_0, code_1, ... without copying Fortran columns."""
+    columns = {"subject": facts.subjects, "class": facts.classes, "value": facts.values}
+    for attribute in range(facts.codes.shape[1]):
+        columns[f"code_{attribute}"] = facts.codes[:, attribute]
+    return pa.table({name: pa.array(np.ascontiguousarray(column)) for name, column in columns.items()})
+
+
+def shape_of(facts: Facts) -> pa.Table:
+    """The rest of facts: boxes, extras, and whether the release is anatomized."""
+    arrays: dict[str, NDArray[np.generic]] = {"boxes": facts.boxes, "anatomized": np.array(facts.anatomized)}
+    arrays["codes_dtype"] = np.empty(0, dtype=facts.codes.dtype)
+    return pack(arrays | {f"extra:{name}": array for name, array in facts.extras.items()})
+
+
+def facts_from(number: int, rows: pa.Table, shape: pa.Table) -> Facts:
+    arrays = unpack(shape)
+    attributes = rows.num_columns - 3
+    codes = np.empty((rows.num_rows, attributes), dtype=arrays["codes_dtype"].dtype, order="F")
+    for attribute in range(attributes):
+        _fill(codes[:, attribute], rows[f"code_{attribute}"])
+    return Facts(
+        number=number,
+        boxes=arrays["boxes"],  # type: ignore[arg-type]
+        subjects=_column(rows["subject"]),  # type: ignore[arg-type]
+        classes=_column(rows["class"]),  # type: ignore[arg-type]
+        values=_column(rows["value"]),  # type: ignore[arg-type]
+        codes=codes,
+        anatomized=bool(arrays["anatomized"]),
+        extras={name.removeprefix("extra:"): array for name, array in arrays.items() if name.startswith("extra:")},
+    )
+
+
+def _column(column: pa.ChunkedArray) -> NDArray[np.generic]:
+    """A writable array of its own: compiled kernels treat read-only arrays as another type and compile again."""
+    array: NDArray[np.generic] = np.empty(len(column), dtype=column.type.to_pandas_dtype())
+    _fill(array, column)
+    return array
+
+
+def _fill(target: NDArray[np.generic], column: pa.ChunkedArray) -> None:
+    start = 0
+    for chunk in column.chunks:
+        target[start : start + len(chunk)] = chunk.to_numpy()
+        start += len(chunk)
+
+
+def identities_table(identifiers: pa.Array, numbers: NDArray[np.int64]) -> pa.Table:
+    """The identity map, or a part of it: which identifier has which subject number."""
+    if isinstance(identifiers, pa.ChunkedArray):
+        identifiers = identifiers.combine_chunks()
+    if not pa.types.is_string(identifiers.type):
+        identifiers = identifiers.cast(pa.string())
+    return pa.table({"identifier": identifiers, "subject": pa.array(np.asarray(numbers, dtype=np.int64))})
+
+
+def document_table(content: bytes) -> pa.Table:
+    return pack({"json": np.frombuffer(content, dtype=np.uint8)})
+
+
+def document_from(table: pa.Table) -> bytes:
+    return unpack(table)["json"].tobytes()
+
+
+def plain(mapping: Mapping[str, Table]) -> dict[str, dict[str, NDArray[np.generic]]]:
+    """Caches as plain dictionaries of arrays."""
+    return {name: {column: np.asarray(array) for column, array in table.items()} for name, table in mapping.items()}

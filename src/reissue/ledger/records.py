@@ -1,0 +1,109 @@
+"""What the ledger remembers, as small values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Document = dict[str, object]
+"""A JSON object: keys are strings; values are numbers, strings, booleans, None, lists and objects of these."""
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """One file of `releases/NNNN/`, by its path inside that folder."""
+
+    name: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRecord:
+    """What the catalogue says about one release.
+
+    created:  UTC, ISO 8601; filled in by the commit when empty
+    settings: the strategy's settings
+    seed:     from which every random choice of this release derives
+    counts:   rows, classes, counterfeits, suppressed, ... by name
+    steps:    plain sentences of what was done
+    files:    the public files; filled in by the commit
+    """
+
+    number: int
+    strategy: str
+    settings: Mapping[str, object]
+    seed: int
+    coding_version: int
+    counts: Mapping[str, object]
+    steps: tuple[str, ...] | list[str] = ()
+    created: str = ""
+    files: tuple[PublicFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class PrivateFile:
+    """One immutable file of `private/files/`, as the catalogue refers to it.
+
+    role: facts, shape, cache, identities, coding or meta; (role, name) is unique in a series
+    release: the release it belongs to, 0 if it belongs to the series
+    salt: hex; from it and the master key comes the file's own key; empty if the file is not encrypted
+    """
+
+    role: str
+    name: str
+    release: int
+    sha256: str
+    size: int
+    salt: str
+
+    @property
+    def path(self) -> str:
+        return f"{self.sha256}.parquet"
+
+    @property
+    def meaning(self) -> str:
+        """What it holds, for a message."""
+        what = {
+            "facts": "who was in which class of release {release}",
+            "shape": "the boxes of release {release}",
+            "cache": "the cache '{name}' after release {release}",
+            "identities": "which identifier has which subject number, part {name}",
+            "coding": "the coding, version {number}",
+            "meta": "the schema and the policy",
+        }[self.role]
+        return what.format(release=self.release, name=self.name, number=self.name.lstrip("0") or "0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    """Something in a series that is not what the ledger says. `release` is None if it belongs to no release."""
+
+    file: str
+    reason: str
+    remedy: str
+    release: int | None = None
+
+    def __str__(self) -> str:
+        where = f" (release {self.release})" if self.release else ""
+        return f"{self.file}{where}: {self.reason} {self.remedy}"
+
+
+@dataclass(frozen=True)
+class State:
+    """The catalogue's content at one moment.
+
+    files: by (role, name), ordered by role and name; waiting: numbers of releases committed but not yet revealed
+    """
+
+    seed: int
+    next_subject: int
+    key_check: str
+    pointer: str
+    config_sha256: str
+    files: Mapping[tuple[str, str], PrivateFile] = field(default_factory=dict)
+    releases: tuple[ReleaseRecord, ...] = ()
+    waiting: tuple[int, ...] = ()
+
+    def of_role(self, role: str) -> list[PrivateFile]:
+        return [file for (kind, _), file in self.files.items() if kind == role]

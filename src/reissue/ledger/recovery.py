@@ -1,0 +1,64 @@
+"""After a kill: what was committed is revealed, what was not is discarded, what nobody refers to is swept."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from reissue.errors import LedgerDamaged
+from reissue.ledger.disk import remove_tree, sync_folder, telling
+from reissue.ledger.faults import fault
+from reissue.ledger.layout import Layout
+from reissue.ledger.records import State
+from reissue.ledger.store import Store
+
+if TYPE_CHECKING:
+    from reissue.ledger.catalogue import Catalogue
+
+
+def needed(layout: Layout, catalogue: Catalogue, store: Store, state: State) -> bool:
+    """Whether a killed run left something, or a publisher is at work right now."""
+    leftovers = bool(os.listdir(layout.staging)) or bool(store.orphans(state.files.values()))
+    return bool(state.waiting) or leftovers or catalogue.needs_settling()
+
+
+def recover(layout: Layout, catalogue: Catalogue, store: Store) -> State:
+    """Bring the series to a settled state; only under the lock. Doing it twice changes nothing."""
+    catalogue.settle()
+    state = catalogue.load()
+    for number in state.waiting:
+        reveal(layout, catalogue, number)
+    if state.waiting:
+        state = catalogue.load()
+    with telling("Discarding what an interrupted run left"):
+        for name in os.listdir(layout.staging):
+            remove_tree(layout.staging / name)
+        sync_folder(layout.staging)
+    store.sweep(state.files.values())
+    return state
+
+
+def reveal(layout: Layout, catalogue: Catalogue, number: int) -> None:
+    """Make a committed release visible: one rename, then the mark that it is done."""
+    staged, shown = layout.staged_public(number), layout.release(number)
+    place = layout.relative(shown)
+    if staged.exists():
+        if shown.exists() and os.listdir(shown):
+            raise LedgerDamaged(
+                f"{place} exists already, but the ledger has not put it there. Release {number} is committed and waits "
+                f"in {layout.relative(staged)}. Move the folder {place} away and open the series again."
+            )
+        with telling(f"Revealing release {number} (it is committed; opening the series again will reveal it)"):
+            os.rename(staged, shown)
+            fault("commit.renamed")
+            sync_folder(layout.releases)
+            sync_folder(staged.parent)
+        fault("commit.synced-reveal")
+    elif not shown.exists():
+        raise LedgerDamaged(
+            f"{place} is missing: release {number} is committed, but its public files are neither there nor in "
+            f"{layout.relative(staged)}. Restore them from a backup of the series."
+        )
+    with catalogue.writing() as connection:
+        catalogue.mark_revealed(connection, number)
+    fault("commit.marked")

@@ -1,0 +1,149 @@
+"""The catalogue in SQLite: one file, in the series itself.
+
+Rollback journal, not WAL: a finished catalogue is then one file that can be copied, opened in a read-only folder, and
+used on a network drive; EXTRA makes a commit survive a power cut. Beside it lies its seal, the SHA-256 of the whole
+file, so that even a flipped bit in an unused corner is noticed. The seal reads "open" while a transaction runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.pool import NullPool
+
+from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
+from reissue.ledger.catalogue import Catalogue
+from reissue.ledger.disk import PRIVATE_FILE, hash_file, telling, write_durably
+from reissue.ledger.layout import Layout
+
+_OPEN = b"open\n"
+_DAMAGED = ("malformed", "not a database", "no such table", "no such column", "unable to open")
+
+
+class SQLiteCatalogue(Catalogue):
+    def __init__(self, layout: Layout, series: str) -> None:
+        super().__init__(_engine(layout), series)
+        self._layout = layout
+        self.place = layout.relative(layout.catalogue)
+
+    @staticmethod
+    def create(layout: Layout, series: str) -> SQLiteCatalogue:
+        layout.catalogue.unlink(missing_ok=True)
+        layout.catalogue.with_name(layout.catalogue.name + "-journal").unlink(missing_ok=True)
+        handle = os.open(layout.catalogue, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+        os.fchmod(handle, PRIVATE_FILE)
+        os.close(handle)
+        return SQLiteCatalogue(layout, series)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._told("Reading"), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        with telling(f"Writing {self._layout.relative(self._layout.seal)}"):
+            write_durably(self._layout.seal, _OPEN)
+        try:
+            with self._told("Writing"), self._engine.connect() as connection:
+                connection = connection.execution_options(reissue_writes=True)
+                with connection.begin():
+                    yield connection
+        finally:
+            with suppress(SeriesError):  # it still says "open": the next publisher settles it
+                self._seal()
+
+    def needs_settling(self) -> bool:
+        return self._read_seal() == _OPEN
+
+    def settle(self) -> None:
+        if self.needs_settling():
+            problem = self._integrity()
+            if problem:
+                raise LedgerDamaged(f"{self.place}: {problem} Restore private/ from a backup of the series.")
+            self._seal()
+
+    def damage(self) -> str | None:
+        try:
+            problem = self._integrity()
+        except SeriesError as error:
+            return str(error)
+        if problem:
+            return problem
+        seal = self._read_seal()
+        if seal == _OPEN:
+            return None  # a transaction is running, or was killed; the next publisher settles it
+        if seal.decode("ascii", "replace").strip() != hash_file(self._layout.catalogue):
+            return "its content is not what was written (SHA-256 differs from catalogue.sha256)."
+        return None
+
+    def _seal(self) -> None:
+        with telling(f"Writing {self._layout.relative(self._layout.seal)}"):
+            write_durably(self._layout.seal, hash_file(self._layout.catalogue).encode() + b"\n")
+
+    def _read_seal(self) -> bytes:
+        try:
+            return self._layout.seal.read_bytes()
+        except OSError:
+            return b""
+
+    def _integrity(self) -> str | None:
+        with self._told("Checking"), self._engine.connect() as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
+        return None if list(found) == ["ok"] else f"SQLite's integrity check says: {'; '.join(map(str, found))}."
+
+    @contextmanager
+    def _told(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except DatabaseError as error:
+            raise self._say(doing, str(error.orig)) from error
+
+    def _say(self, doing: str, reason: str) -> ReissueError:
+        low = reason.lower()
+        if "locked" in low or "busy" in low:
+            return SeriesBusy(f"{doing} {self.place} failed: another process is using it. Try again in a moment.")
+        if "full" in low:
+            return SeriesError(
+                f"{doing} {self.place} failed: the disk is full. Free some space and try again. "
+                "What was committed before is untouched."
+            )
+        if "readonly" in low or "read-only" in low:
+            return SeriesError(
+                f"{doing} {self.place} failed: it may not be written. Run as the owner of the series, with its disk "
+                "mounted for writing."
+            )
+        if any(word in low for word in _DAMAGED):
+            return LedgerDamaged(
+                f"{self.place}: the catalogue cannot be read ({reason}). Restore private/ from a backup of the series."
+            )
+        return SeriesError(f"{doing} {self.place} failed: {reason}. What was committed before is untouched.")
+
+
+def _engine(layout: Layout) -> Engine:
+    """Connections are opened per transaction: nothing is carried into a forked process, nothing lingers."""
+
+    def connect() -> sqlite3.Connection:
+        mode = "rw" if os.access(layout.private, os.W_OK) and os.access(layout.catalogue, os.W_OK) else "ro"
+        place = f"file:{quote(str(layout.catalogue.absolute()))}?mode={mode}"
+        return sqlite3.connect(place, uri=True, timeout=10.0, isolation_level=None)
+
+    engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool)
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: sqlite3.Connection, record: object) -> None:
+        connection.execute("PRAGMA synchronous=EXTRA")
+        connection.execute("PRAGMA secure_delete=ON")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("reissue_writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

@@ -1,0 +1,166 @@
+"""The next release while it is being made: nothing of it is visible or remembered before `commit`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reissue.core.snapshot import Facts, Table
+from reissue.errors import LedgerDamaged
+from reissue.ledger import parquet
+from reissue.ledger.disk import hash_file, make_private_folder, remove_tree, sync_folder, sync_tree, telling
+from reissue.ledger.faults import fault
+from reissue.ledger.layout import Layout
+from reissue.ledger.records import Document, PublicFile, ReleaseRecord, State
+from reissue.ledger.recovery import reveal
+from reissue.ledger.store import Staged, Store
+
+if TYPE_CHECKING:
+    from reissue.ledger.catalogue import Catalogue
+
+
+class Stage:
+    """Collects the files of one release. `public` is the folder into which the public files are written."""
+
+    def __init__(
+        self,
+        number: int,
+        layout: Layout,
+        catalogue: Catalogue,
+        store: Store,
+        state: State,
+        done: Callable[[State], None],
+    ) -> None:
+        self.number = number
+        self._layout = layout
+        self._catalogue = catalogue
+        self._store = store
+        self._state = state
+        self._done = done
+        self._staged: list[Staged] = []
+        self._next_subject = state.next_subject
+        self._folder = layout.staged(number)
+        self.public: Path = layout.staged_public(number)
+        with telling(f"Preparing release {number}"):
+            remove_tree(self._folder)
+            make_private_folder(self._folder)
+            self.public.mkdir()
+        fault("stage.begun")
+
+    def facts(self, facts: Facts) -> None:
+        """Who is in which class with which value. O(rows)."""
+        if facts.number != self.number:
+            raise ValueError(f"The facts are of release {facts.number}; release {self.number} is being made.")
+        self._write(parquet.rows_of(facts), "facts", name_of(self.number))
+        self._write(parquet.shape_of(facts), "shape", name_of(self.number))
+        fault("stage.facts")
+
+    def caches(self, caches: Mapping[str, Table]) -> None:
+        """The strategy's caches after this release; those of the release before are dropped by the commit."""
+        for name, table in caches.items():
+            self._write(parquet.pack(table), "cache", name)
+            fault("stage.caches")
+
+    def identities(self, identifiers: pa.Array, numbers: NDArray[np.int64]) -> None:
+        """The subjects that are new in this release: identifiers and their surrogate numbers, in the same order."""
+        numbers = np.asarray(numbers, dtype=np.int64)
+        if len(numbers) != len(identifiers):
+            raise ValueError(f"{len(identifiers)} identifiers were given with {len(numbers)} numbers.")
+        if len(numbers) == 0:
+            return
+        if int(numbers.min()) < self._next_subject or len(np.unique(numbers)) != len(numbers):
+            raise ValueError(f"New subjects need numbers of their own, from {self._next_subject} on.")
+        part = sum(one.file.role == "identities" for one in self._staged)
+        self._write(parquet.identities_table(identifiers, numbers), "identities", f"{name_of(self.number)}-{part:03d}")
+        self._next_subject = int(numbers.max()) + 1
+        fault("stage.identities")
+
+    def coding(self, version: int, document: Document) -> None:
+        """A new version of the coding, which this release may use."""
+        known = versions(self._state) + [int(one.file.name) for one in self._staged if one.file.role == "coding"]
+        check_version(version, known)
+        self._write(document_table(document), "coding", name_of(version))
+        fault("stage.coding")
+
+    def commit(self, record: ReleaseRecord) -> ReleaseRecord:
+        """Make the release part of the series for good, then visible; the record as the catalogue holds it.
+
+        Order: everything staged is on disk; private files are in their places; one catalogue transaction; only then
+        one rename shows the public files. A kill in between is settled when the series is opened again.
+        """
+        self._check(record)
+        fault("commit.begun")
+        with telling(f"Forcing release {self.number} to disk"):
+            sync_tree(self.public)
+            sync_folder(self._folder)
+            sync_folder(self._layout.staging)
+            shown = public_files(self.public)
+        fault("commit.synced")
+        self._store.place(self._staged, "commit.moving")
+        fault("commit.moved")
+        record = replace(record, created=record.created or datetime.now(UTC).isoformat(timespec="seconds"), files=shown)
+        with self._catalogue.writing() as connection:
+            self._catalogue.drop_files(connection, "cache")
+            self._catalogue.put_files(connection, [one.file for one in self._staged])
+            self._catalogue.put_next_subject(connection, self._next_subject)
+            self._catalogue.put_release(connection, record)
+            fault("commit.transaction")
+        fault("commit.committed")
+        reveal(self._layout, self._catalogue, self.number)
+        state = self._catalogue.load()
+        self._done(state)
+        self._store.sweep(state.files.values())
+        with telling("Clearing the staging folder"):
+            remove_tree(self._folder)
+        fault("commit.swept")
+        return state.releases[-1]
+
+    def _check(self, record: ReleaseRecord) -> None:
+        roles = [one.file.role for one in self._staged]
+        if record.number != self.number:
+            raise ValueError(f"The record is of release {record.number}; release {self.number} is being made.")
+        if roles.count("facts") != 1:
+            raise ValueError(f"Release {self.number} needs its facts exactly once before it can be committed.")
+        known = versions(self._state) + [int(one.file.name) for one in self._staged if one.file.role == "coding"]
+        if record.coding_version not in known:
+            raise ValueError(f"Release {self.number} uses coding version {record.coding_version}, which is not kept.")
+        if self._catalogue.load().releases != self._state.releases:
+            raise LedgerDamaged(f"The catalogue changed while release {self.number} was being made. Open it again.")
+
+    def _write(self, table: pa.Table, role: str, name: str) -> None:
+        self._staged.append(self._store.write(table, self._folder, role, name, self.number))
+
+
+def name_of(number: int) -> str:
+    """Numbers as names that sort in order."""
+    return f"{number:06d}"
+
+
+def versions(state: State) -> list[int]:
+    """The versions of the coding that are kept, ascending."""
+    return [int(file.name) for file in state.of_role("coding")]
+
+
+def check_version(version: int, known: list[int]) -> None:
+    if known and version != known[-1] + 1:
+        raise ValueError(f"The next version of the coding is {known[-1] + 1}, not {version}; codings are appended.")
+
+
+def document_table(document: Mapping[str, object]) -> pa.Table:
+    return parquet.document_table(json.dumps(document, ensure_ascii=False).encode())
+
+
+def public_files(folder: Path) -> tuple[PublicFile, ...]:
+    """Every file below a release's folder with its hash, in order of name."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return tuple(
+        PublicFile(path.relative_to(folder).as_posix(), hash_file(path), path.stat().st_size) for path in found
+    )

@@ -1,0 +1,121 @@
+"""The immutable private files: written beside, moved into place under their hash, checked whenever they are read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from reissue.errors import LedgerDamaged
+from reissue.ledger import parquet
+from reissue.ledger.disk import sync_folder, telling
+from reissue.ledger.faults import fault
+from reissue.ledger.keys import file_key, new_salt
+from reissue.ledger.layout import Layout, is_ours
+from reissue.ledger.records import Damage, PrivateFile
+
+RESTORE = "Restore it from a backup of the series."
+REBUILD = "Run `reissue verify --rebuild` to make it again from the facts."
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A file that is written but not yet in its place."""
+
+    path: Path
+    file: PrivateFile
+
+
+class Store:
+    """Writes, places and reads private files, encrypted if there is a key."""
+
+    def __init__(self, layout: Layout, key: bytes | None) -> None:
+        self._layout = layout
+        self._key = key
+
+    def write(self, table: pa.Table, folder: Path, role: str, name: str, release: int = 0) -> Staged:
+        """Write a table into `folder`, to be placed later. Not forced to disk yet."""
+        salt = b"" if self._key is None else new_salt()
+        key = None if self._key is None else file_key(self._key, salt)
+        path = folder / f"{role}-{len(os.listdir(folder)):06d}.parquet"
+        with telling(f"Writing {self._layout.relative(path)}"):
+            sha256, size = parquet.write_table(path, table, key)
+        return Staged(path, PrivateFile(role, name, release, sha256, size, salt.hex()))
+
+    def place(self, staged: Iterable[Staged], moving: str) -> None:
+        """Force files to disk and move them into place. One that is there already is replaced by its equal."""
+        with telling("Moving private files into place"):
+            for one in staged:
+                _sync_file(one.path)
+                os.replace(one.path, self._layout.files / one.file.path)
+                fault(moving)
+            sync_folder(self._layout.files)
+
+    def read(self, file: PrivateFile) -> pa.Table:
+        """Read a file after checking it against its hash. O(bytes)."""
+        path = self._layout.files / file.path
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise LedgerDamaged(str(self._damage(file, f"it cannot be read ({error.strerror})."))) from error
+        if hashlib.sha256(content).hexdigest() != file.sha256:
+            raise LedgerDamaged(str(self._damage(file, _altered(len(content), file.size))))
+        key = file_key(self._key, bytes.fromhex(file.salt)) if self._key is not None and file.salt else None
+        try:
+            return parquet.read_table(content, key)
+        except (OSError, pa.ArrowException) as error:  # the hash is right, so the key or the salt is not
+            raise LedgerDamaged(str(self._damage(file, f"it cannot be decoded ({error})."))) from error
+
+    def check(self, file: PrivateFile) -> Damage | None:
+        """Hash a file again. O(bytes), without holding it in memory."""
+        path = self._layout.files / file.path
+        if not path.is_file():
+            return self._damage(file, "it is missing.")
+        try:
+            with open(path, "rb", buffering=0) as handle:
+                found = hashlib.file_digest(handle, "sha256").hexdigest()
+        except OSError as error:
+            return self._damage(file, f"it cannot be read ({error.strerror}).")
+        if found != file.sha256:
+            return self._damage(file, _altered(path.stat().st_size, file.size))
+        return None
+
+    def orphans(self, known: Iterable[PrivateFile]) -> list[Path]:
+        """Files in the ledger's own naming that the catalogue does not know."""
+        names = {file.path for file in known}
+        found = sorted(os.listdir(self._layout.files))
+        return [self._layout.files / name for name in found if is_ours(name) and name not in names]
+
+    def sweep(self, known: Iterable[PrivateFile]) -> None:
+        """Delete what no row of the catalogue refers to: files of a killed run, and those just replaced."""
+        with telling("Deleting private files that are no longer needed"):
+            orphans = self.orphans(known)
+            for path in orphans:
+                path.unlink(missing_ok=True)
+            if orphans:
+                sync_folder(self._layout.files)
+
+    def _damage(self, file: PrivateFile, reason: str) -> Damage:
+        path = self._layout.relative(self._layout.files / file.path)
+        remedy = REBUILD if file.role == "cache" else RESTORE
+        return Damage(
+            file=path, reason=f"{reason} It holds {file.meaning}.", remedy=remedy, release=file.release or None
+        )
+
+
+def _altered(size: int, expected: int) -> str:
+    if size < expected:
+        return f"it is truncated: {size} of {expected} bytes."
+    return "its content is not what was written (SHA-256 differs)."
+
+
+def _sync_file(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
