@@ -1,0 +1,19 @@
+"""The stable codes of a series: integers for quasi-identifiers and sensitive values, and the labels that name them."""
+
+from reissue.coding.codes import Coding
+from reissue.coding.numeric import LARGEST_CODE, MISSING_CODE, Kind, NumericCoding
+from reissue.coding.seen import NumericSeen, Seen
+from reissue.coding.words import CodingWords
+from reissue.hierarchy import MISSING
+
+__all__ = [
+    "LARGEST_CODE",
+    "MISSING",
+    "MISSING_CODE",
+    "Coding",
+    "CodingWords",
+    "Kind",
+    "NumericCoding",
+    "NumericSeen",
+    "Seen",
+]

@@ -1,0 +1,246 @@
+"""Coding: the codes of a series at one version. It only ever grows, so old releases keep their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue.coding.numeric import Kind, NumericCoding
+from reissue.coding.seen import Seen
+from reissue.core.domain import Domain, Int32
+from reissue.errors import ReleaseError, SchemaError
+from reissue.hierarchy import Hierarchy
+from reissue.schema import Categorical, Numeric, Schema
+
+JOINT = " / "
+"""Between the labels of jointly sensitive columns, in sentences."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """The codes of a series: of quasi-identifiers by their hierarchy or arithmetic, of sensitive values by a list.
+
+    version:      0 at the start, one more whenever something was learned
+    hierarchies:  of each quasi-identifier that has one, in its present state
+    numbers:      of each numeric quasi-identifier
+    value_labels: one tuple of labels (a label per sensitive column) by code; only ever appended to
+    """
+
+    schema: Schema
+    version: int
+    hierarchies: Mapping[str, Hierarchy]
+    numbers: Mapping[str, NumericCoding]
+    value_labels: tuple[tuple[str, ...], ...] = ()
+
+    @staticmethod
+    def start(schema: Schema) -> Coding:
+        """The coding of a series without releases."""
+        hierarchies: dict[str, Hierarchy] = {}
+        numbers: dict[str, NumericCoding] = {}
+        for name, attribute in schema.quasi_identifiers.items():
+            missing = schema.takes_missing(name)
+            if isinstance(attribute, Categorical):
+                hierarchies[name] = attribute.hierarchy.with_missing() if missing else attribute.hierarchy
+            else:
+                numbers[name] = _numeric_start(attribute, missing)
+        return Coding(schema, 0, hierarchies, numbers)
+
+    # --- what the kernels and the engine use ------------------------------------------------------------------
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The quasi-identifiers in the order of the codes."""
+        return tuple(self.schema.quasi_identifiers)
+
+    @cached_property
+    def domains(self) -> tuple[Domain, ...]:
+        return tuple(
+            self.numbers[name].domain(name)
+            if name in self.numbers
+            else Domain(name, 0, len(self.hierarchies[name].leaves) - 1, self.hierarchies[name].tree)
+            for name in self.attributes
+        )
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The label of each sensitive value by code; jointly sensitive columns as "a / b"."""
+        return tuple(JOINT.join(labels) for labels in self.value_labels)
+
+    @property
+    def value_columns(self) -> tuple[list[str], ...]:
+        """For each sensitive column, its labels by code."""
+        return tuple([labels[i] for labels in self.value_labels] for i in range(len(self.schema.sensitive)))
+
+    @cached_property
+    def value_lookup(self) -> dict[tuple[str, ...], int]:
+        """The code of each sensitive value by its tuple of labels; a null is MISSING. Do not change it."""
+        return {labels: code for code, labels in enumerate(self.value_labels)}
+
+    def lookup(self, column: str) -> dict[str, int]:
+        """The code of each value of a quasi-identifier with a hierarchy; a null is MISSING. Do not change it."""
+        return self.hierarchies[column].codes
+
+    def numeric(self, column: str) -> NumericCoding:
+        """The arithmetic of a numeric quasi-identifier."""
+        return self.numbers[column]
+
+    # --- labels -----------------------------------------------------------------------------------------------
+
+    def labels(self, a: int | str, lo: Int32, hi: Int32) -> NDArray[np.object_]:
+        """object[n]: the label of each interval of attribute `a`; each distinct interval is named once. O(n log n)."""
+        packed = (np.asarray(lo).astype(np.int64) << 32) | (np.asarray(hi).astype(np.int64) & 0xFFFFFFFF)
+        distinct, inverse = np.unique(packed, return_inverse=True)
+        low, high = (distinct >> 32).tolist(), distinct.astype(np.int32).tolist()  # the low half is hi again
+        name = self._name(a)
+        find = self.numbers[name].label if name in self.numbers else self.hierarchies[name].label
+        named = np.empty(len(distinct), dtype=np.object_)
+        named[:] = [find(one, other) for one, other in zip(low, high, strict=True)]
+        return cast("NDArray[np.object_]", named[inverse.reshape(-1)])
+
+    def label(self, a: int | str, lo: int, hi: int) -> str:
+        name = self._name(a)
+        return self.numbers[name].label(lo, hi) if name in self.numbers else self.hierarchies[name].label(lo, hi)
+
+    def parse(self, a: int | str, label: str) -> tuple[int, int]:
+        """The interval of codes that a published label of attribute `a` stands for."""
+        name = self._name(a)
+        if name in self.numbers:
+            try:
+                return self.numbers[name].parse(label)
+            except ReleaseError as error:
+                raise ReleaseError(f"{name}: {error}") from None
+        try:
+            return self.hierarchies[name].parse(label)
+        except SchemaError:
+            near = get_close_matches(label, self.hierarchies[name].labels, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ReleaseError(
+                f"{name}: {label!r} is neither a value nor a group of its hierarchy.{hint} "
+                "Give the hierarchy that the release was made with."
+            ) from None
+
+    def _name(self, a: int | str) -> str:
+        return a if isinstance(a, str) else self.attributes[a]
+
+    # --- growing ----------------------------------------------------------------------------------------------
+
+    def learn(self, seen: Seen) -> Coding:
+        """With what a snapshot brings: new values of growing hierarchies, wider limits, new sensitive values.
+
+        Raises one SnapshotError with everything that does not fit. Itself where nothing is new.
+        """
+        from reissue.coding.learning import learned
+
+        hierarchies, numbers, values = learned(self, seen)
+        if (hierarchies, numbers, values) == (self.hierarchies, self.numbers, self.value_labels):
+            return self
+        return Coding(self.schema, self.version + 1, hierarchies, numbers, values)
+
+    def extend(self, column: str, hierarchy: Hierarchy) -> Coding:
+        """With the values of `hierarchy` added to the column's; what contradicts published labels is refused."""
+        if column not in self.hierarchies:
+            allowed = ", ".join(self.hierarchies) or "none"
+            raise SchemaError(f"{column!r} has no hierarchy to extend. Columns with one: {allowed}.")
+        try:
+            extended = self.hierarchies[column].extend(hierarchy)
+        except SchemaError as error:
+            raise SchemaError(f"{column}: {error}") from None
+        if extended is self.hierarchies[column]:
+            return self
+        return replace(self, version=self.version + 1, hierarchies={**self.hierarchies, column: extended})
+
+    def remap(self, since: Coding, boxes: Int32, codes: Int32) -> tuple[Int32, Int32]:
+        """Boxes and codes made under the older coding `since`, in this coding's codes. O(classes + rows).
+
+        boxes: int32[classes, attributes, 2]; codes: int32[rows, attributes]. What did not change is not copied:
+        where nothing did, the arrays themselves are returned. A class without rows (lo > hi) stays as it is.
+        """
+        changed = [a for a, name in enumerate(self.attributes) if self._changed(since, name)]
+        if not changed:
+            return boxes, codes
+        boxes, codes = boxes.copy(), codes.copy(order="F")
+        for a in changed:
+            old = since.hierarchies[self.attributes[a]]
+            leaf, node = old.remap(self.hierarchies[self.attributes[a]])
+            codes[:, a] = leaf[codes[:, a]]
+            real = np.flatnonzero(boxes[:, a, 0] <= boxes[:, a, 1])
+            lo, hi = boxes[real, a, 0], boxes[real, a, 1]
+            cover = old.tree.cover(lo, hi)
+            if not (np.array_equal(old.tree.lo[cover], lo) and np.array_equal(old.tree.hi[cover], hi)):
+                raise ValueError(f"a box of {self.attributes[a]!r} is no node of its hierarchy")
+            boxes[real, a] = node[cover]
+        return boxes, codes
+
+    def _changed(self, since: Coding, name: str) -> bool:
+        if name in self.numbers:
+            return False  # the arithmetic is fixed for life
+        return self.hierarchies[name] is not since.hierarchies[name] and (
+            self.hierarchies[name].leaves != since.hierarchies[name].leaves
+            or self.hierarchies[name].labels != since.hierarchies[name].labels
+        )
+
+    # --- storage ----------------------------------------------------------------------------------------------
+
+    def to_dict(self, *, with_schema: bool = True) -> dict[str, object]:
+        """For JSON. Hierarchies that are as in the schema are left out, and so is the schema on request."""
+        start = Coding.start(self.schema)
+        state: dict[str, object] = {
+            "version": self.version,
+            "hierarchies": {
+                name: hierarchy.to_dict()
+                for name, hierarchy in self.hierarchies.items()
+                if hierarchy != start.hierarchies[name]
+            },
+            "numbers": {
+                name: {"kind": n.kind, "decimals": n.decimals, "lo": n.lo, "hi": n.hi, "nulls": n.nulls}
+                for name, n in self.numbers.items()
+            },
+            "values": [list(labels) for labels in self.value_labels],
+        }
+        return {"schema": self.schema.to_dict(), **state} if with_schema else state
+
+    @staticmethod
+    def from_dict(given: Mapping[str, object], schema: Schema | None = None) -> Coding:
+        """The inverse of `to_dict`; `schema` where it was left out."""
+        if schema is None:
+            schema = Schema.from_dict(cast(Mapping[str, object], given["schema"]))
+        start = Coding.start(schema)
+        grown = cast(Mapping[str, Mapping[str, object]], given["hierarchies"])
+        numbers = cast(Mapping[str, Mapping[str, object]], given["numbers"])
+        return Coding(
+            schema,
+            cast(int, given["version"]),
+            {
+                name: Hierarchy.from_dict(grown[name]) if name in grown else hierarchy
+                for name, hierarchy in start.hierarchies.items()
+            },
+            {name: _numeric_from(number, numbers[name]) for name, number in start.numbers.items()},
+            tuple(tuple(labels) for labels in cast(Sequence[Sequence[str]], given["values"])),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Coding) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _numeric_start(attribute: Numeric, missing: bool) -> NumericCoding:
+    kinds: dict[str, Kind] = {"int": "int", "float": "float", "date": "date"}
+    return NumericCoding(kind=kinds.get(attribute.type), decimals=attribute.decimals or 0, missing=missing)
+
+
+def _numeric_from(start: NumericCoding, given: Mapping[str, object]) -> NumericCoding:
+    return replace(
+        start,
+        kind=cast("Kind | None", given["kind"]),
+        decimals=cast(int, given["decimals"]),
+        lo=cast(int, given["lo"]),
+        hi=cast(int, given["hi"]),
+        nulls=cast(bool, given["nulls"]),
+    )

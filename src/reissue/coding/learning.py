@@ -1,0 +1,181 @@
+"""What a snapshot teaches a coding, and everything that does not fit it in one message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reissue.coding.numeric import Kind, NumericCoding
+from reissue.coding.seen import Counted, Labels, NumericSeen, Seen
+from reissue.errors import SnapshotError
+from reissue.hierarchy import MISSING, Hierarchy
+from reissue.schema.attributes import MOST_DECIMALS, Numeric
+
+if TYPE_CHECKING:
+    from reissue.coding.codes import Coding
+
+SHOWN = 10
+"""How many unknown values of one column a message names."""
+
+
+def learned(
+    coding: Coding, seen: Seen
+) -> tuple[dict[str, Hierarchy], dict[str, NumericCoding], tuple[tuple[str, ...], ...]]:
+    """The hierarchies, numeric codings and sensitive values after a snapshot."""
+    problems: list[str] = []
+    hierarchies = dict(coding.hierarchies)
+    numbers = dict(coding.numbers)
+    for name in coding.attributes:
+        missing = coding.schema.takes_missing(name)
+        if name in hierarchies and name in seen.categories:
+            counted = seen.categories[name]
+            found = _unknown(name, hierarchies[name], counted, missing)
+            problems += found
+            if not found:
+                hierarchies[name] = hierarchies[name].grow(value for value in counted if value is not None)
+        elif name in numbers and name in seen.numbers:
+            number, found = _number(coding, name, seen.numbers[name])
+            numbers[name] = number
+            problems += found
+        else:
+            problems.append(f"{name}: the snapshot has no such column. Add it, or correct the schema.")
+    values, found = _values(coding, seen.sensitive)
+    problems += found
+    if problems:
+        raise SnapshotError("The snapshot does not fit the schema:\n" + "\n".join(f"- {line}" for line in problems))
+    return hierarchies, numbers, values
+
+
+def _unknown(name: str, hierarchy: Hierarchy, counted: Counted, missing: bool) -> list[str]:
+    problems = []
+    if None in counted and not missing:
+        problems.append(_nulls(name, *counted[None]))
+    bad = {value: reason for value in counted if value is not None and (reason := hierarchy.problem(value))}
+    if not bad:
+        return problems
+    many = f"{len(bad)} values are" if len(bad) > 1 else "a value is"
+    if not hierarchy.grows:
+        listed = _shown(bad, counted, lambda value, _: repr(value) + _hint(value, hierarchy))
+        return [
+            *problems,
+            f"{name}: {many} not in its hierarchy: {listed}. Write them into a file in the hierarchy's format and add "
+            f"it: reissue extend SERIES --hierarchy {name}=FILE.csv; or correct the snapshot.",
+        ]
+    listed = _shown(bad, counted, lambda _, reason: reason)
+    return [*problems, f"{name}: {many} not allowed: {listed}. Correct the snapshot."]
+
+
+def _shown(bad: Mapping[str, str], counted: Counted, word: Callable[[str, str], str]) -> str:
+    """The most frequent bad values with their rows, then how many more there are."""
+    order = sorted(bad, key=lambda value: (-counted[value][0], value))
+    shown = [f"{word(value, bad[value])} ({_rows(*counted[value])})" for value in order[:SHOWN]]
+    more = [f"... and {len(bad) - SHOWN} more"] if len(bad) > SHOWN else []
+    return ", ".join([*shown, *more])
+
+
+def _rows(count: int, first: int) -> str:
+    return f"row {first + 1}" if count == 1 else f"{count} rows, first in row {first + 1}"
+
+
+def _hint(value: str, hierarchy: Hierarchy) -> str:
+    """Why a value may be unknown: spaces, case, a lost leading zero, a number read as a decimal."""
+    known = hierarchy.codes
+    if value.strip() in known:
+        return " (with spaces around it)"
+    padded = next(
+        (text for width in range(len(value) + 1, len(value) + 4) if (text := value.zfill(width)) in known), ""
+    )
+    if value.isdigit() and padded:
+        return f" (is it {padded!r} without its zeros? read the column as text)"
+    if value.endswith(".0") and value[:-2] in known:
+        return f" (is it {value[:-2]!r}, read as a decimal number?)"
+    if value in hierarchy.all_labels:
+        return " (a group, not a value)"
+    return ""
+
+
+def _nulls(name: str, count: int, first: int) -> str:
+    return (
+        f"{name}: is missing ({_rows(count, first)}). Fill it in, leave these rows out, "
+        'or set missing = "value" in the schema to make missing a value of its own.'
+    )
+
+
+def _number(coding: Coding, name: str, seen: NumericSeen) -> tuple[NumericCoding, list[str]]:
+    """The numeric coding after a snapshot; kind and decimals are fixed by the first one with values."""
+    number = coding.numbers[name]
+    if seen.nulls and not number.missing:
+        return number, [_nulls(name, seen.nulls, seen.first_null)]
+    if seen.nulls:
+        number = replace(number, nulls=True)
+    if seen.lowest is None or seen.highest is None:
+        return number, []
+    attribute = coding.schema.quasi_identifiers[name]
+    assert isinstance(attribute, Numeric)
+    first = number.hi < number.lo
+    if number.kind is None:
+        number = replace(number, kind=_kind(seen, attribute))
+    if number.kind == "date":
+        number = replace(number, decimals=0)
+    problem = _misfit(name, number, seen)
+    if problem:
+        return number, [problem]
+    if first and number.kind == "float" and attribute.decimals is None:
+        number = replace(number, decimals=min(seen.decimals, MOST_DECIMALS))
+    low, high = number.code(seen.lowest), number.code(seen.highest)
+    if low is None or high is None:
+        worst = seen.lowest if low is None else seen.highest
+        return number, [f"{name}: the value {worst} does not fit: {number.limits()}"]
+    return number.widened(low, high), []
+
+
+def _kind(seen: NumericSeen, attribute: Numeric) -> Kind:
+    """Floats without decimals are whole numbers (a column with nulls often arrives as floats)."""
+    if seen.kind == "float" and not seen.decimals and not attribute.decimals:
+        return "int"
+    return "float" if seen.kind == "int" and attribute.decimals else seen.kind
+
+
+def _misfit(name: str, number: NumericCoding, seen: NumericSeen) -> str | None:
+    if (number.kind == "date") != (seen.kind == "date"):
+        return (
+            f"{name}: holds {_PLURAL[seen.kind]}, but this series codes it as {_PLURAL[number.kind or 'int']}. "
+            "Give the column in the same form in every snapshot."
+        )
+    if number.kind == "int" and seen.kind == "float" and seen.decimals:
+        return (
+            f"{name}: has decimals, but this series codes it as whole numbers. Round the column; "
+            'for a new series set type = "float" and decimals in the schema.'
+        )
+    return None
+
+
+_PLURAL = {"int": "whole numbers", "float": "decimal numbers", "date": "dates"}
+
+
+def _values(coding: Coding, sensitive: Iterable[Labels]) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
+    """The sensitive values with the new ones appended in sorted order, so that old codes stay."""
+    known = coding.value_lookup
+    fresh: set[tuple[str, ...]] = set()
+    problems: list[str] = []
+    nulls: set[str] = set()
+    for labels in sensitive:
+        if len(labels) != len(coding.schema.sensitive):
+            raise ValueError(f"a sensitive value has {len(labels)} labels for columns {coding.schema.sensitive}")
+        if coding.schema.missing == "refuse":
+            nulls.update(name for name, label in zip(coding.schema.sensitive, labels, strict=True) if label is None)
+        named = tuple(MISSING if label is None else label for label in labels)
+        if named not in known:
+            fresh.add(named)
+    counts = sensitive if isinstance(sensitive, Mapping) else {}
+    for i, name in enumerate(coding.schema.sensitive):
+        if name in nulls:
+            rows = [counted for labels, counted in counts.items() if labels[i] is None]
+            count, first = sum(count for count, _ in rows), min((first for _, first in rows), default=0)
+            where = f" ({_rows(count, first)})" if rows else ""
+            problems.append(
+                f"{name}: the sensitive value is missing{where}. Fill it in, leave these rows out, "
+                'or set missing = "value" in the schema.'
+            )
+    return (*coding.value_labels, *sorted(fresh)), problems

@@ -1,0 +1,46 @@
+"""What the engine tells the coding about a snapshot: small aggregates per column, never rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from reissue.coding.numeric import Kind
+
+Counted = Mapping[str | None, tuple[int, int]]
+"""Each distinct value (None for null) with (rows that have it, index of the first such row from 0)."""
+
+Labels = tuple[str | None, ...]
+"""One sensitive value: a label per sensitive column, after binning; None for null."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumericSeen:
+    """A numeric column of a snapshot.
+
+    kind:        of the column as it came: "int", "float" or "date"
+    lowest, highest: extremes of the values without nulls; days since 1970-01-01 for dates; None where all are null
+    decimals:    digits after the point that the values need (for floats; at most 6 matter)
+    nulls:       how many rows are null (NaN counts); first_null is the index of the first
+    """
+
+    kind: Kind
+    lowest: float | None
+    highest: float | None
+    decimals: int = 0
+    nulls: int = 0
+    first_null: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A snapshot in aggregates.
+
+    categories: for every quasi-identifier with a hierarchy, its distinct values
+    numbers:    for every numeric quasi-identifier, its extremes
+    sensitive:  the distinct label tuples; with counts, if a mapping is given
+    """
+
+    categories: Mapping[str, Counted] = field(default_factory=dict)
+    numbers: Mapping[str, NumericSeen] = field(default_factory=dict)
+    sensitive: Iterable[Labels] | Mapping[Labels, tuple[int, int]] = ()

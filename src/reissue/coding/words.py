@@ -1,0 +1,41 @@
+"""Turns codes into what people call them, for the sentences of findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reissue.coding.codes import Coding
+from reissue.coding.numeric import MISSING_CODE
+from reissue.core.domain import Int32
+
+
+@dataclass(frozen=True)
+class CodingWords:
+    """The words of a series. `names` gives a subject's name by its number (a private lookup of the publisher)."""
+
+    coding: Coding
+    names: Callable[[int], str]
+
+    def box(self, box: Int32) -> str:
+        """int32[attributes, 2] as "age 21-30, zip 120*"; attributes that cover everything are left out."""
+        parts = []
+        for a, (lo, hi) in enumerate(box.tolist()):
+            if not self._anything(a, lo, hi):
+                parts.append(f"{self.coding.attributes[a]} {self.coding.label(a, lo, hi)}")
+        return ", ".join(parts) or "everyone"
+
+    def _anything(self, a: int, lo: int, hi: int) -> bool:
+        domain = self.coding.domains[a]
+        number = self.coding.numbers.get(domain.name)
+        lowest = MISSING_CODE if number is not None and number.nulls else domain.lo
+        return bool(lo <= lowest and hi >= domain.hi)
+
+    def value(self, code: int) -> str:
+        return self.coding.values[code]
+
+    def subject(self, number: int) -> str:
+        return self.names(number)
+
+    def release(self, number: int) -> str:
+        return f"release {number}"

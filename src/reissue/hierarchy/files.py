@@ -1,0 +1,184 @@
+"""Hierarchies as people keep them: ARX's CSV, nested JSON or TOML."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from reissue.errors import SchemaError
+from reissue.hierarchy.links import ROOT, Links, Nodes
+
+Rows = list[tuple[int, list[str]]]
+"""(line number, fields) of each line that is not empty."""
+
+
+def read_text(path: Path) -> str:
+    """The file's text; UTF-8 with or without a byte order mark."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SchemaError(f"{path}: cannot be read ({reason}). Check the path of the hierarchy or config.") from error
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SchemaError(f"{path}: the file is UTF-16, not UTF-8. Save it as UTF-8 (in Excel: 'CSV UTF-8').")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        bad = data[error.start : error.start + 1].hex()
+        raise SchemaError(
+            f"{path}, line {line}: the byte 0x{bad} is not UTF-8. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
+        ) from error
+
+
+def read_arx(path: Path) -> Nodes:
+    """ARX's format: value;level1;...;* without a header; `;`, `,` or tab, found by looking at the lines."""
+    source = str(path)
+    rows = _table(read_text(path), source)
+    if not rows:
+        raise SchemaError(f"{source}: the file is empty. Write one line per value: value;group;...;*")
+    width = len(rows[0][1])
+    for line, fields in rows:
+        for column, field in enumerate(fields, start=1):
+            if not field:
+                raise SchemaError(
+                    f"{source}, line {line}: column {column} is empty. Repeat the label of the column to its left; "
+                    f'for nulls set missing = "value" in the schema instead.'
+                )
+    root = _root(rows, source)
+    links = Links(source, root)
+    for line, fields in rows:
+        links.add(fields, f"line {line}", range(width))
+    links.add_root_level(width - 1 if width > 1 and root == rows[0][1][-1] else width)
+    return links.build()
+
+
+def _root(rows: Rows, source: str) -> str:
+    """The label all lines end with; `*` is put on top where there is none."""
+    tops = {fields[-1] for _, fields in rows}
+    if len(tops) == 1 and len(rows[0][1]) > 1:
+        top = tops.pop()
+        return top if any(fields[0] != top for _, fields in rows) else ROOT
+    if ROOT in tops and len(rows) > 2 and {fields[-1] for _, fields in rows[1:]} == {ROOT}:
+        raise SchemaError(
+            f"{source}, line {rows[0][0]}: ends with {rows[0][1][-1]!r} where all others end with '*'; "
+            "it looks like a header. ARX hierarchies have none: delete the line."
+        )
+    return ROOT
+
+
+def _table(text: str, source: str) -> Rows:
+    """Lines split by the delimiter that gives all of them the same number of fields (at least two)."""
+    best: Rows = []
+    most = 0
+    for delimiter in ";,\t":
+        if delimiter not in text:
+            continue
+        rows = _split(text, delimiter, source)
+        if rows and len(rows[0][1]) > 1 and len({len(fields) for _, fields in rows}) == 1:
+            return rows
+        several = sum(len(fields) > 1 for _, fields in rows)
+        if several > most:
+            best, most = rows, several
+    if not most:  # one column only: values directly under the root
+        return _split(text, ";", source)
+    usual, _ = Counter(len(fields) for _, fields in best).most_common(1)[0]
+    line, fields = next((line, fields) for line, fields in best if len(fields) != usual)
+    raise SchemaError(
+        f"{source}, line {line}: has {len(fields)} columns where most lines have {usual} (value {fields[0]!r}). "
+        "Give every value the same number of columns: repeat a label to fill up a short line, "
+        'and put quotes "..." around a label that contains the separator.'
+    )
+
+
+def _split(text: str, delimiter: str, source: str) -> Rows:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: Rows = []
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return rows
+        except csv.Error as error:
+            raise SchemaError(
+                f"{source}, line {reader.line_num}: {error}. Close every quote, and double a quote inside quotes."
+            ) from error
+        if any(fields):
+            rows.append((reader.line_num, fields))
+
+
+def read_json(path: Path) -> Nodes:
+    """A nested table in JSON."""
+    try:
+        tree = json.loads(read_text(path), object_pairs_hook=lambda pairs: _once(pairs, str(path)))
+    except json.JSONDecodeError as error:
+        raise SchemaError(f"{path}: {error}. Correct the file's JSON.") from error
+    return nested(tree, str(path))
+
+
+def read_toml(path: Path) -> Nodes:
+    """A nested table in TOML: the keys of the file are the groups below the root."""
+    try:
+        tree = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise SchemaError(f"{path}: {error}. Correct the file's TOML.") from error
+    return nested(tree, str(path))
+
+
+def _once(pairs: list[tuple[str, object]], source: str) -> dict[str, object]:
+    table: dict[str, object] = {}
+    for name, below in pairs:
+        if name in table:
+            raise SchemaError(f"{source}: the group {name!r} is written twice. Put its members into one place.")
+        table[name] = below
+    return table
+
+
+def nested(tree: object, source: str = "hierarchy") -> Nodes:
+    """A mapping of group to members, or a list of values (and of such mappings); unequal depths are fine."""
+    links = Links(source)
+    for path in _paths(tree, (), source):
+        links.add(path, " > ".join(reversed(path[1:])))
+    nodes = links.build()
+    if len(nodes.names) == 1:
+        raise SchemaError(
+            f'{source}: the hierarchy is empty. Write groups and values: {{"Europe": ["France", "Spain"]}}'
+        )
+    return nodes
+
+
+def _paths(tree: object, above: tuple[str, ...], source: str) -> Iterator[tuple[str, ...]]:
+    if isinstance(tree, Mapping):
+        for name, below in tree.items():
+            path = (_label(name, above, source), *above)
+            if below is None or below == {}:
+                yield path
+            else:
+                yield from _paths(below, path, source)
+    elif isinstance(tree, Sequence) and not isinstance(tree, str | bytes):
+        if not tree and above:
+            raise SchemaError(f"{source}: the group {above[0]!r} has no values. Add some or delete the group.")
+        for item in tree:
+            if isinstance(item, Mapping):
+                yield from _paths(item, above, source)
+            else:
+                yield (_label(item, above, source), *above)
+    else:
+        raise SchemaError(
+            f"{source}: {' > '.join(reversed(above)) or 'the top'} holds {tree!r}. "
+            'Write a list of values ["a", "b"] or a table of groups {group = ["a", "b"]}.'
+        )
+
+
+def _label(name: object, above: tuple[str, ...], source: str) -> str:
+    if isinstance(name, int) and not isinstance(name, bool):
+        return str(name)
+    if isinstance(name, str) and name:
+        return name
+    where = " > ".join(reversed(above)) or "the top"
+    raise SchemaError(f"{source}: {where} holds the value {name!r}. Write values as text in quotes, not empty.")

@@ -1,0 +1,321 @@
+"""Hierarchy: an immutable taxonomy with labels, and its form for the kernels (Tree)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from reissue.core.domain import Int32, Tree
+from reissue.errors import SchemaError
+from reissue.hierarchy import files
+from reissue.hierarchy.links import MISSING, ROOT, Links, Nodes
+from reissue.hierarchy.rules import Dates, Flat, Intervals, Prefix, Rule, rule_from_dict
+from reissue.hierarchy.shape import Shape, shape_of
+
+
+class Hierarchy:
+    """A taxonomy of one attribute: text values at the leaves, labelled groups above.
+
+    Codes 0, 1, ... number the leaves depth first, so every group is one interval of codes. Every label names one
+    node. A group with a single member covers the same interval as that member: in `tree` the two are one node, and
+    the more exact label is published; `parse` knows both.
+    """
+
+    def __init__(self, nodes: Nodes, rule: Rule | None = None) -> None:
+        self._nodes = nodes
+        self._rule = rule
+
+    # --- builders ---------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def from_file(path: str | PathLike[str]) -> Hierarchy:
+        """By the ending: .json and .toml are nested tables, anything else is ARX's CSV."""
+        readers = {".json": files.read_json, ".toml": files.read_toml}
+        return Hierarchy(readers.get(Path(path).suffix.lower(), files.read_arx)(Path(path)))
+
+    @staticmethod
+    def from_arx_csv(path: str | PathLike[str]) -> Hierarchy:
+        return Hierarchy(files.read_arx(Path(path)))
+
+    @staticmethod
+    def from_json(path: str | PathLike[str]) -> Hierarchy:
+        return Hierarchy(files.read_json(Path(path)))
+
+    @staticmethod
+    def from_toml(path: str | PathLike[str]) -> Hierarchy:
+        return Hierarchy(files.read_toml(Path(path)))
+
+    @staticmethod
+    def from_nested(tree: Mapping[str, object] | Sequence[object], source: str = "hierarchy") -> Hierarchy:
+        """{"Europe": ["France", "Spain"], "Asia": {"East": ["Japan"]}}: groups to members; depths may differ."""
+        return Hierarchy(files.nested(tree, source))
+
+    @staticmethod
+    def flat(values: Iterable[str] = ()) -> Hierarchy:
+        """Values directly under the root; grows with the data."""
+        return Hierarchy._growing(Flat(), values)
+
+    @staticmethod
+    def intervals(
+        width: float,
+        *,
+        levels: int = 1,
+        factors: Sequence[int] | None = None,
+        start: float = 0,
+        values: Iterable[str] = (),
+    ) -> Hierarchy:
+        """Intervals of `width`, then of width x factors[0], ... (or `levels` of them, doubling); grows with data."""
+        steps = [2] * (levels - 1) if factors is None else list(factors)
+        if levels < 1 or any(isinstance(factor, bool) or not isinstance(factor, int) or factor < 2 for factor in steps):
+            raise SchemaError(f"intervals: levels={levels}, factors={factors}. Give levels >= 1, factors >= 2 (whole).")
+        widths = [width]
+        for factor in steps:  # in decimals, so that three times 0.1 is 0.3
+            wider = Decimal(str(widths[-1])) * factor
+            widths.append(int(wider) if isinstance(width, int) else float(wider))
+        return Hierarchy._growing(Intervals(tuple(widths), start), values)
+
+    @staticmethod
+    def prefix(lengths: Sequence[int] = (), *, step: int = 0, values: Iterable[str] = ()) -> Hierarchy:
+        """Groups by the first characters (12043, 120*, 1*); `lengths` to keep, or every `step`; grows with the data."""
+        return Hierarchy._growing(Prefix(tuple(lengths), step), values)
+
+    @staticmethod
+    def dates(levels: Sequence[str] = ("day", "month", "year"), *, values: Iterable[str] = ()) -> Hierarchy:
+        """Days under months, quarters, years, decades; grows with the data."""
+        return Hierarchy._growing(Dates(tuple(levels)), values)
+
+    @staticmethod
+    def _growing(rule: Rule, values: Iterable[str] = ()) -> Hierarchy:
+        return Hierarchy(_follow(rule, [], missing=False), rule).grow(values)
+
+    # --- the taxonomy -----------------------------------------------------------------------------------------
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule by which it grows with the data; None for a fixed hierarchy."""
+        return self._rule
+
+    @property
+    def grows(self) -> bool:
+        return self._rule is not None
+
+    @cached_property
+    def _shape(self) -> Shape:
+        return shape_of(self._nodes)
+
+    @property
+    def tree(self) -> Tree:
+        return self._shape.tree
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label of each node of `tree`."""
+        return self._shape.labels
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The values by code."""
+        return self._shape.leaves
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """The code of each value. Do not change it."""
+        return {value: code for code, value in enumerate(self.leaves)}
+
+    @property
+    def root(self) -> str:
+        return self._nodes.names[0]
+
+    @property
+    def all_labels(self) -> tuple[str, ...]:
+        """Every label, also those of groups with a single member, depth first."""
+        return self._nodes.names
+
+    def encode(self, values: Iterable[str]) -> Int32:
+        """int32[n]: the codes of the values."""
+        try:
+            return np.array([self.codes[value] for value in values], dtype=np.int32)
+        except KeyError as error:
+            raise SchemaError(f"The value {error.args[0]!r} is not in the hierarchy. Extend the hierarchy.") from None
+
+    def label(self, lo: int, hi: int) -> str:
+        """The label of the node that covers exactly lo..hi; the most exact one where several do."""
+        try:
+            return self._shape.by_interval[lo, hi]
+        except KeyError:
+            raise ValueError(f"codes {lo}..{hi} are no node of the hierarchy") from None
+
+    def parse(self, label: str) -> tuple[int, int]:
+        """The closed interval of codes that a label stands for."""
+        found = self._shape.by_label.get(label)
+        if found is None and label == ROOT:
+            found = (0, len(self.leaves) - 1)
+        if found is None:
+            raise SchemaError(f"{label!r} is not a label of the hierarchy.")
+        return found
+
+    # --- growing ----------------------------------------------------------------------------------------------
+
+    def problem(self, value: str) -> str | None:
+        """Why the value cannot be coded or learned; None where it can."""
+        if value in self.codes:
+            return None
+        return "it is not in the hierarchy" if self._rule is None else self._rule.problem(value)
+
+    def grow(self, values: Iterable[str]) -> Hierarchy:
+        """With new values put where the rule says; itself where there is nothing new."""
+        fresh = [value for value in values if value not in self.codes]
+        if not fresh:
+            return self
+        for value in fresh:
+            problem = self.problem(value)
+            if problem or self._rule is None:
+                raise SchemaError(f"The value {value!r} cannot be added: {problem}.")
+        rule = cast(Rule, self._rule)
+        known = [value for value in self.leaves if value != MISSING]
+        return Hierarchy(_follow(rule, {*known, *fresh}, missing=MISSING in self.codes), rule)
+
+    def with_missing(self) -> Hierarchy:
+        """With a leaf `(missing)` for nulls directly under the root, unless the hierarchy has such a value itself."""
+        if MISSING in self.codes:
+            return self
+        if MISSING in self._nodes.names:
+            raise SchemaError(f"The hierarchy has a group {MISSING!r}, the label of nulls. Rename the group.")
+        nodes = self._nodes
+        more = Nodes((*nodes.names, MISSING), (*nodes.parents, 0), (*nodes.levels, 0))
+        return Hierarchy(more, self._rule)
+
+    def extend(self, other: Hierarchy) -> Hierarchy:
+        """With the nodes of `other` added; old leaves keep their order and every old label its place.
+
+        `other` may be a complete new version or hold the new values only. What contradicts the old hierarchy is
+        refused, since releases that use its labels are already out.
+        """
+        if self._rule is not None:
+            if other._rule == self._rule:
+                return self.grow(value for value in other.leaves if value != MISSING)
+            raise SchemaError("This attribute grows with the data by its own rule: there is nothing to extend.")
+        old, new = self._nodes, other._nodes
+        place = {name: i for i, name in enumerate(old.names)}
+        inner_old, inner_new = set(old.parents), set(new.parents)
+        for i, name in enumerate(new.names[1:], start=1):
+            at = place.get(name)
+            if at is None:
+                continue
+            above = new.names[new.parents[i]] if new.parents[i] else self.root
+            _agree(name, old, at, above, (at in inner_old, i in inner_new))
+        merged = _merge(old, new)
+        return self if merged == old else Hierarchy(merged)
+
+    def remap(self, new: Hierarchy) -> tuple[Int32, Int32]:
+        """(leaf int32[leaves], node int32[nodes, 2]): new codes of the old leaves, new intervals of the old nodes.
+
+        `new` is this hierarchy grown or extended; the leaf map is increasing. O(nodes).
+        """
+        return new.encode(self.leaves), np.array([new.parse(label) for label in self.labels], dtype=np.int32).reshape(
+            -1, 2
+        )
+
+    # --- storage ----------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON or TOML: a rule with its values, or the nodes."""
+        if self._rule is not None:
+            return {**self._rule.to_dict(), "values": list(self.leaves)}
+        nodes = self._nodes
+        return {"names": list(nodes.names), "parents": list(nodes.parents), "levels": list(nodes.levels)}
+
+    @staticmethod
+    def from_dict(given: Mapping[str, object]) -> Hierarchy:
+        if "names" in given:
+            names, parents, levels = (
+                tuple(cast(list[object], given.get(key, []))) for key in ("names", "parents", "levels")
+            )
+            nodes = Nodes(cast(tuple[str, ...], names), cast(tuple[int, ...], parents), cast(tuple[int, ...], levels))
+            _sound(nodes)
+            return Hierarchy(nodes)
+        values = cast(list[str], given.get("values", []))
+        empty = Hierarchy._growing(rule_from_dict({key: item for key, item in given.items() if key != "values"}))
+        grown = empty.grow(value for value in values if value != MISSING)
+        return grown.with_missing() if MISSING in values else grown
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hierarchy) and self._rule == other._rule and self._nodes == other._nodes
+
+    def __hash__(self) -> int:
+        return hash((self._nodes, self._rule))
+
+    def __repr__(self) -> str:
+        how = "" if self._rule is None else f", {self._rule!r}"
+        return f"<Hierarchy of {len(self.leaves)} values, {len(self._nodes.names)} labels{how}>"
+
+
+def _follow(rule: Rule, values: Iterable[str], *, missing: bool) -> Nodes:
+    links = Links("hierarchy")
+    for value in sorted(values, key=rule.key):
+        steps = rule.steps(value)
+        links.add([value, *(label for label, _ in steps)], "", [0, *(level for _, level in steps)])
+    links.add_root_level(rule.height())
+    if missing:
+        links.add([MISSING])
+    return links.build()
+
+
+def _agree(name: str, old: Nodes, at: int, above: str, groups: tuple[bool, bool]) -> None:
+    """Refuse a node of the extension that contradicts the old node of the same name."""
+    if at == 0 or groups[0] != groups[1]:
+        was, now = ("a group", "a value") if groups[0] else ("a value", "a group")
+        raise SchemaError(
+            f"{name!r} is {was} so far and {now} in the new hierarchy. Releases that use it are out: "
+            "keep it as it was, and give the new one another name."
+        )
+    before = old.names[old.parents[at]]
+    if before != above:
+        raise SchemaError(
+            f"{name!r} is under {before!r} so far and under {above!r} in the new hierarchy. Releases that use these "
+            f"labels are out: keep {name!r} under {before!r}; add new values only."
+        )
+
+
+def _merge(old: Nodes, new: Nodes) -> Nodes:
+    """The union of two hierarchies that agree; old children first in their order, new ones after them."""
+    children: dict[str, dict[str, None]] = {}
+    level: dict[str, int] = {}
+    root = old.names[0]
+    for nodes in (old, new):
+        names = (root, *nodes.names[1:])
+        for i, name in enumerate(names):
+            level[name] = max(level.get(name, 0), nodes.levels[i])
+            if i:
+                children.setdefault(names[nodes.parents[i]], {}).setdefault(name)
+    names_out: list[str] = []
+    parents_out: list[int] = []
+    stack: list[tuple[str, int]] = [(root, -1)]
+    while stack:
+        name, parent = stack.pop()
+        stack.extend((child, len(names_out)) for child in reversed(children.get(name, {})))
+        names_out.append(name)
+        parents_out.append(parent)
+    return Nodes(tuple(names_out), tuple(parents_out), tuple(level[name] for name in names_out))
+
+
+def _sound(nodes: Nodes) -> None:
+    """Refuse stored nodes that are no tree in depth-first order (a damaged or hand-edited file)."""
+    count = len(nodes.names)
+    shape = count > 0 and len(nodes.parents) == count == len(nodes.levels) and len(set(nodes.names)) == count
+    path: list[int] = []
+    for i, parent in enumerate(nodes.parents if shape else ()):
+        while path and path[-1] != parent:
+            path.pop()
+        if not path and (i or parent != -1):
+            shape = False
+            break
+        path.append(i)
+    if not shape:
+        raise SchemaError("The stored hierarchy is not a tree in depth-first order: the file was altered.")
