@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, delete, insert, select, update
 
-from reissue.errors import LedgerDamaged
+from reissue.errors import LedgerDamaged, SeriesError
+from reissue.ledger.layout import FORMAT
 from reissue.ledger.records import PrivateFile, PublicFile, ReleaseRecord, State
 from reissue.ledger.tables import FILES, METADATA, PUBLIC, RELEASES, SERIES
 
 
-class Catalogue:
+class Catalogue(ABC):
     """What both databases share. `place` is how messages call it."""
 
     place: str
@@ -24,17 +27,13 @@ class Catalogue:
 
     # What a database does in its own way
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Connection]:
         """One consistent view."""
-        raise NotImplementedError
-        yield
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Connection]:
         """One transaction: all of it, durably, or nothing."""
-        raise NotImplementedError
-        yield
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -108,49 +107,52 @@ class Catalogue:
         """Everything the catalogue says, read at one moment. O(files + releases)."""
         with self.reading() as connection:
             row = connection.execute(select(SERIES).where(SERIES.c.id == self._series)).first()
-            if row is None:
-                raise LedgerDamaged(
-                    f"{self.place} does not know this series (id {self._series}). "
-                    "Give the database with which it was created, or restore it from a backup."
-                )
-            files = connection.execute(
-                select(FILES).where(FILES.c.series == self._series).order_by(FILES.c.role, FILES.c.name)
-            ).all()
-            releases = connection.execute(
-                select(RELEASES).where(RELEASES.c.series == self._series).order_by(RELEASES.c.number)
-            ).all()
-            public = connection.execute(
-                select(PUBLIC).where(PUBLIC.c.series == self._series).order_by(PUBLIC.c.release, PUBLIC.c.path)
-            ).all()
-        shown: dict[int, list[PublicFile]] = {}
-        for one in public:
-            shown.setdefault(one.release, []).append(PublicFile(one.path, one.sha256, one.size))
-        return State(
-            seed=int(row.seed),
-            next_subject=row.next_subject,
-            key_check=row.key_check,
-            pointer=row.pointer,
-            config_sha256=row.config_sha256,
-            files={
-                (one.role, one.name): PrivateFile(one.role, one.name, one.release, one.sha256, one.size, one.salt)
-                for one in files
-            },
-            releases=tuple(
-                ReleaseRecord(
-                    number=one.number,
-                    created=one.created,
-                    strategy=one.strategy,
-                    settings=json.loads(one.settings),
-                    seed=int(one.seed),
-                    coding_version=one.coding_version,
-                    counts=json.loads(one.counts),
-                    steps=tuple(json.loads(one.steps)),
-                    files=tuple(shown.get(one.number, ())),
-                )
-                for one in releases
-            ),
-            waiting=tuple(one.number for one in releases if not one.revealed),
-        )
+            files = self._all(connection, FILES, FILES.c.role, FILES.c.name)
+            releases = self._all(connection, RELEASES, RELEASES.c.number)
+            public = self._all(connection, PUBLIC, PUBLIC.c.release, PUBLIC.c.path)
+        if row is None:
+            raise LedgerDamaged(
+                f"{self.place} does not know this series (id {self._series}). "
+                "Give the database with which it was created, or restore it from a backup."
+            )
+        if row.format != FORMAT:
+            raise SeriesError(f"{self.place} has format {row.format}; this version of Reissue reads format {FORMAT}.")
+        try:
+            return State(
+                seed=int(row.seed),
+                next_subject=row.next_subject,
+                key_check=row.key_check,
+                pointer=row.pointer,
+                config_sha256=row.config_sha256,
+                files={(one.role, one.name): _file_from(one) for one in files},
+                releases=tuple(_record_from(one, public) for one in releases),
+                waiting=tuple(one.number for one in releases if not one.revealed),
+            )
+        except (ValueError, TypeError) as error:
+            raise LedgerDamaged(
+                f"{self.place}: a row is not what was written ({error}). Restore private/ from a backup of the series."
+            ) from error
+
+    def _all(self, connection: Connection, table: Table, *order: ColumnElement[object]) -> Sequence[Row[Any]]:
+        return connection.execute(select(table).where(table.c.series == self._series).order_by(*order)).all()
+
+
+def _file_from(row: Row[Any]) -> PrivateFile:
+    return PrivateFile(row.role, row.name, row.release, row.sha256, row.size, row.salt)
+
+
+def _record_from(row: Row[Any], public: Sequence[Row[Any]]) -> ReleaseRecord:
+    return ReleaseRecord(
+        number=row.number,
+        created=row.created,
+        strategy=row.strategy,
+        settings=json.loads(row.settings),
+        seed=int(row.seed),
+        coding_version=row.coding_version,
+        counts=json.loads(row.counts),
+        steps=tuple(json.loads(row.steps)),
+        files=tuple(PublicFile(one.path, one.sha256, one.size) for one in public if one.release == row.number),
+    )
 
 
 def _file_row(file: PrivateFile) -> dict[str, object]:

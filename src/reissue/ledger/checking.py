@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reissue.ledger.disk import hash_file
+from reissue.errors import SeriesError
+from reissue.ledger.disk import hash_file, names_in
 from reissue.ledger.layout import Layout, folder_name, is_ours
 from reissue.ledger.records import Damage, ReleaseRecord, State
 from reissue.ledger.store import RESTORE, Store
@@ -31,17 +31,22 @@ _REMOVE = "If it is not needed, remove it; Reissue has not put it there."
 
 def check(layout: Layout, catalogue: Catalogue, store: Store) -> list[Damage]:
     """All damage found, the catalogue's first. O(bytes of the series)."""
+    found: list[Damage] = []
     problem = catalogue.damage()
     if problem:
-        return [Damage(file=catalogue.place, reason=problem, remedy="Restore private/ from a backup of the series.")]
-    state = catalogue.load()
-    found = [*_pointer_and_config(layout, state), *_private_entries(layout)]
+        remedy = "Restore private/ from a backup of the series."
+        found.append(Damage(file=catalogue.place, reason=problem, remedy=remedy))
+    try:
+        state = catalogue.load()
+    except SeriesError:
+        return found
+    found += [*_pointer_and_config(layout, state), *_private_entries(layout)]
     broken = [(file, store.check(file)) for file in state.files.values()]
     if any(damage for _, damage in broken):  # a publisher at work may have replaced a file meanwhile
         present = set(catalogue.load().files.values())
         found += [damage for file, damage in broken if damage and file in present]
     for record in state.releases:
-        if record.number not in state.waiting:
+        if record.number not in state.waiting or not layout.staged_public(record.number).exists():
             found += _public(layout, record)
     return found + list(_unknown_releases(layout, state))
 
@@ -62,13 +67,13 @@ def _pointer_and_config(layout: Layout, state: State) -> Iterator[Damage]:
 
 def _private_entries(layout: Layout) -> Iterator[Damage]:
     """Things that are not the ledger's, and things others may read."""
-    for path in sorted(layout.private.iterdir()):
+    for path in _entries(layout.private):
         if path.name not in _PRIVATE_ENTRIES:
             yield Damage(file=layout.relative(path), reason="it is not a file of the ledger.", remedy=_REMOVE)
-    for path in sorted(layout.files.iterdir()):
+    for path in _entries(layout.files):
         if not is_ours(path.name):
             yield Damage(file=layout.relative(path), reason="it is not a file of the ledger.", remedy=_REMOVE)
-    for path in (layout.private, *sorted(layout.private.iterdir()), *sorted(layout.files.iterdir())):
+    for path in (layout.private, *_entries(layout.private), *_entries(layout.files)):
         mode = stat.S_IMODE(path.lstat().st_mode)
         if mode & 0o077:
             right = "700" if path.is_dir() else "600"
@@ -77,6 +82,10 @@ def _private_entries(layout: Layout) -> Iterator[Damage]:
                 reason=f"others than its owner may use it (mode {mode:04o}).",
                 remedy=f"Run: chmod {right} '{path}'",
             )
+
+
+def _entries(folder: Path) -> list[Path]:
+    return [folder / name for name in names_in(folder)]
 
 
 def _public(layout: Layout, record: ReleaseRecord) -> Iterator[Damage]:
@@ -105,7 +114,7 @@ def _difference(path: Path, sha256: str) -> str | None:
 
 def _unknown_releases(layout: Layout, state: State) -> Iterator[Damage]:
     known = {folder_name(record.number) for record in state.releases}
-    for name in sorted(os.listdir(layout.releases)) if layout.releases.is_dir() else ():
+    for name in names_in(layout.releases):
         if name not in known:
             path = layout.relative(layout.releases / name)
             yield Damage(file=path, reason="the ledger knows no such release.", remedy=_REMOVE)

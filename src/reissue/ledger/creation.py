@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ def create(
     layout, draft = Layout(root), Layout(root, _DRAFT)
     address = _SQLITE if catalogue_url is None else _remembered(catalogue_url)
     with telling(f"Creating the series {root}"):
+        made = not root.exists()
         root.mkdir(parents=True, exist_ok=True)
         _refuse_occupied(layout)
         make_private_folder(draft.private)
@@ -57,7 +59,7 @@ def create(
         with telling(f"Creating the series {root}"):
             _appear(layout, draft, config)
     except BaseException:
-        _clear(layout, draft)
+        _clear(layout, draft, made=made)
         raise
     finally:
         lock.release()
@@ -197,15 +199,13 @@ def _appear(layout: Layout, draft: Layout, config: str) -> None:
     fault("create.renamed")
 
 
-def _clear(layout: Layout, draft: Layout) -> None:
-    """Creation failed: leave the folder as it was found, as far as the disk lets us."""
-    if layout.private.exists() or not draft.private.exists():
-        return
-    try:
-        layout.config.unlink(missing_ok=True)
-        if layout.releases.exists():
-            layout.releases.rmdir()
+def _clear(layout: Layout, draft: Layout, *, made: bool) -> None:
+    """Creation failed: leave the folder as it was found. What cannot be removed, the next attempt knows as a draft."""
+    with suppress(OSError):
+        if draft.private.exists() and not layout.private.exists():
+            layout.config.unlink(missing_ok=True)
+            if layout.releases.exists():
+                layout.releases.rmdir()
         remove_tree(draft.private)
-        layout.root.rmdir()
-    except OSError:
-        pass  # what is left is recognized as a draft by the next attempt
+        if made:
+            layout.root.rmdir()

@@ -59,11 +59,15 @@ def open_private(path: Path) -> IO[bytes]:
 def write_durably(path: Path, content: bytes, *, private: bool = True) -> None:
     """Replace a small file in one step that survives a crash: the old content or the new one, never a mixture."""
     beside = path.with_name(path.name + ".new")
-    with open_private(beside) if private else open(beside, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    try:
+        with open_private(beside) if private else open(beside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
 
 
@@ -94,9 +98,19 @@ def hash_file(path: Path) -> str:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all it holds; it may be gone already."""
-    if path.exists():
+    """Remove a folder with all it holds, or a file; it may be gone already."""
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder, sorted; none if it does not exist (backups often drop empty folders)."""
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
 
 
 class HashingFile:

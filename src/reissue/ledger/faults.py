@@ -31,6 +31,8 @@ FAULT_POINTS: tuple[str, ...] = (
     "commit.synced-reveal",
     "commit.marked",
     "commit.swept",
+    "catalogue.opened",
+    "catalogue.sealed",
     *(f"{change}.{step}" for change in _CHANGES for step in _CHANGE_STEPS),
 )
 """Every point over the whole sequence, in order: creation, staging, commit, and the changes made alone."""

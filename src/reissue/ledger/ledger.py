@@ -48,6 +48,7 @@ class Ledger:
         self._state = state
         self._lock = SeriesLock(layout.lock)
         self._depth = 0
+        self._documents: dict[str, bytes] = {}
         self._facts: WeakValueDictionary[int, Facts] = WeakValueDictionary()
 
     # Opening and closing
@@ -87,6 +88,7 @@ class Ledger:
     def close(self) -> None:
         """Nothing is pending: every change is durable when its call returns."""
         self._facts.clear()
+        self._documents.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -173,10 +175,11 @@ class Ledger:
     # Publishing
 
     @contextmanager
-    def publisher(self) -> Iterator[Self]:
+    def publisher(self, *, patience: float = 0.3) -> Iterator[Self]:
         """Be the only publisher of this series; raises SeriesBusy at once if somebody else is.
 
-        Enters with the series settled. What is staged but not committed is discarded on leaving.
+        Enters with the series settled. What is staged but not committed is discarded on leaving. `patience`: seconds,
+        since somebody who merely opens the series may hold the lock for a moment to sweep it.
         """
         if self._depth:
             self._depth += 1
@@ -185,7 +188,7 @@ class Ledger:
             finally:
                 self._depth -= 1
             return
-        self._lock.acquire()
+        self._lock.acquire(patience)
         try:
             with self._catalogue.held():
                 self._depth = 1
@@ -193,11 +196,9 @@ class Ledger:
                 self._recover()
                 try:
                     yield self
-                except BaseException:
-                    with suppress(ReissueError):  # opening the series again will settle it
+                finally:
+                    with suppress(ReissueError):  # else the next opening settles it
                         self._recover()
-                    raise
-                self._recover()
         finally:
             self._depth = 0
             self._lock.release()
@@ -308,7 +309,7 @@ class Ledger:
                     "visible, and the folder may not be written. Open the series once with permission to write."
                 )
             return
-        with suppress(SeriesBusy, LedgerDamaged), self.publisher():
+        with suppress(SeriesBusy, LedgerDamaged), self.publisher(patience=0.0):
             pass  # entering settles; damage is told by `verify`, and by the next publisher
 
     def _recover(self) -> None:
@@ -323,7 +324,10 @@ class Ledger:
         self._state = state
 
     def _document(self, role: str, name: str) -> Document:
-        document = json.loads(parquet.document_from(self._read(self._file(role, name))))
+        file = self._file(role, name)
+        if file.sha256 not in self._documents:
+            self._documents[file.sha256] = parquet.document_from(self._read(file))
+        document = json.loads(self._documents[file.sha256])  # parsed anew: a caller may change what it gets
         assert isinstance(document, dict)
         return document
 

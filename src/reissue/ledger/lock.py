@@ -11,10 +11,8 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from reissue.errors import SeriesBusy
-from reissue.ledger.disk import PRIVATE_FILE, telling
-
-_PATIENCE = 0.3  # seconds; somebody who opens the series may hold the lock for a moment to sweep it
+from reissue.errors import SeriesBusy, SeriesError
+from reissue.ledger.disk import PRIVATE_FILE, telling, told
 
 
 class SeriesLock:
@@ -28,7 +26,7 @@ class SeriesLock:
     def path(self) -> Path:
         return self._path
 
-    def acquire(self, patience: float = _PATIENCE) -> None:
+    def acquire(self, patience: float) -> None:
         """Take the lock, or raise SeriesBusy that names the holder."""
         with telling("Locking the series"):
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
@@ -38,10 +36,11 @@ class SeriesLock:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except OSError as error:
-                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES) or time.monotonic() > until:
-                    message = self._busy(handle)
+                taken = error.errno in (errno.EWOULDBLOCK, errno.EACCES)
+                if not taken or time.monotonic() >= until:
+                    message = self._busy(handle) if taken else told("Locking the series", error)
                     os.close(handle)
-                    raise SeriesBusy(message) from error
+                    raise (SeriesBusy if taken else SeriesError)(message) from error
                 time.sleep(0.02)
         self._handle = handle
         self._say(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}).encode())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 
 from sqlalchemy import URL, Connection, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
@@ -69,6 +69,8 @@ class PostgreSQLCatalogue(Catalogue):
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Uses the connection that holds the lock: if it was lost, another publisher may be at work, and this fails."""
+        if self._holding is not None and self._holding.invalidated:
+            raise SeriesError(f"The connection to {self.place} was lost, and the lock with it. Try again.")
         with self._told("Writing"):
             source = self._engine.connect() if self._holding is None else nullcontext(self._holding)
             with source as connection, connection.begin():
@@ -86,7 +88,8 @@ class PostgreSQLCatalogue(Catalogue):
             yield
         finally:
             self._holding = None
-            connection.close()  # the server frees the lock with the connection
+            with suppress(DBAPIError):
+                connection.close()  # the server frees the lock with the connection
 
     def _take(self, connection: Connection) -> None:
         until = time.monotonic() + _PATIENCE

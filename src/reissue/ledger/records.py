@@ -9,6 +9,16 @@ Document = dict[str, object]
 """A JSON object: keys are strings; values are numbers, strings, booleans, None, lists and objects of these."""
 
 
+_MEANINGS = {
+    "facts": "who was in which class of release {release}",
+    "shape": "the boxes of release {release}",
+    "cache": "the cache '{name}' after release {release}",
+    "identities": "which identifier has which subject number, part {name}",
+    "coding": "the coding, version {number}",
+    "meta": "the schema and the policy",
+}
+
+
 @dataclass(frozen=True)
 class PublicFile:
     """One file of `releases/NNNN/`, by its path inside that folder."""
@@ -64,14 +74,7 @@ class PrivateFile:
     @property
     def meaning(self) -> str:
         """What it holds, for a message."""
-        what = {
-            "facts": "who was in which class of release {release}",
-            "shape": "the boxes of release {release}",
-            "cache": "the cache '{name}' after release {release}",
-            "identities": "which identifier has which subject number, part {name}",
-            "coding": "the coding, version {number}",
-            "meta": "the schema and the policy",
-        }[self.role]
+        what = _MEANINGS.get(self.role, "an unknown part of the ledger")
         return what.format(release=self.release, name=self.name, number=self.name.lstrip("0") or "0")
 
 

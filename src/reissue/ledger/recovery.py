@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.errors import LedgerDamaged
-from reissue.ledger.disk import remove_tree, sync_folder, telling
+from reissue.ledger.disk import make_private_folder, names_in, remove_tree, sync_folder, telling
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
 from reissue.ledger.records import State
@@ -18,24 +19,36 @@ if TYPE_CHECKING:
 
 def needed(layout: Layout, catalogue: Catalogue, store: Store, state: State) -> bool:
     """Whether a killed run left something, or a publisher is at work right now."""
-    leftovers = bool(os.listdir(layout.staging)) or bool(store.orphans(state.files.values()))
-    return bool(state.waiting) or leftovers or catalogue.needs_settling()
+    leftovers = names_in(layout.staging) or _half_written(layout) or store.orphans(state.files.values())
+    return bool(state.waiting or leftovers) or catalogue.needs_settling()
 
 
 def recover(layout: Layout, catalogue: Catalogue, store: Store) -> State:
     """Bring the series to a settled state; only under the lock. Doing it twice changes nothing."""
     catalogue.settle()
+    with telling("Settling the series"):
+        layout.releases.mkdir(exist_ok=True)  # a backup may have dropped empty folders
+        for folder in (layout.files, layout.staging):
+            make_private_folder(folder)
+        for path in _half_written(layout):
+            path.unlink(missing_ok=True)
     state = catalogue.load()
     for number in state.waiting:
         reveal(layout, catalogue, number)
     if state.waiting:
         state = catalogue.load()
     with telling("Discarding what an interrupted run left"):
-        for name in os.listdir(layout.staging):
+        leftovers = names_in(layout.staging)
+        for name in leftovers:
             remove_tree(layout.staging / name)
-        sync_folder(layout.staging)
+        if leftovers:
+            sync_folder(layout.staging)
     store.sweep(state.files.values())
     return state
+
+
+def _half_written(layout: Layout) -> list[Path]:
+    return [layout.private / name for name in names_in(layout.private) if name.endswith(".new")]
 
 
 def reveal(layout: Layout, catalogue: Catalogue, number: int) -> None:

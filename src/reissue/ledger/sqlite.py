@@ -20,6 +20,7 @@ from sqlalchemy.pool import NullPool
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger.catalogue import Catalogue
 from reissue.ledger.disk import PRIVATE_FILE, hash_file, telling, write_durably
+from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
 
 _OPEN = b"open\n"
@@ -50,6 +51,7 @@ class SQLiteCatalogue(Catalogue):
     def writing(self) -> Iterator[Connection]:
         with telling(f"Writing {self._layout.relative(self._layout.seal)}"):
             write_durably(self._layout.seal, _OPEN)
+        fault("catalogue.opened")
         try:
             with self._told("Writing"), self._engine.connect() as connection:
                 connection = connection.execution_options(reissue_writes=True)
@@ -58,6 +60,7 @@ class SQLiteCatalogue(Catalogue):
         finally:
             with suppress(SeriesError):  # it still says "open": the next publisher settles it
                 self._seal()
+                fault("catalogue.sealed")
 
     def needs_settling(self) -> bool:
         return self._read_seal() == _OPEN
@@ -119,11 +122,14 @@ class SQLiteCatalogue(Catalogue):
                 f"{doing} {self.place} failed: it may not be written. Run as the owner of the series, with its disk "
                 "mounted for writing."
             )
-        if any(word in low for word in _DAMAGED):
+        if doing != "Writing" or any(word in low for word in _DAMAGED):
             return LedgerDamaged(
                 f"{self.place}: the catalogue cannot be read ({reason}). Restore private/ from a backup of the series."
             )
-        return SeriesError(f"{doing} {self.place} failed: {reason}. What was committed before is untouched.")
+        return SeriesError(
+            f"{doing} {self.place} failed: {reason}. Check that the disk works and has space, then try again. "
+            "What was committed before is untouched."
+        )
 
 
 def _engine(layout: Layout) -> Engine:

@@ -76,11 +76,12 @@ class Stage:
             raise ValueError(f"{len(identifiers)} identifiers were given with {len(numbers)} numbers.")
         if len(numbers) == 0:
             return
-        if int(numbers.min()) < self._next_subject or len(np.unique(numbers)) != len(numbers):
+        ordered = np.sort(numbers)
+        if int(ordered[0]) < self._next_subject or bool((ordered[1:] == ordered[:-1]).any()):
             raise ValueError(f"New subjects need numbers of their own, from {self._next_subject} on.")
         part = sum(one.file.role == "identities" for one in self._staged)
         self._write(parquet.identities_table(identifiers, numbers), "identities", f"{name_of(self.number)}-{part:03d}")
-        self._next_subject = int(numbers.max()) + 1
+        self._next_subject = int(ordered[-1]) + 1
         fault("stage.identities")
 
     def coding(self, version: int, document: Document) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from reissue.errors import LedgerDamaged
 from reissue.ledger import parquet
-from reissue.ledger.disk import sync_folder, telling
+from reissue.ledger.disk import names_in, sync_folder, telling
 from reissue.ledger.faults import fault
 from reissue.ledger.keys import file_key, new_salt
 from reissue.ledger.layout import Layout, is_ours
@@ -64,10 +64,10 @@ class Store:
             raise LedgerDamaged(str(self._damage(file, f"it cannot be read ({error.strerror})."))) from error
         if hashlib.sha256(content).hexdigest() != file.sha256:
             raise LedgerDamaged(str(self._damage(file, _altered(len(content), file.size))))
-        key = file_key(self._key, bytes.fromhex(file.salt)) if self._key is not None and file.salt else None
         try:
+            key = file_key(self._key, bytes.fromhex(file.salt)) if self._key is not None else None
             return parquet.read_table(content, key)
-        except (OSError, pa.ArrowException) as error:  # the hash is right, so the key or the salt is not
+        except (OSError, ValueError, pa.ArrowException) as error:  # the hash is right, so the salt is not
             raise LedgerDamaged(str(self._damage(file, f"it cannot be decoded ({error})."))) from error
 
     def check(self, file: PrivateFile) -> Damage | None:
@@ -87,8 +87,9 @@ class Store:
     def orphans(self, known: Iterable[PrivateFile]) -> list[Path]:
         """Files in the ledger's own naming that the catalogue does not know."""
         names = {file.path for file in known}
-        found = sorted(os.listdir(self._layout.files))
-        return [self._layout.files / name for name in found if is_ours(name) and name not in names]
+        return [
+            self._layout.files / name for name in names_in(self._layout.files) if is_ours(name) and name not in names
+        ]
 
     def sweep(self, known: Iterable[PrivateFile]) -> None:
         """Delete what no row of the catalogue refers to: files of a killed run, and those just replaced."""
