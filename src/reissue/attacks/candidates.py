@@ -1,0 +1,226 @@
+"""What is left of a person's candidates, held against what was asked for, and said in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue.attacks.base import Finding
+from reissue.core.candidates import Chain, Targets, composed
+from reissue.core.domain import Bool, Float64, Int32, Int64
+from reissue.core.observed import Observed
+from reissue.core.requirements import TOLERANCE, Requirement, as_fraction
+from reissue.errors import SettingsError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What the candidates of every person must satisfy (section 7.2 of the paper, cracked records removed)."""
+
+    k: int
+    confidence: float | None = None
+    alpha: float | None = None
+    entropy_l: float | None = None
+    recursive_c: float | None = None
+    recursive_l: int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or self.k != int(self.k) or self.k < 1:
+            raise SettingsError(f"k is {self.k}; it must be a whole number of records, at least 1.")
+        for name in ("confidence", "alpha"):
+            share = getattr(self, name)
+            if share is not None and not 0 < share <= 1:
+                raise SettingsError(f"{name} is {share}; it is the largest share of one value: above 0, at most 1.")
+        if (self.recursive_c is None) != (self.recursive_l is None):
+            raise SettingsError("recursive diversity needs both recursive_c and recursive_l; give both or none.")
+        if self.entropy_l is not None:
+            Requirement(l=self.entropy_l, diversity="entropy")
+        if self.recursive_c is not None:
+            Requirement(l=self.recursive_l, diversity="recursive", recursive_c=self.recursive_c)
+
+
+@dataclass(frozen=True, eq=False)
+class Weakness:
+    """Targets that fall short of one requirement, or come closer to it than one release alone shows.
+
+    which: int64[n] targets; level: float64[n]; breach: bool[n]; margin: float64[n] level / threshold, or the reverse,
+    so that lower is worse; value: int32[n] the value to blame, -1 if none
+    """
+
+    unit: str
+    threshold: float
+    which: Int64
+    level: Float64
+    breach: Bool
+    margin: Float64
+    value: Int32
+
+
+def weaknesses(chain: Chain, targets: Targets, asked: Asked) -> Iterator[Weakness]:
+    """One per requirement: too few candidates, one value too frequent among them, values not diverse enough."""
+    totals = targets.totals
+    shown = _smallest_class(chain, targets)
+    which = np.flatnonzero((totals < shown) | (totals < asked.k))
+    yield _weakness("candidates", asked.k, which, totals.astype(np.float64), totals < asked.k)
+    rows = _Rows(targets)
+    for unit, share in (("share", asked.confidence), ("alpha", asked.alpha)):
+        if share is not None:
+            limit = as_fraction(share)
+            broken = rows.top * limit.denominator > limit.numerator * totals
+            level = rows.top / np.maximum(1, totals)
+            yield _weakness(unit, share, np.flatnonzero(broken), level, broken, rows.top_value, less=False)
+    if asked.entropy_l is not None:
+        entropy = rows.entropy()
+        broken = entropy < np.log(asked.entropy_l) - TOLERANCE
+        yield _weakness("entropy l", asked.entropy_l, np.flatnonzero(broken), np.exp(entropy), broken)
+    if asked.recursive_c is not None and asked.recursive_l is not None:
+        ratio, limit = rows.top_against_tail(asked.recursive_l), as_fraction(asked.recursive_c)
+        tail = rows.tail(asked.recursive_l)
+        broken = ~(rows.top * limit.denominator < limit.numerator * tail)
+        yield _weakness(
+            "recursive c", asked.recursive_c, np.flatnonzero(broken), ratio, broken, rows.top_value, less=False
+        )
+
+
+def _weakness(
+    unit: str,
+    threshold: float,
+    which: Int64,
+    level: Float64,
+    broken: Bool,
+    value: Int32 | None = None,
+    less: bool = True,
+) -> Weakness:
+    at = level[which]
+    margin = at / threshold if less else threshold / np.maximum(at, 1e-300)
+    blamed = np.full(len(which), -1, dtype=np.int32) if value is None else value[which]
+    return Weakness(unit, float(threshold), which, at, broken[which], margin, blamed)
+
+
+def _smallest_class(chain: Chain, targets: Targets) -> Int64:
+    """int64[targets]: records of the smallest class a target matches, which is what one release alone promises."""
+    columns = range(targets.classes.shape[1])
+    sizes = [chain.releases[targets.arrival + c].sizes[targets.classes[:, c]] for c in columns]
+    return np.asarray(np.minimum.reduce(sizes), dtype=np.int64)
+
+
+class _Rows:
+    """The candidates of each target by value, most frequent first.
+
+    top: int64[targets] records of the most frequent value; top_value: int32[targets]
+    """
+
+    def __init__(self, targets: Targets) -> None:
+        self._row = np.repeat(np.arange(len(targets)), np.diff(targets.start))
+        order = np.lexsort((-targets.amounts, self._row))
+        self._amounts = targets.amounts[order]
+        self._rank = np.arange(len(order)) - targets.start[self._row]
+        self._totals, self._count = targets.totals, len(targets)
+        first = self._rank == 0
+        self.top = np.zeros(self._count, dtype=np.int64)
+        self.top_value = np.full(self._count, -1, dtype=np.int32)
+        self.top[self._row[first]] = self._amounts[first]
+        self.top_value[self._row[first]] = targets.values[order][first]
+
+    def entropy(self) -> Float64:
+        """float64[targets] in nats; 0 where nothing is left."""
+        some = self._amounts > 0
+        share = self._amounts[some] / self._totals[self._row[some]]
+        return np.asarray(np.bincount(self._row[some], -share * np.log(share), minlength=self._count), dtype=np.float64)
+
+    def tail(self, l: int) -> Int64:  # noqa: E741 (the literature's name)
+        """int64[targets]: records of the l-th most frequent value and all rarer ones."""
+        rare = self._rank >= l - 1
+        return np.bincount(self._row[rare], self._amounts[rare], minlength=self._count).astype(np.int64)
+
+    def top_against_tail(self, l: int) -> Float64:  # noqa: E741
+        tail = self.tail(l)
+        return np.where(tail > 0, self.top / np.maximum(1, tail), np.inf)
+
+
+def describe(series: Observed, chain: Chain, first: int, targets: Targets, weakness: Weakness, entry: int) -> Finding:
+    """The finding of one weak target."""
+    target = int(weakness.which[entry])
+    one = targets.keep(np.array([target]))
+    numbers = [release.number for release in series.releases[first + one.arrival : first + len(chain)]]
+    classes = one.classes[0].tolist()
+    blamed = int(weakness.value[entry])
+    return Finding(
+        attack="correspondence",
+        releases=tuple(release.number for release in series.releases[first : first + len(chain)]),
+        subjects=(),
+        classes=tuple(zip(numbers, classes, strict=True)),
+        value=series.words.value(blamed) if blamed >= 0 else None,
+        level=float(weakness.level[entry]),
+        unit=weakness.unit,
+        threshold=weakness.threshold,
+        breach=bool(weakness.breach[entry]),
+        sentence=_sentence(series, chain, one, numbers, weakness, entry),
+        details=_details(series, chain, one, numbers),
+    )
+
+
+def _sentence(series: Observed, chain: Chain, one: Targets, numbers: list[int], weakness: Weakness, entry: int) -> str:
+    who = f"{_where(series, chain, one)} who came with {series.words.release(numbers[0])}"
+    left, level = int(one.totals[0]), float(weakness.level[entry])
+    if weakness.unit == "candidates":
+        return _ruled_out(series, chain, one, numbers, who, weakness)
+    if weakness.unit in ("share", "alpha"):
+        value = series.words.value(int(weakness.value[entry]))
+        return (
+            f"Of the {left} records that remain for someone {who}, {round(level * left)} have {value}: {level:.0%}, "
+            f"more than {weakness.threshold:.0%}."
+        )
+    if weakness.unit == "entropy l":
+        return (
+            f"The {left} records that remain for someone {who} are as diverse as {level:.2f} equally frequent values, "
+            f"fewer than l = {weakness.threshold:g}."
+        )
+    value = series.words.value(int(weakness.value[entry]))
+    return (
+        f"Among the {left} records that remain for someone {who}, {value} is {level:.2f} times as frequent as the rare "
+        f"values together, not below c = {weakness.threshold:g}."
+    )
+
+
+def _ruled_out(series: Observed, chain: Chain, one: Targets, numbers: list[int], who: str, weakness: Weakness) -> str:
+    sizes = [int(chain.releases[one.arrival + c].sizes[q]) for c, q in enumerate(one.classes[0].tolist())]
+    searched = int(np.argmin(sizes))
+    left, size, k = int(one.totals[0]), sizes[searched], int(weakness.threshold)
+    verdict = f"fewer than k = {k}" if left < k else f"still at least k = {k}"
+    where = series.words.release(numbers[searched])
+    if left == size:
+        return f"Only {size} records of {where} match someone {who}, {verdict}."
+    return (
+        f"{size - left} of the {size} records of {where} that match someone {who} can be ruled out; {left} "
+        f"{'remains' if left == 1 else 'remain'}, {verdict}."
+    )
+
+
+def _where(series: Observed, chain: Chain, one: Targets) -> str:
+    box = series.words.box(chain.joint_boxes(one)[0])
+    return f"in {box}" if box else "anywhere"
+
+
+def _details(series: Observed, chain: Chain, one: Targets, numbers: list[int]) -> dict[str, object]:
+    """Class sizes, what can be ruled out per release in all and by value, and what the paper's compositions leave."""
+    left = dict(zip(one.values.tolist(), one.amounts.tolist(), strict=True))
+    sizes, cracked = {}, {}
+    for c, cls in enumerate(one.classes[0].tolist()):
+        release = chain.releases[one.arrival + c]
+        here = slice(release.start[cls], release.start[cls + 1])
+        counts: NDArray[np.int64] = release.counts[here]
+        sizes[numbers[c]] = int(counts.sum())
+        gone = {v: n - left.get(v, 0) for v, n in zip(release.values[here].tolist(), counts.tolist(), strict=True)}
+        cracked[numbers[c]] = {series.words.value(v): n for v, n in gone.items() if n}
+    return {
+        "arrival": numbers[0],
+        "candidates": int(one.totals[0]),
+        "sizes": sizes,
+        "ruled_out": {number: sum(by_value.values()) for number, by_value in cracked.items()},
+        "ruled_out_by_value": cracked,
+        "composed": int(composed(chain, one)[0]),
+    }

@@ -1,0 +1,222 @@
+"""The correspondence attack: every old record is in the new release too, so records can be ruled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.attacks.base import Finding, Outcome
+from reissue.attacks.candidates import Asked, Weakness, describe, weaknesses
+from reissue.core.candidates import Chain, Targets, composed, known_targets, possible_targets
+from reissue.core.cracks import Grouped
+from reissue.core.domain import Int32, Int64
+from reissue.core.observed import Members, Observed, Release
+from reissue.errors import SettingsError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correspondence:
+    """Fung, Wang, Fu, Pei: Anonymity for continuous data publishing (EDBT 2008), for any number of releases.
+
+    The attacker knows one person's quasi-identifiers and with which release they came, and that records are never
+    deleted. Forward, cross and backward attacks and all their compositions leave the person's *candidates*.
+
+    k:          fewer candidates than this is a breach; 2 means "singled out"
+    confidence, alpha: largest share of one value among the candidates (confidence bounding, (alpha, k)-anonymity)
+    entropy_l:  the candidates' values must have entropy of at least log l
+    recursive_c, recursive_l: recursive (c, l)-diversity of the candidates' values
+    limit:      how many findings to list
+    """
+
+    name: ClassVar[str] = "correspondence"
+    assumes: ClassVar[str] = "one person's quasi-identifiers and arrival; records are only ever added"
+    needs_members: ClassVar[bool] = False
+    persistent: ClassVar[bool] = True
+
+    k: int = 2
+    confidence: float | None = None
+    alpha: float | None = None
+    entropy_l: float | None = None
+    recursive_c: float | None = None
+    recursive_l: int | None = None
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        if self.limit < 0:
+            raise SettingsError(f"limit is {self.limit}; it is how many findings to list: 0 or more.")
+        self._asked()
+
+    def _asked(self) -> Asked:
+        return Asked(
+            k=self.k,
+            confidence=self.confidence,
+            alpha=self.alpha,
+            entropy_l=self.entropy_l,
+            recursive_c=self.recursive_c,
+            recursive_l=self.recursive_l,
+        )
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
+        notes: list[str] = []
+        sight = _Sight(series, self._asked())
+        for chain, first in chains(series, notes):
+            numbers = [release.number for release in series.releases[first : first + len(chain)]]
+            if involving is not None and involving not in numbers:
+                continue
+            if involving is not None:
+                chain = chain.until(numbers.index(involving))
+            sight.look(chain, first, only_last=involving is not None)
+        findings = sight.findings(self.limit)
+        return Outcome(
+            self.name, findings, sight.total, sight.at_risk(), sight.measures, (*dict.fromkeys(notes + sight.notes),)
+        )
+
+
+def chains(series: Observed, notes: list[str]) -> Iterator[tuple[Chain, int]]:
+    """(chain, position of its first release): the longest runs in which each release can contain all before it."""
+    chain, first = Chain([]), 0
+    for position, release in enumerate(series.releases):
+        name = series.words.release(release.number)
+        if release.anatomized:
+            notes.append(f"{name} publishes quasi-identifiers as they are; correspondence is not sought in it.")
+            if len(chain):
+                yield chain, first
+            chain, first = Chain([]), position + 1
+            continue
+        longer = chain.extended(Grouped.published(release))
+        why = _why_apart(series.releases[position - 1], release) if len(chain) else None
+        if why is None and not longer.holds_last():
+            why = "lacks records that earlier releases have"
+        if why is not None:
+            notes.append(f"{name} {why}; the attack treats it as the start of a new chain of releases.")
+            yield chain, first
+            longer, first = Chain(longer.releases[-1:]), position
+        chain = longer
+    if len(chain):
+        yield chain, first
+
+
+def _why_apart(earlier: Release, later: Release) -> str | None:
+    """Why the later release does not continue the earlier one, as far as members tell; None if it does."""
+    if earlier.members is None or later.members is None:
+        return None
+    old, new = earlier.members, later.members
+    at = np.searchsorted(new.subjects, old.subjects)
+    at[at == len(new.subjects)] = 0
+    stays = new.subjects[at] == old.subjects if len(new.subjects) else np.zeros(len(old.subjects), dtype=np.bool_)
+    if not stays.all():
+        return "publishes only new people" if not stays.any() else "lacks people of the release before"
+    if (new.codes[at] != old.codes).any():
+        return "changed quasi-identifiers of people of the release before"
+    return None
+
+
+class _Sight:
+    """What the attack has seen so far: weak targets of every chain, measures, people at risk."""
+
+    def __init__(self, series: Observed, asked: Asked) -> None:
+        self.series, self.asked = series, asked
+        self.measures: dict[str, float] = {}
+        self.notes: list[str] = []
+        self.total = 0
+        self._weak: list[tuple[Chain, int, Targets, Weakness]] = []
+        self._at_risk: dict[int, list[Int64]] = {}
+
+    def look(self, chain: Chain, first: int, only_last: bool) -> None:
+        """Measure the pairs of a chain and the candidates of everyone who arrived with one of its releases."""
+        releases = self.series.releases[first : first + len(chain)]
+        for later in range(len(chain) - 1 if only_last else 1, len(chain)):
+            for earlier in range(later):
+                self._measure_pair(chain, earlier, later, releases)
+        people = _Arrivals(releases) if all(release.members is not None for release in releases) else None
+        for arrival in chain.arrivals():
+            if people is None:
+                targets = possible_targets(chain, arrival)
+            else:
+                targets = known_targets(chain, arrival, people.paths(arrival))
+            self._measure_targets(chain, first, targets, people)
+
+    def _measure_pair(self, chain: Chain, earlier: int, later: int, releases: Sequence[Release]) -> None:
+        names = f"{releases[earlier].number}, {releases[later].number}"
+        pair = chain.pair(earlier, later)
+        for letter, level in pair.anonymity().items():
+            self.measures[f"{letter}({names})"] = level
+            self.measures[letter] = min(self.measures.get(letter, level), level)
+        if pair.newcomers == 0:
+            word = self.series.words.release
+            self.notes.append(
+                f"{word(releases[later].number)} has no new records beside {word(releases[earlier].number)}: the same "
+                "people, recoded. Only F and C apply."
+            )
+        if not pair.closed:
+            self.measures["flows"] = self.measures.get("flows", 0) + 1
+
+    def _measure_targets(self, chain: Chain, first: int, targets: Targets, people: _Arrivals | None) -> None:
+        if len(targets) == 0:
+            return
+        number = self.series.releases[first + targets.arrival].number
+        lowest = {"candidates": int(targets.totals.min()), "composed": int(composed(chain, targets).min())}
+        lowest[f"candidates({number})"] = lowest["candidates"]
+        for name, level in lowest.items():
+            self.measures[name] = min(self.measures.get(name, level), level)
+        broken = np.zeros(len(targets), dtype=np.bool_)
+        for weakness in weaknesses(chain, targets, self.asked):
+            self.total += len(weakness.which)
+            self._weak.append((chain, first, targets, weakness))
+            broken[weakness.which[weakness.breach]] = True
+        if people is not None:
+            subjects = people.subjects(targets.arrival, broken)
+            for position in range(targets.arrival, len(chain)):
+                self._at_risk.setdefault(self.series.releases[first + position].number, []).append(subjects)
+
+    def at_risk(self) -> dict[int, Int64]:
+        return {number: np.unique(np.concatenate(parts)) for number, parts in self._at_risk.items()}
+
+    def findings(self, limit: int) -> tuple[Finding, ...]:
+        """The worst first: breaches before the rest, then by how far below what was asked."""
+        if not self._weak:
+            return ()
+        source = np.concatenate([np.full(len(w.which), s) for s, (*_, w) in enumerate(self._weak)])
+        entry = np.concatenate([np.arange(len(w.which)) for *_, w in self._weak])
+        calm = np.concatenate([~w.breach for *_, w in self._weak])
+        badness = np.concatenate([w.margin for *_, w in self._weak])
+        found = []
+        for at in np.lexsort((entry, source, badness, calm))[:limit].tolist():
+            chain, first, targets, weakness = self._weak[source[at]]
+            found.append(describe(self.series, chain, first, targets, weakness, int(entry[at])))
+        return tuple(found)
+
+
+class _Arrivals:
+    """Who came with which release of a chain, and through which classes they went."""
+
+    def __init__(self, releases: Sequence[Release]) -> None:
+        self._members = [release.members for release in releases if release.members is not None]
+        self._who: dict[int, tuple[Int64, Int64]] = {}
+
+    def paths(self, arrival: int) -> Int32:
+        """int32[targets, releases from the arrival on]: the distinct paths of the people who came then."""
+        now = self._members[arrival]
+        came = now.subjects
+        if arrival:
+            came = np.setdiff1d(came, self._members[arrival - 1].subjects, assume_unique=True)
+        classes = np.stack([_class_of(members, came) for members in self._members[arrival:]], axis=1)
+        target = np.zeros(len(came), dtype=np.int64)
+        for column in classes.T:  # one column at a time, so that the key never overflows
+            _, target = np.unique(target * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
+        _, one = np.unique(target, return_index=True)
+        self._who[arrival] = (came, target)
+        return np.asarray(classes[one], dtype=np.int32)
+
+    def subjects(self, arrival: int, which: np.typing.NDArray[np.bool_]) -> Int64:
+        """int64[]: the people behind the chosen targets."""
+        came, target = self._who[arrival]
+        return np.asarray(came[which[target]], dtype=np.int64)
+
+
+def _class_of(members: Members, subjects: Int64) -> Int32:
+    return np.asarray(members.classes[np.searchsorted(members.subjects, subjects)], dtype=np.int32)
