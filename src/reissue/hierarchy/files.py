@@ -50,26 +50,16 @@ def read_arx(path: Path) -> Nodes:
                     f"{source}, line {line}: column {column} is empty. Repeat the label of the column to its left; "
                     f'for nulls set missing = "value" in the schema instead.'
                 )
-    root = _root(rows, source)
-    links = Links(source, root)
-    for line, fields in rows:
-        links.add(fields, f"line {line}", range(width))
-    links.add_root_level(width - 1 if width > 1 and root == rows[0][1][-1] else width)
-    return links.build()
-
-
-def _root(rows: Rows, source: str) -> str:
-    """The label all lines end with; `*` is put on top where there is none."""
-    tops = {fields[-1] for _, fields in rows}
-    if len(tops) == 1 and len(rows[0][1]) > 1:
-        top = tops.pop()
-        return top if any(fields[0] != top for _, fields in rows) else ROOT
-    if ROOT in tops and len(rows) > 2 and {fields[-1] for _, fields in rows[1:]} == {ROOT}:
+    if len(rows) > 2 and rows[0][1][-1] != ROOT and all(fields[-1] == ROOT for _, fields in rows[1:]):
         raise SchemaError(
             f"{source}, line {rows[0][0]}: ends with {rows[0][1][-1]!r} where all others end with '*'; "
             "it looks like a header. ARX hierarchies have none: delete the line."
         )
-    return ROOT
+    links = Links(source)
+    for line, fields in rows:
+        links.add(fields, f"line {line}", range(width))
+    links.add_root_level(width - 1 if rows[0][1][-1] == ROOT else width)
+    return links.build()
 
 
 def _table(text: str, source: str) -> Rows:

@@ -32,33 +32,32 @@ class Links:
     Since a published label must mean one set of values, a label has one parent, and is a value or a group, not both.
     """
 
-    def __init__(self, source: str, root: str = ROOT) -> None:
+    def __init__(self, source: str) -> None:
         self.source = source
-        self.root = root
         self._parent: dict[str, str] = {}
-        self._place: dict[str, str] = {root: ""}
+        self._place: dict[str, str] = {ROOT: ""}
         self._level: dict[str, int] = {}
         self._values: dict[str, str] = {}
-        self._groups: dict[str, str] = {root: ""}
+        self._groups: dict[str, str] = {ROOT: ""}
 
     def add(self, path: Sequence[str], place: str = "", levels: Sequence[int] | None = None) -> None:
         """Add one value by its path from the value up (with or without the root); repeated labels are one node."""
         labels = list(path)
-        while labels and labels[-1] == self.root:
+        while labels and labels[-1] == ROOT:
             labels.pop()
         if not labels:
-            raise self._wrong(place, f"the value {self.root!r} is also the name of the root", "Rename one of them")
+            raise self._wrong(place, f"{ROOT!r} is the root and no value", "Delete the line or rename the value")
         steps = [i for i, label in enumerate(labels) if i == 0 or label != labels[i - 1]]
         for i, step in enumerate(steps):
             label = labels[step]
-            above = labels[steps[i + 1]] if i + 1 < len(steps) else self.root
+            above = labels[steps[i + 1]] if i + 1 < len(steps) else ROOT
             self._link(label, above, place)
             self._kind(label, place, value=i == 0)
             if levels is not None:
                 self._level[label] = max(self._level.get(label, 0), levels[step])
 
     def add_root_level(self, level: int) -> None:
-        self._level[self.root] = level
+        self._level[ROOT] = level
 
     def build(self) -> Nodes:
         """Depth-first order; children in order of first appearance. O(nodes)."""
@@ -67,7 +66,7 @@ class Links:
             children.setdefault(above, []).append(label)
         names: list[str] = []
         parents: list[int] = []
-        stack: list[tuple[str, int]] = [(self.root, -1)]
+        stack: list[tuple[str, int]] = [(ROOT, -1)]
         while stack:
             label, parent = stack.pop()
             stack.extend((child, len(names)) for child in reversed(children.get(label, ())))
@@ -76,7 +75,7 @@ class Links:
         return Nodes(tuple(names), tuple(parents), tuple(self._level.get(name, 0) for name in names))
 
     def _link(self, label: str, above: str, place: str) -> None:
-        if label == self.root:
+        if label == ROOT:
             raise self._wrong(place, f"{label!r} is the root and stands below {above!r}", "Use it only at the top")
         known = self._parent.setdefault(label, above)
         if known != above:

@@ -14,7 +14,8 @@ import numpy as np
 from reissue.core.domain import Int32, Tree
 from reissue.errors import SchemaError
 from reissue.hierarchy import files
-from reissue.hierarchy.links import MISSING, ROOT, Links, Nodes
+from reissue.hierarchy.links import MISSING, Links, Nodes
+from reissue.hierarchy.merging import check_stored, merge
 from reissue.hierarchy.rules import Dates, Flat, Intervals, Prefix, Rule, rule_from_dict
 from reissue.hierarchy.shape import Shape, shape_of
 
@@ -129,10 +130,6 @@ class Hierarchy:
         return {value: code for code, value in enumerate(self.leaves)}
 
     @property
-    def root(self) -> str:
-        return self._nodes.names[0]
-
-    @property
     def all_labels(self) -> tuple[str, ...]:
         """Every label, also those of groups with a single member, depth first."""
         return self._nodes.names
@@ -154,8 +151,6 @@ class Hierarchy:
     def parse(self, label: str) -> tuple[int, int]:
         """The closed interval of codes that a label stands for."""
         found = self._shape.by_label.get(label)
-        if found is None and label == ROOT:
-            found = (0, len(self.leaves) - 1)
         if found is None:
             raise SchemaError(f"{label!r} is not a label of the hierarchy.")
         return found
@@ -201,17 +196,8 @@ class Hierarchy:
             if other._rule == self._rule:
                 return self.grow(value for value in other.leaves if value != MISSING)
             raise SchemaError("This attribute grows with the data by its own rule: there is nothing to extend.")
-        old, new = self._nodes, other._nodes
-        place = {name: i for i, name in enumerate(old.names)}
-        inner_old, inner_new = set(old.parents), set(new.parents)
-        for i, name in enumerate(new.names[1:], start=1):
-            at = place.get(name)
-            if at is None:
-                continue
-            above = new.names[new.parents[i]] if new.parents[i] else self.root
-            _agree(name, old, at, above, (at in inner_old, i in inner_new))
-        merged = _merge(old, new)
-        return self if merged == old else Hierarchy(merged)
+        merged = merge(self._nodes, other._nodes)
+        return self if merged == self._nodes else Hierarchy(merged)
 
     def remap(self, new: Hierarchy) -> tuple[Int32, Int32]:
         """(leaf int32[leaves], node int32[nodes, 2]): new codes of the old leaves, new intervals of the old nodes.
@@ -238,7 +224,7 @@ class Hierarchy:
                 tuple(cast(list[object], given.get(key, []))) for key in ("names", "parents", "levels")
             )
             nodes = Nodes(cast(tuple[str, ...], names), cast(tuple[int, ...], parents), cast(tuple[int, ...], levels))
-            _sound(nodes)
+            check_stored(nodes)
             return Hierarchy(nodes)
         values = cast(list[str], given.get("values", []))
         empty = Hierarchy._growing(rule_from_dict({key: item for key, item in given.items() if key != "values"}))
@@ -265,57 +251,3 @@ def _follow(rule: Rule, values: Iterable[str], *, missing: bool) -> Nodes:
     if missing:
         links.add([MISSING])
     return links.build()
-
-
-def _agree(name: str, old: Nodes, at: int, above: str, groups: tuple[bool, bool]) -> None:
-    """Refuse a node of the extension that contradicts the old node of the same name."""
-    if at == 0 or groups[0] != groups[1]:
-        was, now = ("a group", "a value") if groups[0] else ("a value", "a group")
-        raise SchemaError(
-            f"{name!r} is {was} so far and {now} in the new hierarchy. Releases that use it are out: "
-            "keep it as it was, and give the new one another name."
-        )
-    before = old.names[old.parents[at]]
-    if before != above:
-        raise SchemaError(
-            f"{name!r} is under {before!r} so far and under {above!r} in the new hierarchy. Releases that use these "
-            f"labels are out: keep {name!r} under {before!r}; add new values only."
-        )
-
-
-def _merge(old: Nodes, new: Nodes) -> Nodes:
-    """The union of two hierarchies that agree; old children first in their order, new ones after them."""
-    children: dict[str, dict[str, None]] = {}
-    level: dict[str, int] = {}
-    root = old.names[0]
-    for nodes in (old, new):
-        names = (root, *nodes.names[1:])
-        for i, name in enumerate(names):
-            level[name] = max(level.get(name, 0), nodes.levels[i])
-            if i:
-                children.setdefault(names[nodes.parents[i]], {}).setdefault(name)
-    names_out: list[str] = []
-    parents_out: list[int] = []
-    stack: list[tuple[str, int]] = [(root, -1)]
-    while stack:
-        name, parent = stack.pop()
-        stack.extend((child, len(names_out)) for child in reversed(children.get(name, {})))
-        names_out.append(name)
-        parents_out.append(parent)
-    return Nodes(tuple(names_out), tuple(parents_out), tuple(level[name] for name in names_out))
-
-
-def _sound(nodes: Nodes) -> None:
-    """Refuse stored nodes that are no tree in depth-first order (a damaged or hand-edited file)."""
-    count = len(nodes.names)
-    shape = count > 0 and len(nodes.parents) == count == len(nodes.levels) and len(set(nodes.names)) == count
-    path: list[int] = []
-    for i, parent in enumerate(nodes.parents if shape else ()):
-        while path and path[-1] != parent:
-            path.pop()
-        if not path and (i or parent != -1):
-            shape = False
-            break
-        path.append(i)
-    if not shape:
-        raise SchemaError("The stored hierarchy is not a tree in depth-first order: the file was altered.")
