@@ -56,6 +56,6 @@ def test_join_identifiers_is_a_lookup(known: dict[str, int], wanted: list[str]) 
     assert numbers.tolist() == [known.get(name, -1) for name in wanted]
 
 
-def test_join_identifiers_refuses_two_numbers_for_one_person() -> None:
-    with pytest.raises(ValueError, match="two numbers"):
-        join_identifiers((pa.array(["a", "a"]), np.array([1, 2])), pa.array(["a"]))
+def test_of_several_numbers_the_latest_counts() -> None:
+    known = (pa.array(["a", "b", "a", "a"]), np.array([1, 2, 9, 4]))
+    assert join_identifiers(known, pa.array(["b", "a", None, "c"])).tolist() == [2, 9, -1, -1]

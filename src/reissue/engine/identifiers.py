@@ -53,7 +53,7 @@ def repeated(identifiers: pa.Array) -> tuple[Int64, list[tuple[str, list[int]]]]
 def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> Int64:
     """int64[rows]: the surrogate number of each identifier, -1 where it is unknown. O(known + rows).
 
-    known: (identifiers, their numbers); an identifier must not occur twice in it.
+    known: (identifiers, their numbers); of an identifier that occurs twice, the highest number counts.
     """
     names, numbers = known
     if len(names) == 0 or len(identifiers) == 0:
@@ -62,7 +62,8 @@ def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> In
     right = pl.DataFrame({"id": pl.Series(_large(names)), "number": numbers})
     joined = left.join(right, on="id", how="left", maintain_order="left")["number"]
     if len(joined) != len(identifiers):
-        raise ValueError("an identifier has two numbers")
+        latest = right.group_by("id").agg(pl.col("number").max())
+        joined = left.join(latest, on="id", how="left", maintain_order="left")["number"]
     return joined.fill_null(-1).to_numpy().astype(np.int64, copy=False)
 
 

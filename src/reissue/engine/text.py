@@ -18,10 +18,10 @@ from reissue.core.domain import Int32, Int64
 class Text:
     """A column of text; row i says labels[index[i]], or nothing where index[i] is -1.
 
-    labels: may repeat, and may hold labels of no row; index: int32[rows]
+    labels: str each; may repeat, and may hold labels of no row; index: int32[rows]
     """
 
-    labels: Sequence[str]
+    labels: Sequence[str] | NDArray[np.object_]
     index: Int32
 
     def __len__(self) -> int:
@@ -57,15 +57,18 @@ def first_places(index: Int32, count: int) -> Int64:
 
 
 def text_of(column: pa.ChunkedArray | pa.Array) -> Text:
-    """A column of any plain type as text: whole numbers without a point, dates as 2026-01-31, true and false."""
+    """A column of any plain type as text: whole numbers without a point, dates as 2026-01-31, true and false.
+
+    Empty text, text of nothing but spaces, and NaN are null.
+    """
     codes = encode(column)
     labels = as_text(codes.dictionary)
     index = indices(codes)
-    known = np.asarray(pc.is_valid(labels))
-    if not known.all():  # an encoded null
-        place = np.append(np.where(known, np.cumsum(known) - 1, -1), -1).astype(np.int32)
-        labels, index = labels.drop_null(), place[index]
-    return Text(labels.to_pylist(), index)
+    blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(labels), ""), True)
+    distinct = pc.if_else(blank, None, labels).dictionary_encode()  # two values may read alike, and "" is null
+    if distinct.null_count or len(distinct.dictionary) < len(labels):
+        index = np.append(indices(distinct), np.int32(-1))[index]
+    return Text(distinct.dictionary.to_pylist(), index)
 
 
 def encode(column: pa.ChunkedArray | pa.Array) -> pa.DictionaryArray:
@@ -100,8 +103,8 @@ def as_text(values: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(kind):
         return as_text(values.dictionary_decode())
     if pa.types.is_floating(kind):
-        numbers = values.cast(pa.float64())
-        whole = pc.all(pc.and_(pc.is_finite(numbers), pc.equal(pc.floor(numbers), numbers))).as_py() is not False
+        numbers = pc.if_else(pc.is_nan(values), None, values)
+        whole = pc.all(pc.equal(pc.floor(numbers), numbers)).as_py() is not False
         small = (pc.max(pc.abs(numbers)).as_py() or 0) < 2**53
         return numbers.cast(pa.int64()).cast(pa.string()) if whole and small else numbers.cast(pa.string())
     if pa.types.is_timestamp(kind):

@@ -1,0 +1,271 @@
+"""A snapshot: read, checked against the schema with all problems told at once, and turned into codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.coding import MISSING, Coding, NumericSeen, Seen
+from reissue.coding.seen import Counted
+from reissue.core.domain import Int32, Int64
+from reissue.engine.identifiers import normalize, repeated
+from reissue.engine.numbers import Numbers, numbers_of
+from reissue.engine.problems import Problems
+from reissue.engine.read import Source, find, missing_column
+from reissue.engine.text import Text, first_places, text_of
+from reissue.errors import SnapshotError
+from reissue.schema import Bins, Numeric, Schema
+from reissue.schema.attributes import MOST_DECIMALS
+
+FILL = 'Fill it in, leave these rows out, or set missing = "value" in the schema to make missing a value of its own.'
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A snapshot that fits its schema, in the order of its source.
+
+    identifiers:       large_string[rows], unique
+    quasi_identifiers: by column, in the order of the schema
+    sensitive:         the distinct tuples of labels (None for null), and sensitive_index int32[rows] into them
+    insensitive:       the other columns to be published; None if there are none
+    """
+
+    name: str
+    identifiers: pa.Array
+    quasi_identifiers: Mapping[str, Text | Numbers]
+    sensitive: tuple[tuple[str | None, ...], ...]
+    sensitive_index: Int32
+    insensitive: pa.Table | None
+
+    def __len__(self) -> int:
+        return len(self.identifiers)
+
+    @cached_property
+    def seen(self) -> Seen:
+        """What a coding has to learn from this snapshot. O(rows)."""
+        columns = self.quasi_identifiers.items()
+        counts = np.bincount(self.sensitive_index, minlength=len(self.sensitive)).tolist()
+        first = first_places(self.sensitive_index, len(self.sensitive)).tolist()
+        return Seen(
+            categories={name: _counted(column) for name, column in columns if isinstance(column, Text)},
+            numbers={name: _extremes(column) for name, column in columns if isinstance(column, Numbers)},
+            sensitive=dict(zip(self.sensitive, zip(counts, first, strict=True), strict=True)),
+        )
+
+    def encode(self, coding: Coding) -> tuple[Int32, Int32]:
+        """(codes int32[rows, attributes] in Fortran order, values int32[rows]) under a coding that has learned `seen`.
+
+        Distinct values are looked up, rows only gathered: O(rows) array operations.
+        """
+        codes = np.empty((len(self), len(coding.attributes)), dtype=np.int32, order="F")
+        for a, name in enumerate(coding.attributes):
+            column = self.quasi_identifiers[name]
+            if isinstance(column, Numbers):
+                codes[:, a] = coding.numeric(name).encode(column.values)
+            else:
+                codes[:, a] = _looked_up(name, column, coding.lookup(name))
+        lookup = coding.value_lookup
+        named = [tuple(MISSING if label is None else label for label in value) for value in self.sensitive]
+        unknown = [value for value in named if value not in lookup]
+        if unknown:
+            raise SnapshotError(f"{self.name}: the coding does not know the sensitive value {unknown[0]!r}.")
+        return codes, np.array([lookup[value] for value in named], dtype=np.int32)[self.sensitive_index]
+
+    def identifier_at(self, row: int) -> str:
+        """The identifier of one row (from 0)."""
+        return str(self.identifiers[row].as_py())
+
+    def identifiers_at(self, rows: Int64) -> pa.Array:
+        """The identifiers of some rows (from 0)."""
+        return self.identifiers.take(pa.array(rows))
+
+
+def load(source: Source, schema: Schema) -> Snapshot:
+    """Read the columns of the schema and check them; one SnapshotError tells everything that is wrong."""
+    encoded = {*schema.quasi_identifiers, *schema.sensitive}
+    found = find(source, schema.columns, encoded=encoded)
+    problems = Problems(found.name, found.lines)
+    for name in schema.columns:
+        if name not in found.header:
+            problems.add(missing_column(name, found.header))
+    table = found.table
+    if table.num_columns and table.num_rows == 0:
+        problems.add("The table has no rows. Check the export, or the query's conditions.")
+    columns = {name: table.column(name) for name in table.column_names}
+    identifiers = _identifiers(schema.identifier, columns, problems)
+    attributes = {
+        name: _attribute(name, columns[name], schema, problems) for name in schema.quasi_identifiers if name in columns
+    }
+    parts = {name: _sensitive(name, columns[name], schema, problems) for name in schema.sensitive if name in columns}
+    others = _insensitive(table, schema, problems)
+    problems.refuse()
+    values, index = _joint([part for part in parts.values() if part is not None])
+    return Snapshot(
+        found.name,
+        identifiers,
+        {name: column for name, column in attributes.items() if column is not None},
+        values,
+        index,
+        others,
+    )
+
+
+def encode(snapshot: Snapshot, coding: Coding) -> tuple[Int32, Int32]:
+    """`snapshot.encode(coding)`."""
+    return snapshot.encode(coding)
+
+
+def _identifiers(name: str, columns: Mapping[str, pa.ChunkedArray], problems: Problems) -> pa.Array:
+    if name not in columns:
+        return pa.array([], pa.large_string())
+    try:
+        identifiers, bad = normalize(columns[name])
+    except (pa.ArrowException, ValueError):
+        problems.add(f"Column '{name}' is of type {columns[name].type}: identifiers must be text or whole numbers.")
+        return pa.array([], pa.large_string())
+    if len(bad):
+        before = f"Column '{name}': {columns[name][int(bad[0])].as_py()} cannot be an identifier,"
+        problems.rows(before, bad, "Use text or whole numbers.")
+    empty = np.setdiff1d(np.flatnonzero(np.asarray(identifiers.is_null())), bad)
+    after = "Every row must say whose it is: fill it in, or leave these rows out."
+    problems.rows(f"Column '{name}' (identifier) is empty", empty, after)
+    extra, shown = repeated(identifiers)
+    for identifier, rows in shown:
+        after = "Keep one row per subject, or use an identifier per episode."
+        problems.rows(f"Column '{name}': {identifier!r} occurs more than once,", np.array(rows, dtype=np.int64), after)
+    if len(extra) > sum(len(rows) - 1 for _, rows in shown):
+        problems.add(f"Column '{name}': {len(extra):,} rows in all repeat an earlier identifier.")
+    return identifiers
+
+
+def _attribute(name: str, column: pa.ChunkedArray, schema: Schema, problems: Problems) -> Text | Numbers | None:
+    """A quasi-identifier as the schema wants it, or None after its problems were told."""
+    attribute = schema.quasi_identifiers[name]
+    read: Text | Numbers | None
+    if isinstance(attribute, Numeric):
+        read = numbers_of(name, column, attribute.type, problems)
+        null = np.isnan(read.values) if read is not None else np.zeros(0, dtype=np.bool_)
+    else:
+        read = _text(name, column, problems)
+        null = read.index < 0 if read is not None else np.zeros(0, dtype=np.bool_)
+    if not schema.takes_missing(name):
+        problems.rows(f"Column '{name}' is empty", np.flatnonzero(null), FILL)
+    return read
+
+
+def _text(name: str, column: pa.ChunkedArray, problems: Problems) -> Text | None:
+    try:
+        return text_of(column)
+    except (pa.ArrowException, ValueError):
+        problems.add(f"Column '{name}' is of type {column.type}, which is not text. Convert it to text first.")
+        return None
+
+
+def _sensitive(name: str, column: pa.ChunkedArray, schema: Schema, problems: Problems) -> Text | None:
+    bins = schema.bins.get(name)
+    if bins is None:
+        read = _text(name, column, problems)
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if read is not None and pa.types.is_floating(kind) and any("." in label for label in read.labels):
+            problems.add(
+                f"Column '{name}' is sensitive and holds decimal numbers, so that nearly every value is unique. "
+                f"Give it bins in the schema, such as bins.{name} = [0, 20000, 50000], or convert it to text."
+            )
+    else:
+        numbers = numbers_of(name, column, "numeric", problems)
+        if numbers is not None and numbers.kind == "date":
+            problems.add(f"Column '{name}' holds dates, but bins are for numbers. Remove its bins or convert it.")
+        read = _binned(numbers, bins) if numbers is not None else None
+    if read is None:
+        return None
+    if not schema.takes_missing(name):
+        problems.rows(f"Column '{name}' (sensitive) is empty", np.flatnonzero(read.index < 0), FILL)
+    elif MISSING in read.labels:
+        place = np.array([list(read.labels).index(MISSING)], dtype=np.int64)
+        problems.labels(name, read, place, "reserved for missing values", "Write it another way, or leave it empty.")
+    return read
+
+
+def _binned(numbers: Numbers, bins: Bins) -> Text:
+    present = ~np.isnan(numbers.values)
+    found, place = np.unique(bins.index(numbers.values[present]), return_inverse=True)
+    index = np.full(len(numbers), -1, dtype=np.int32)
+    index[present] = place
+    return Text([bins.name(number) for number in found.tolist()], index)
+
+
+def _insensitive(table: pa.Table, schema: Schema, problems: Problems) -> pa.Table | None:
+    names = [name for name in schema.insensitive if name in table.column_names]
+    for name in names:
+        if pa.types.is_nested(table.schema.field(name).type):
+            kind = table.schema.field(name).type
+            problems.add(f"Column '{name}' holds {kind}, which a release cannot carry. Flatten it or leave it out.")
+    return table.select(names) if names else None
+
+
+def _joint(columns: list[Text]) -> tuple[tuple[tuple[str | None, ...], ...], Int32]:
+    """(distinct tuples of labels that occur, int32[rows] place of each row's tuple). O(rows log rows) if several."""
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    for text in columns:  # after each column the key is dense again, so it cannot overflow
+        key = key * (len(text.labels) + 1) + (text.index + 1)
+        key = _dense(key)
+    first = first_places(key.astype(np.int32), int(key.max(initial=-1)) + 1)
+    parts = [
+        [None if place < 0 else str(text.labels[place]) for place in text.index[first].tolist()] for text in columns
+    ]
+    return tuple(zip(*parts, strict=True)), key.astype(np.int32)
+
+
+def _dense(key: Int64) -> Int64:
+    """The keys renumbered 0, 1, ... in their order; by counting if they are small."""
+    largest = int(key.max(initial=0))
+    if largest > max(1 << 20, 4 * len(key)):
+        return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    present = np.zeros(largest + 1, dtype=np.bool_)
+    present[key] = True
+    place: Int64 = np.cumsum(present, dtype=np.int64) - 1
+    return place[key]
+
+
+def _counted(text: Text) -> Counted:
+    """Every label that occurs, and None for nulls, with (rows, first row)."""
+    used = np.flatnonzero(text.counts)
+    labels = [text.labels[place] for place in used.tolist()]
+    counted: dict[str | None, tuple[int, int]] = dict(
+        zip(labels, zip(text.counts[used].tolist(), text.first[used].tolist(), strict=True), strict=True)
+    )
+    if text.nulls:
+        counted[None] = (text.nulls, int(np.argmax(text.index < 0)))
+    return counted
+
+
+def _extremes(numbers: Numbers) -> NumericSeen:
+    null = np.isnan(numbers.values)
+    nulls = int(null.sum())
+    if nulls == len(null):
+        return NumericSeen(kind=numbers.kind, lowest=None, highest=None, nulls=nulls)
+    return NumericSeen(
+        kind=numbers.kind,
+        lowest=float(np.nanmin(numbers.values)),
+        highest=float(np.nanmax(numbers.values)),
+        decimals=numbers.decimals(MOST_DECIMALS) if numbers.kind == "float" else 0,
+        nulls=nulls,
+        first_null=int(np.argmax(null)),
+    )
+
+
+def _looked_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:
+    """int32[rows]: the code of each row's label; a null's is that of MISSING."""
+    used = text.counts > 0
+    code = np.full(len(text.labels) + 1, -1, dtype=np.int32)
+    code[:-1][used] = [lookup.get(text.labels[place], -1) for place in np.flatnonzero(used).tolist()]
+    code[-1] = lookup.get(MISSING, -1)
+    unknown = np.flatnonzero(used & (code[:-1] < 0))
+    if len(unknown) or (text.nulls and code[-1] < 0):
+        value = repr(text.labels[unknown[0]]) if len(unknown) else "a missing value"
+        raise SnapshotError(f"Column '{name}': the coding does not know {value}. Let it learn the snapshot first.")
+    return code[text.index]
