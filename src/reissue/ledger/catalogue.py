@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, delete, insert, select, update
@@ -35,20 +35,21 @@ class Catalogue(ABC):
     def writing(self) -> AbstractContextManager[Connection]:
         """One transaction: all of it, durably, or nothing."""
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    @abstractmethod
+    def held(self) -> AbstractContextManager[None]:
         """Keep other publishers out as far as the database can. Raises SeriesBusy."""
-        yield
 
+    @abstractmethod
+    def needs_settling(self) -> bool:
+        """Whether a transaction is running, or was killed."""
+
+    @abstractmethod
     def settle(self) -> None:
         """After a kill: make the catalogue's own check right again."""
 
-    def needs_settling(self) -> bool:
-        return False
-
+    @abstractmethod
     def damage(self) -> str | None:
         """What is wrong with the database itself, or None."""
-        return None
 
     # What both do in the same way
 
@@ -117,6 +118,9 @@ class Catalogue(ABC):
             )
         if row.format != FORMAT:
             raise SeriesError(f"{self.place} has format {row.format}; this version of Reissue reads format {FORMAT}.")
+        shown: dict[int, list[PublicFile]] = {}
+        for one in public:
+            shown.setdefault(one.release, []).append(PublicFile(one.path, one.sha256, one.size))
         try:
             return State(
                 seed=int(row.seed),
@@ -125,7 +129,7 @@ class Catalogue(ABC):
                 pointer=row.pointer,
                 config_sha256=row.config_sha256,
                 files={(one.role, one.name): _file_from(one) for one in files},
-                releases=tuple(_record_from(one, public) for one in releases),
+                releases=tuple(_record_from(one, shown.get(one.number, [])) for one in releases),
                 waiting=tuple(one.number for one in releases if not one.revealed),
             )
         except (ValueError, TypeError) as error:
@@ -141,7 +145,7 @@ def _file_from(row: Row[Any]) -> PrivateFile:
     return PrivateFile(row.role, row.name, row.release, row.sha256, row.size, row.salt)
 
 
-def _record_from(row: Row[Any], public: Sequence[Row[Any]]) -> ReleaseRecord:
+def _record_from(row: Row[Any], files: list[PublicFile]) -> ReleaseRecord:
     return ReleaseRecord(
         number=row.number,
         created=row.created,
@@ -151,7 +155,7 @@ def _record_from(row: Row[Any], public: Sequence[Row[Any]]) -> ReleaseRecord:
         coding_version=row.coding_version,
         counts=json.loads(row.counts),
         steps=tuple(json.loads(row.steps)),
-        files=tuple(PublicFile(one.path, one.sha256, one.size) for one in public if one.release == row.number),
+        files=tuple(files),
     )
 
 

@@ -91,6 +91,16 @@ class PostgreSQLCatalogue(Catalogue):
             with suppress(DBAPIError):
                 connection.close()  # the server frees the lock with the connection
 
+    def needs_settling(self) -> bool:
+        return False
+
+    def settle(self) -> None:
+        """The server settles its own transactions."""
+
+    def damage(self) -> str | None:
+        """The server checks its own pages; what the rows say is checked against the files."""
+        return None
+
     def _take(self, connection: Connection) -> None:
         until = time.monotonic() + _PATIENCE
         while True:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -61,6 +61,9 @@ class SQLiteCatalogue(Catalogue):
             with suppress(SeriesError):  # it still says "open": the next publisher settles it
                 self._seal()
                 fault("catalogue.sealed")
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()  # the lock file is enough: the catalogue lies beside it
 
     def needs_settling(self) -> bool:
         return self._read_seal() == _OPEN

@@ -87,9 +87,8 @@ class Store:
     def orphans(self, known: Iterable[PrivateFile]) -> list[Path]:
         """Files in the ledger's own naming that the catalogue does not know."""
         names = {file.path for file in known}
-        return [
-            self._layout.files / name for name in names_in(self._layout.files) if is_ours(name) and name not in names
-        ]
+        strays = [name for name in names_in(self._layout.files) if is_ours(name) and name not in names]
+        return [self._layout.files / name for name in strays]
 
     def sweep(self, known: Iterable[PrivateFile]) -> None:
         """Delete what no row of the catalogue refers to: files of a killed run, and those just replaced."""
