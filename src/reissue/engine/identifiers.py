@@ -19,6 +19,8 @@ def normalize(column: pa.ChunkedArray) -> tuple[pa.Array, Int64]:
     A table with gaps turns whole numbers into 1.0; if every identifier reads like that, the point goes. Otherwise text
     is kept as it is ("007" is not "7"). Numbers with a fraction, NaN and infinity cannot be identifiers.
     """
+    if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())  # one array of text may exceed 2 GB
     array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     bad = np.empty(0, dtype=np.int64)
     if pa.types.is_floating(array.type):

@@ -91,7 +91,8 @@ def write_table(table: pa.Table, path: Path, format: Format) -> None:
     elif table.num_columns:
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
-        frame.write_csv(path)
+        # A null alone on its line would be an empty line, which readers skip.
+        frame.write_csv(path, quote_style="necessary" if table.num_columns > 1 else "always")
     else:
         raise ValueError("a table without columns cannot be written as CSV")
 

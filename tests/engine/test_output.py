@@ -1,0 +1,142 @@
+"""The files of a release: they say what the published rows say, and nothing else; they read back as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reissue.engine.output import anatomized_tables, generalized_table, read_release, write_release, write_table
+from reissue.engine.text import Text
+from reissue.errors import ReleaseError
+
+CLASSES = np.array([1, 0, 1, 3], dtype=np.int32)
+VALUES = np.array([2, 0, 0, 2], dtype=np.int32)
+AGES = Text(["20-29", "30-39", "unpublished", "20-29"], CLASSES)
+DIAGNOSES = Text(["flu", "of another release", "cold, severe"], VALUES)
+OTHERS = pa.table(
+    {
+        "note": pa.array(["suppressed", "b", "a", None]).dictionary_encode(),
+        "visits": pa.array([9, 2, 1, 3]),
+    }
+)
+
+
+def release() -> pa.Table:
+    return generalized_table({"age": AGES}, {"diagnosis": DIAGNOSES}, OTHERS, np.array([2, 1, -1, 3]))
+
+
+def test_a_generalized_release() -> None:
+    assert release().to_pydict() == {
+        "age": ["30-39", "20-29", "30-39", "20-29"],
+        "diagnosis": ["cold, severe", "flu", "flu", "cold, severe"],
+        "note": ["a", "b", None, None],
+        "visits": [1, 2, None, 3],
+    }
+
+
+def test_no_file_holds_labels_that_no_published_row_has(tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    pyarrow.parquet.write_table(release(), tmp_path / "plain.parquet", compression="none")
+    plain = (tmp_path / "plain.parquet").read_bytes()
+    for word in (b"unpublished", b"of another release", b"suppressed"):
+        assert word not in plain
+    write_table(release().replace_schema_metadata({"pandas": "secret"}), path, "parquet")
+    found = pyarrow.parquet.ParquetFile(path, read_dictionary=["age", "diagnosis"])
+    assert found.read().column("diagnosis").chunk(0).dictionary.to_pylist() == ["cold, severe", "flu"], "sorted"
+    assert found.schema_arrow.metadata is None
+    assert pyarrow.parquet.read_table(path).schema.field("age").type == pa.string()
+
+
+def test_an_anatomized_release() -> None:
+    exact = {"age": Text(["21", "22", "35"], np.array([2, 0, 1, 0], dtype=np.int32))}
+    people, values = anatomized_tables(
+        exact,
+        CLASSES,
+        {"diagnosis": DIAGNOSES.labels, "ward": ["x", "y", "z"]},
+        VALUES,
+        OTHERS,
+        np.array([2, 1, -1, 3]),
+    )
+    assert people.to_pydict() == {
+        "age": ["35", "21", "22", "21"],
+        "class": [1, 0, 1, 3],
+        "note": ["a", "b", None, None],
+        "visits": [1, 2, None, 3],
+    }
+    assert values.to_pydict() == {
+        "class": [0, 1, 1, 3],
+        "diagnosis": ["flu", "flu", "cold, severe", "cold, severe"],
+        "ward": ["x", "x", "z", "z"],
+        "count": [1, 1, 1, 1],
+    }
+    twice = anatomized_tables(
+        {}, np.array([0, 0], np.int32), {"d": ["flu"]}, np.array([0, 0], np.int32), class_name="k"
+    )
+    assert twice[1].to_pydict() == {"k": [0], "d": ["flu"], "count": [2]}
+
+
+def test_the_same_release_gives_the_same_bytes(tmp_path: Path) -> None:
+    files = []
+    for attempt in ("one", "two"):
+        (tmp_path / attempt).mkdir()
+        files.append(write_release(tmp_path / attempt, {"release": release(), "values": release()}, ["parquet", "csv"]))
+    assert [path.name for path in files[0]] == ["release.csv", "release.parquet", "values.csv", "values.parquet"]
+    for left, right in zip(*files, strict=True):
+        assert left.read_bytes() == right.read_bytes()
+
+
+def test_csv_quotes_only_where_needed_and_alters_nothing(tmp_path: Path) -> None:
+    words = ["x", "y,z", 'say "x"', "=1+1", "line\nbreak", None, "ü"]
+    write_table(pa.table({"a": words, "n": range(7)}), tmp_path / "r.csv", "csv")
+    text = (tmp_path / "r.csv").read_text()
+    assert text == 'a,n\nx,0\n"y,z",1\n"say ""x""",2\n=1+1,3\n"line\nbreak",4\n,5\nü,6\n'
+    write_table(pa.table({"a": words}), tmp_path / "one.csv", "csv")
+    assert read_release(tmp_path / "one.csv")["a"].strings().tolist() == words
+
+
+def test_an_empty_release_has_a_header(tmp_path: Path) -> None:
+    none = np.empty(0, dtype=np.int32)
+    table = generalized_table({"age": Text(["20-29"], none)}, {"diagnosis": Text([], none)})
+    for format in ("csv", "parquet"):
+        write_table(table, tmp_path / f"r.{format}", format)  # type: ignore[arg-type]
+        back = read_release(tmp_path / f"r.{format}")
+        assert list(back) == ["age", "diagnosis"]
+        assert len(back["age"]) == 0
+
+
+LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=5).filter(str.strip)
+
+
+@given(st.lists(st.tuples(LABELS, st.one_of(st.none(), st.integers(-5, 5))), min_size=1, max_size=8))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_releases_read_back_as_text(
+    tmp_path: Path, format: Literal["csv", "parquet"], rows: list[tuple[str, int | None]]
+) -> None:
+    labels = [row[0] for row in rows]
+    index = np.arange(len(rows), dtype=np.int32)[::-1]
+    other = pa.table({"n": pa.array([row[1] for row in rows], pa.int64())})
+    table = generalized_table({"a": Text(labels, index)}, {"s": Text(labels, index)}, other, index.astype(np.int64))
+    path = tmp_path / f"release.{format}"
+    write_table(table, path, format)
+    for source in (path, table, table.to_pandas()):
+        back = read_release(source, ["n", "a"])
+        assert back["a"].strings().tolist() == labels[::-1]
+        assert back["n"].strings().tolist() == [None if n is None else str(n) for _, n in rows[::-1]]
+
+
+def test_what_is_wrong_with_a_release_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=r"r1\.csv does not exist"):
+        read_release(tmp_path / "r1.csv")
+    (tmp_path / "r1.csv").write_text("age,diagnosis\n20-29\n")
+    with pytest.raises(ReleaseError, match="line 2 has 1"):
+        read_release(tmp_path / "r1.csv")
+    with pytest.raises(ReleaseError, match="'Age' is missing"):
+        read_release(release(), ["Age"])
