@@ -15,7 +15,7 @@ from reissue.coding.numeric import Kind, NumericCoding
 from reissue.coding.seen import Seen
 from reissue.core.domain import Domain, Int32
 from reissue.errors import ReleaseError, SchemaError
-from reissue.hierarchy import Hierarchy
+from reissue.hierarchy import ROOT, Hierarchy
 from reissue.schema import Categorical, Numeric, Schema
 
 JOINT = " / "
@@ -73,9 +73,9 @@ class Coding:
         return tuple(JOINT.join(labels) for labels in self.value_labels)
 
     @property
-    def value_columns(self) -> tuple[list[str], ...]:
-        """For each sensitive column, its labels by code."""
-        return tuple([labels[i] for labels in self.value_labels] for i in range(len(self.schema.sensitive)))
+    def value_columns(self) -> dict[str, list[str]]:
+        """Each sensitive column with its labels by code, in the schema's order."""
+        return {name: [labels[i] for labels in self.value_labels] for i, name in enumerate(self.schema.sensitive)}
 
     @cached_property
     def value_lookup(self) -> dict[tuple[str, ...], int]:
@@ -124,6 +124,13 @@ class Coding:
                 f"{name}: {label!r} is neither a value nor a group of its hierarchy.{hint} "
                 "Give the hierarchy that the release was made with."
             ) from None
+
+    def reading(self, a: int | str) -> str:
+        """How a recipient reads the labels of attribute `a`, in one sentence."""
+        name = self._name(a)
+        if name in self.numbers:
+            return self.numbers[name].reading()
+        return f"a value, the label of a group of values, or {ROOT} for any value"
 
     def _name(self, a: int | str) -> str:
         return a if isinstance(a, str) else self.attributes[a]
@@ -176,6 +183,10 @@ class Coding:
                 raise ValueError(f"a box of {self.attributes[a]!r} is no node of its hierarchy")
             boxes[real, a] = node[cover]
         return boxes, codes
+
+    def keeps_codes_of(self, since: Coding) -> bool:
+        """Whether boxes and codes made under `since` hold unchanged here."""
+        return not any(self._changed(since, name) for name in self.attributes)
 
     def _changed(self, since: Coding, name: str) -> bool:
         if name in self.numbers:

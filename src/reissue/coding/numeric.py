@@ -120,6 +120,15 @@ class NumericCoding:
         between = " to " if self.kind == "date" or lo < 0 or hi < 0 else "-"
         return f"{self.text(lo)}{between}{self.text(hi)}"
 
+    def reading(self) -> str:
+        """How a recipient reads the labels, in one sentence."""
+        unit = {"date": "a day", "float": f"a number with {self.decimals} decimals"}.get(
+            self.kind or "", "a whole number"
+        )
+        example = "2026-01-01 to 2026-01-31" if self.kind == "date" else "20-29 or -5 to 3"
+        null = f"; {MISSING} where nothing is known" if self.missing else ""
+        return f"{unit}, or a range that includes both its ends, such as {example}{null}"
+
     def parse(self, label: str) -> tuple[int, int]:
         """The range of codes of a label; the inverse of `label`.
 
