@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from reissue.errors import SchemaError
@@ -50,11 +50,14 @@ class _SchemaTable(_Strict):
     @field_validator("sensitive", "insensitive", mode="before")
     @classmethod
     def _one_or_many(cls, given: object) -> object:
-        return [given] if isinstance(given, str) else list(given) if isinstance(given, tuple) else given
+        given = [given] if isinstance(given, str) else given
+        if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
+            raise ValueError("It should be a column name or a list of column names")
+        return list(given)
 
 
 class _AttributeTable(_Strict):
-    type: NumericType | Literal["categorical"] | None = None
+    type: Literal["numeric", "int", "float", "date", "categorical"] | None = None
     decimals: int | None = None
     levels: list[str] | None = None
     hierarchy: object = None
@@ -70,12 +73,22 @@ class _AttributeTable(_Strict):
         return list(given) if isinstance(given, tuple) else given
 
 
+def _number(given: object) -> object:
+    """Whole numbers stay whole: they decide how intervals are labelled."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ValueError("It should be a number")
+    return given
+
+
+Number = Annotated[int | float, PlainValidator(_number)]
+
+
 class _IntervalsTable(_Strict):
-    width: int | float | None = None
-    widths: list[int | float] | None = None
+    width: Number | None = None
+    widths: list[Number] | None = None
     levels: int = 1
     factors: list[int] | None = None
-    start: int | float = 0
+    start: Number = 0
 
 
 class _PrefixTable(_Strict):
@@ -256,7 +269,7 @@ def _only(model: type[Table], given: object, path: str, example: str) -> Table:
         raise SchemaError(f"{path}: received {given!r}. Write {example}.")
     table, problems = _validate(model, dict(given), path)
     if table is None:
-        raise SchemaError("; ".join(problems))
+        raise SchemaError(" ".join(problems))
     return table
 
 
@@ -281,7 +294,8 @@ def _sentence(error: ErrorDetails, path: str, allowed: tuple[str, ...]) -> str:
         choices = str(error.get("ctx", {}).get("expected", "")).replace("'", '"')
         near = _near(received, [choice.strip(' "') for choice in choices.replace(" or ", ",").split(",")])
         return f"{where}: received {received!r}.{near} Allowed: {choices}."
-    return f"{where}: received {received!r}. {error['msg'].replace('Input should', 'It should')}."
+    wanted = error["msg"].removeprefix("Value error, ").replace("Input should", "It should")
+    return f"{where}: received {received!r}. {wanted}."
 
 
 def _unknown(where: str, allowed: Iterable[str], kind: str) -> str:
