@@ -1,0 +1,148 @@
+"""The commands. Each imports the library when it runs, so that help stays instant."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from reissue.cli import show
+
+SERIES = click.argument("series", type=click.Path(file_okay=False))
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+KEY = click.option(
+    "--key", envvar="REISSUE_KEY", metavar="SPEC", help="Where an encrypted ledger's key is: env:NAME or file:PATH."
+)
+
+
+@click.command()
+@SERIES
+@click.option("--config", type=click.Path(dir_okay=False), required=True, help="TOML file with schema and policy.")
+@click.option("--catalogue", metavar="URL", help="Keep the catalogue in PostgreSQL (postgresql://...), not SQLite.")
+@click.option("--seed", type=int, help="Fix every random choice (for tests); by default the seed is secret.")
+@KEY
+def init(series: str, config: str, catalogue: str | None, seed: int | None, key: str | None) -> None:
+    """Create a series in the directory SERIES."""
+    from reissue.series import Series
+
+    with Series.from_config(series, config, catalogue=catalogue, seed=seed, key=key) as created:
+        click.echo(
+            f"Created {series}: strategy {created.strategy.name}. Publish with: reissue publish {series} SNAPSHOT"
+        )
+
+
+@click.command()
+@SERIES
+@click.argument("snapshot")
+@click.option("--strategy", metavar="NAME", help="Change the strategy of the series from this release on.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the strategy (k=5).")
+@click.option("--on-change", type=click.Choice(["refuse", "new-subject"]), help="What to do with changed rows.")
+@click.option("--format", "formats", type=click.Choice(["parquet", "csv"]), multiple=True, help="Files to write.")
+@JSON
+@KEY
+def publish(
+    series: str,
+    snapshot: str,
+    strategy: str | None,
+    settings: tuple[str, ...],
+    on_change: str | None,
+    formats: tuple[str, ...],
+    as_json: bool,
+    key: str | None,
+) -> None:
+    """Publish the table SNAPSHOT as the next release of SERIES.
+
+    SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation).
+    """
+    from reissue.series import Series
+
+    with Series.open(series, key=key) as opened, show.progress("publishing") as progress:
+        chosen = opened.changed_strategy(strategy, settings)
+        release = opened.publish(
+            snapshot, strategy=chosen, on_change=on_change, formats=formats or None, progress=progress
+        )
+    show.document(release.to_dict()) if as_json else click.echo(release.describe())
+
+
+@click.command()
+@SERIES
+@JSON
+@KEY
+def log(series: str, as_json: bool, key: str | None) -> None:
+    """List the releases of SERIES and what was done for each."""
+    from reissue.series import Series
+
+    with Series.open(series, key=key) as opened:
+        releases = opened.releases
+    if as_json:
+        show.document([release.to_dict() for release in releases])
+    else:
+        click.echo("\n\n".join(release.describe() for release in releases) or "Nothing has been published yet.")
+
+
+@click.command()
+@SERIES
+@click.option("--rebuild", is_flag=True, help="Also rebuild the caches from the facts and compare; mend what differs.")
+@JSON
+@KEY
+def verify(series: str, rebuild: bool, as_json: bool, key: str | None) -> None:
+    """Re-hash every file of SERIES and name what is damaged (exit code 2)."""
+    from reissue.series import Series
+
+    with Series.open(series, key=key) as opened:
+        damages = opened.verify(rebuild=rebuild)
+    if as_json:
+        show.document([asdict(damage) for damage in damages])
+    else:
+        click.echo("\n".join(str(damage) for damage in damages) or "Everything is as the ledger says.")
+    raise SystemExit(2 if damages else 0)
+
+
+@click.command()
+@SERIES
+@click.argument("identifier")
+@KEY
+def forget(series: str, identifier: str, key: str | None) -> None:
+    """Forget who IDENTIFIER is: delete the only link from that person to the ledger's numbers."""
+    from reissue.series import Series
+
+    with Series.open(series, key=key) as opened:
+        opened.forget(identifier)
+    click.echo(f"Forgot {identifier}. What the series promised about this person stays in force, without the name.")
+
+
+@click.command()
+@SERIES
+@click.option(
+    "--hierarchy",
+    "hierarchies",
+    multiple=True,
+    required=True,
+    metavar="COLUMN=FILE",
+    help="Values to add.",
+)
+@KEY
+def extend(series: str, hierarchies: tuple[str, ...], key: str | None) -> None:
+    """Add values to hierarchies of SERIES; earlier releases stay valid."""
+    from reissue.series import Series
+
+    with Series.open(series, key=key) as opened:
+        for sentence in opened.extend_from_files(hierarchies):
+            click.echo(sentence)
+
+
+@click.command()
+@click.option("--data", type=click.Path(file_okay=False), help="Only write the clinic's snapshots and config there.")
+@click.option("--output", "-o", type=click.Path(file_okay=False), default="demo", show_default=True)
+@click.option("--months", type=click.IntRange(1, 24), default=6, show_default=True, help="How many months to publish.")
+def demo(data: str | None, output: str, months: int) -> None:
+    """Publish some months of a made-up clinic and show what was released and what it cost."""
+    from reissue import demo as demonstration
+
+    if data is not None:
+        click.echo(demonstration.write_data(data))
+    else:
+        demonstration.run(output, months, click.echo)
+
+
+commands = (init, publish, log, verify, forget, extend, demo)

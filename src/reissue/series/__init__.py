@@ -1,0 +1,6 @@
+"""A series: create, open, publish, look back. It ties the layers together."""
+
+from reissue.series.release import Release
+from reissue.series.series import Series
+
+__all__ = ["Release", "Series"]

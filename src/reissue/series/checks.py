@@ -1,0 +1,113 @@
+"""The self-check of publish: is the finished release what the strategy promises? Written apart from every strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from importlib import import_module
+from typing import cast
+
+import numpy as np
+
+from reissue.attacks.base import Attack
+from reissue.core.boxes import contain, snap
+from reissue.core.observed import Observed, Release, Words
+from reissue.core.snapshot import Coded, Facts
+from reissue.errors import GuaranteeBroken, SettingsError
+from reissue.strategies.base import Strategy
+
+# name on the command line -> where the attack lives
+ATTACKS: dict[str, str] = {}
+
+
+def attack_class(name: str) -> type[Attack]:
+    """The attack of that name."""
+    if name not in ATTACKS:
+        raise SettingsError(f"There is no attack '{name}'. Attacks are: {', '.join(ATTACKS)}.")
+    module, attribute = ATTACKS[name].split(":")
+    return cast("type[Attack]", getattr(import_module(module), attribute))
+
+
+def attack_from(name: str, thresholds: Mapping[str, float]) -> Attack:
+    """The attack of that name, measuring against those thresholds that it knows."""
+    chosen = attack_class(name)
+    known = {field.name for field in fields(chosen)}  # type: ignore[arg-type]
+    return chosen(**{key: value for key, value in thresholds.items() if key in known})
+
+
+def check_rows(facts: Facts, snapshot: Coded, suppressed: int) -> None:
+    """Every row in exactly one class, inside its box, its value unchanged; boxes are taxonomy nodes; none is empty."""
+    real = np.flatnonzero(facts.real)
+    if len(real) + suppressed != len(snapshot):
+        _broken(f"{len(snapshot):,} rows came in, {len(real):,} would go out and {suppressed:,} are suppressed")
+    order = np.argsort(snapshot.subjects, kind="stable")
+    where = np.searchsorted(snapshot.subjects[order], facts.subjects[real])
+    source = order[np.minimum(where, max(len(order) - 1, 0))] if len(order) else where
+    if not np.array_equal(snapshot.subjects[source], facts.subjects[real]) or (np.diff(facts.subjects) <= 0).any():
+        _broken("a subject would be published twice, or one who is not in the snapshot")
+    if not np.array_equal(snapshot.values[source], facts.values[real]):
+        _broken("a sensitive value would be altered")
+    if not np.array_equal(snapshot.codes[source], facts.codes[real]):
+        _broken("a quasi-identifier would be altered")
+    if len(facts.classes) and (facts.classes.min() < 0 or facts.classes.max() >= facts.class_count):
+        _broken("a row lies in no class")
+    if not contain(facts.boxes, facts.codes, facts.classes).all():
+        _broken("a row lies outside the box of its class")
+    if (np.bincount(facts.classes, minlength=facts.class_count) == 0).any():
+        _broken("a class is empty")
+    if not np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes):
+        _broken("a box is not a node of its hierarchy")
+
+
+def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded) -> None:
+    """Every class meets the strategy's own requirement on its value counts, if it states one."""
+    requirement = getattr(strategy, "requirement", None)
+    if requirement is None:
+        return
+    from reissue.core.requirements import violations
+
+    problem = violations(requirement, facts.classes, facts.values, snapshot.value_count)
+    if problem:
+        _broken(str(problem))
+
+
+def check_attacks(strategy: Strategy, facts: Facts, past: Sequence[Facts], snapshot: Coded, words: Words) -> list[str]:
+    """Run the attacks that the strategy claims to stop; only what the new release adds is looked at."""
+    if not strategy.stops:
+        return []
+    releases = _Observing(past, facts)
+    observed = Observed(releases, snapshot.domains, snapshot.value_count, words)
+    passed = []
+    for name in strategy.stops:
+        outcome = attack_from(name, strategy.thresholds()).run(observed, involving=facts.number)
+        if outcome.breaches:
+            _broken(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
+        passed.append(name)
+    return passed
+
+
+class _Observing(Sequence[Release]):
+    """Past and new facts as outsiders see them, each turned when first asked for."""
+
+    def __init__(self, past: Sequence[Facts], new: Facts) -> None:
+        self._past, self._new = past, new
+        self._seen: dict[int, Release] = {}
+
+    def __len__(self) -> int:
+        return self._new.number
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        if position not in self._seen:
+            facts = self._new if position == len(self) - 1 else self._past[position]
+            self._seen[position] = Release.of(facts)
+        return self._seen[position]
+
+
+def _broken(reason: str) -> None:
+    raise GuaranteeBroken(
+        f"The finished release failed its own check: {reason}. Nothing was published. This is a fault in Reissue, not "
+        "in your data: please report it with the output of `reissue log`."
+    )

@@ -1,0 +1,51 @@
+"""Who has which subject number. Only the series layer puts names to numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.core.domain import Int64
+from reissue.engine.identifiers import join_identifiers
+from reissue.ledger import Ledger
+
+
+@dataclass(frozen=True, eq=False)
+class Identities:
+    """The private map of a series. One identifier may have had several numbers; its latest is the highest."""
+
+    identifiers: pa.Array
+    known: Int64
+
+    @staticmethod
+    def read(ledger: Ledger) -> Identities:
+        return Identities(*ledger.identities())
+
+    def numbers(self, identifiers: pa.Array) -> Int64:
+        """int64[rows]: the latest number of each identifier, -1 if it has none."""
+        return join_identifiers((self.identifiers, self.known), identifiers)
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {int(number): place for place, number in enumerate(self.known)}
+
+    def name(self, number: int) -> str:
+        """The identifier of a subject; its number if it has been forgotten."""
+        place = self._place.get(number)
+        return f"subject {number}" if place is None else str(self.identifiers[place].as_py())
+
+    def naming(self, identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
+        """Names of these subjects (rows of a snapshot) and of those already known."""
+        order = np.argsort(subjects, kind="stable")
+
+        def name(number: int) -> str:
+            where = int(np.searchsorted(subjects, number, sorter=order))
+            if where < len(order) and subjects[order[where]] == number:
+                return str(identifiers[int(order[where])].as_py())
+            return self.name(number)
+
+        return name

@@ -1,0 +1,188 @@
+"""How the next release comes about: read, compare, anonymize, check, write, commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reissue.coding import Coding, CodingWords
+from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
+from reissue.engine.base import Format
+from reissue.engine.snapshot import Snapshot, load
+from reissue.errors import InfeasiblePolicy
+from reissue.ledger import Ledger, ReleaseRecord
+from reissue.series.changes import Compared, compare, permit
+from reissue.series.checks import check_attacks, check_classes, check_rows
+from reissue.series.identities import Identities
+from reissue.series.past import ABSENT, PastReleases, fold, rebuild, same_codes
+from reissue.series.publication import write_public
+from reissue.series.settings import policy_of
+from reissue.strategies.base import Strategy
+
+if TYPE_CHECKING:
+    from reissue.engine.read import Source
+    from reissue.series.series import Series
+
+
+@dataclass(frozen=True, eq=False)
+class Publishing:
+    """One attempt to publish. `run` does it; everything before the commit can fail without a trace."""
+
+    series: Series
+    ledger: Ledger
+    strategy: Strategy
+    on_change: str
+    formats: Sequence[Format]
+    progress: Callable[[str], None]
+
+    def run(self, source: Source) -> ReleaseRecord:
+        """Publish `source` as the next release and return its record."""
+        number = len(self.ledger.releases) + 1
+        self.progress("read")
+        before = self.series.coding
+        snapshot = load(source, before.schema)
+        coding = before.learn(snapshot.seen)
+        self.progress("compare")
+        past = PastReleases(self.ledger, coding)
+        identities = Identities.read(self.ledger)
+        caches = self._caches(before, coding, past)
+        coded, compared, steps = self._compared(snapshot, coding, past, caches, identities)
+        self.progress("anonymize")
+        seed = release_seed(self.ledger.seed, number)
+        candidate = self._anonymized(coded, past, caches, seed, coding)
+        facts = candidate.facts(number, coded)
+        self.progress("check")
+        words = CodingWords(coding, identities.naming(snapshot.identifiers, coded.subjects))
+        steps = (*steps, *candidate.steps, *self._checked(candidate, facts, past, coded, words))
+        self.progress("write")
+        stage = self.ledger.stage(number)
+        cost = write_public(stage.public, snapshot, coded, candidate, facts, coding, self.strategy, seed, self.formats)
+        stage.facts(facts)
+        stage.caches(fold(self.strategy, caches, past[-1] if len(past) else None, facts))
+        new = np.flatnonzero(compared.numbers < 0)
+        stage.identities(snapshot.identifiers_at(new), coded.subjects[new])
+        if coding.version not in self.ledger.coding_versions:
+            stage.coding(coding.version, coding.to_dict())
+        self.progress("commit")
+        return stage.commit(self._record(number, seed, coding, candidate, facts, compared, steps, cost))
+
+    def _caches(self, before: Coding, coding: Coding, past: PastReleases) -> Mapping[str, Table]:
+        """The caches of the last release, or rebuilt ones if the strategy or the codes are no longer theirs."""
+        if len(past) == 0:
+            return {}
+        last = self.ledger.releases[-1]
+        same_strategy = {"strategy": last.strategy, **last.settings} == policy_of(self.strategy)
+        if same_strategy and same_codes(coding, before) and last.coding_version == before.version:
+            return self.ledger.caches()
+        return rebuild(self.strategy, past)
+
+    def _compared(
+        self,
+        snapshot: Snapshot,
+        coding: Coding,
+        past: PastReleases,
+        caches: Mapping[str, Table],
+        identities: Identities,
+    ) -> tuple[Coded, Compared, tuple[str, ...]]:
+        """The coded snapshot with a subject number in every row, after changes were compared and permitted."""
+        codes, values = snapshot.encode(coding)
+        last = past[-1] if len(past) else None
+        compared = compare(identities.numbers(snapshot.identifiers), codes, values, last, caches.get(ABSENT))
+        compared, step = permit(
+            self.strategy,
+            compared,
+            codes,
+            values,
+            coding,
+            snapshot.identifier_at,
+            identities.name,
+            self.on_change,
+        )
+        new = compared.numbers < 0
+        subjects = compared.numbers.copy()
+        subjects[new] = np.arange(self.ledger.next_subject, self.ledger.next_subject + new.sum())
+        coded = Coded(subjects, codes, values, coding.domains, len(coding.values))
+        return coded, compared, (_changes_sentence(snapshot, compared), *([step] if step else []))
+
+    def _anonymized(
+        self, coded: Coded, past: PastReleases, caches: Mapping[str, Table], seed: int, coding: Coding
+    ) -> Candidate:
+        """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""
+        own = {name: table for name, table in caches.items() if name != ABSENT}
+        try:
+            candidate = self.strategy.publish(coded, History(past, own, seed))
+        except InfeasiblePolicy as error:
+            raise InfeasiblePolicy(named(str(error), coding)) from error
+        new_number = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
+        boxes = np.empty_like(candidate.boxes)
+        boxes[new_number] = candidate.boxes
+        fakes = replace(candidate.counterfeits, classes=new_number[candidate.counterfeits.classes])
+        classes = np.where(candidate.classes >= 0, new_number[candidate.classes], np.int32(-1))
+        steps = tuple(named(step, coding) for step in candidate.steps)
+        return replace(candidate, boxes=boxes, classes=classes, counterfeits=fakes, steps=steps)
+
+    def _checked(
+        self, candidate: Candidate, facts: Facts, past: PastReleases, coded: Coded, words: CodingWords
+    ) -> tuple[str, ...]:
+        check_rows(facts, coded, int((candidate.classes < 0).sum()))
+        check_classes(self.strategy, facts, coded)
+        passed = check_attacks(self.strategy, facts, past, coded, words)
+        against = f", and against the attacks it claims to stop ({', '.join(passed)})" if passed else ""
+        return (f"Checked the finished release against the policy{against}.",)
+
+    def _record(
+        self,
+        number: int,
+        seed: int,
+        coding: Coding,
+        candidate: Candidate,
+        facts: Facts,
+        compared: Compared,
+        steps: Sequence[str],
+        cost: Mapping[str, float],
+    ) -> ReleaseRecord:
+        rows = {
+            "snapshot": len(candidate.classes),
+            "published": len(facts.subjects),
+            "classes": facts.class_count,
+            "suppressed": int((candidate.classes < 0).sum()),
+            "counterfeits": len(candidate.counterfeits),
+            "new": int((compared.numbers < 0).sum()),
+            "gone": len(compared.gone),
+            "back": int(compared.back.sum()),
+            "changed": int((compared.updated | compared.moved.any(axis=1)).sum()),
+        }
+        policy = policy_of(self.strategy)
+        return ReleaseRecord(
+            number=number,
+            strategy=str(policy.pop("strategy")),
+            settings=policy,
+            seed=seed,
+            coding_version=coding.version,
+            counts={"rows": rows, "utility": dict(cost)},
+            steps=[f"{i}. {step}" for i, step in enumerate(steps, start=1)],
+        )
+
+
+def release_seed(series_seed: int, number: int) -> int:
+    """The seed of one release: every choice for it derives from this one number."""
+    low, high = np.random.SeedSequence([series_seed, number]).generate_state(2, np.uint64)
+    return int(low) | int(high) << 64
+
+
+def named(text: str, coding: Coding) -> str:
+    """The text with `{value:CODE}` replaced by the value's label: strategies know codes only."""
+    return re.sub(r"\{value:(\d+)\}", lambda match: f"'{coding.values[int(match[1])]}'", text)
+
+
+def _changes_sentence(snapshot: Snapshot, compared: Compared) -> str:
+    rows = len(compared.numbers)
+    changed = compared.updated | compared.moved.any(axis=1)
+    return (
+        f"Read {rows:,} rows: {(compared.numbers < 0).sum():,} new subjects, {len(compared.gone):,} gone, "
+        f"{compared.back.sum():,} back again, {changed.sum():,} changed."
+    )

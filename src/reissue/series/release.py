@@ -1,0 +1,39 @@
+"""A release as its publisher sees it: where it is, what was done, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Release:
+    """One published release of a series.
+
+    number:   1, 2, ...
+    path:     the directory to hand out
+    strategy, settings: what made it
+    counts:   rows in, rows out, classes, suppressed rows, counterfeits, new / gone / back / changed subjects
+    utility:  measures of what the release still tells
+    steps:    numbered plain sentences of what was done (private: they count counterfeits)
+    """
+
+    number: int
+    path: Path
+    created: str
+    strategy: str
+    settings: Mapping[str, object]
+    counts: Mapping[str, int]
+    utility: Mapping[str, float]
+    steps: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """JSON-able."""
+        return {**asdict(self), "path": str(self.path), "steps": list(self.steps)}
+
+    def describe(self) -> str:
+        """The release in a few lines, for a terminal."""
+        settings = ", ".join(f"{key}={value}" for key, value in self.settings.items() if value is not None)
+        lines = [f"Release {self.number} ({self.created}), {self.strategy} {settings}".rstrip(), *self.steps]
+        return "\n  ".join([*lines, f"Hand out: {self.path}"])

@@ -1,0 +1,302 @@
+"""Series: the one object a steward works with."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from reissue.coding import Coding
+from reissue.engine.base import Format
+from reissue.errors import SchemaError, SeriesError, SettingsError
+from reissue.hierarchy import Hierarchy
+from reissue.ledger import Damage, Ledger, ReleaseRecord, read_key
+from reissue.schema import Schema, read_config
+from reissue.series.past import PastReleases, rebuild
+from reissue.series.release import Release
+from reissue.series.settings import policy_of, strategy_from
+from reissue.strategies.base import Strategy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from reissue.engine.read import Source
+
+FORMATS: tuple[Format, ...] = ("parquet", "csv")
+ON_CHANGE = ("refuse", "new-subject")
+
+
+class Series:
+    """The releases of one table, and the ledger that keeps them private side by side.
+
+    Use it as a context manager, or call `close`. Every method that changes the series is all or nothing.
+    """
+
+    def __init__(self, path: Path, ledger: Ledger) -> None:
+        self.path = path
+        self._ledger = ledger
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        schema: Schema,
+        strategy: Strategy,
+        *,
+        seed: int | None = None,
+        catalogue: str | None = None,
+        key: str | bytes | None = None,
+        formats: Sequence[str] = FORMATS,
+        on_change: str = "refuse",
+    ) -> Series:
+        """Create an empty series in a new directory.
+
+        seed: fixes every random choice; by default a secret one is drawn. catalogue: a postgresql:// URL instead of
+        SQLite. key: encrypts the ledger; 32 bytes, or where to find them ("env:NAME", "file:PATH").
+        """
+        from reissue.series.configuration import config_text
+
+        policy = policy_of(strategy)
+        meta = {
+            "schema": schema.to_dict(),
+            "policy": policy,
+            "formats": list(_checked_formats(formats)),
+            "on_change": _checked_on_change(on_change),
+        }
+        ledger = Ledger.create(
+            Path(path),
+            config=config_text(schema, policy, formats, on_change),
+            meta=meta,
+            seed=secrets.randbits(128) if seed is None else seed,
+            catalogue_url=catalogue,
+            key=_key(key),
+        )
+        return cls(Path(path), ledger)
+
+    @classmethod
+    def from_config(
+        cls,
+        path: str | Path,
+        config: str | Path,
+        *,
+        seed: int | None = None,
+        catalogue: str | None = None,
+        key: str | bytes | None = None,
+    ) -> Series:
+        """Create a series as a TOML file says; what is given here wins over the file."""
+        read = read_config(config)
+        policy = dict(read.policy)
+        on_change = policy.pop("on_change", "refuse")
+        return cls.create(
+            path,
+            read.schema,
+            strategy_from(policy),
+            seed=seed,
+            catalogue=catalogue or _text(read.ledger, "catalogue"),
+            key=key or _text(read.ledger, "key"),
+            formats=_formats_of(read.output),
+            on_change=str(on_change),
+        )
+
+    @classmethod
+    def open(cls, path: str | Path, *, key: str | bytes | None = None) -> Series:
+        """Open a series; what a killed run left is rolled forward or discarded first."""
+        return cls(Path(path), Ledger.open(Path(path), key=_key(key)))
+
+    def close(self) -> None:
+        self._ledger.close()
+
+    def __enter__(self) -> Series:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def schema(self) -> Schema:
+        return Schema.from_dict(_mapping(self._ledger.meta["schema"]))
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy of the next release: that of the last one, or at first the one the series was created with."""
+        if self._ledger.releases:
+            last = self._ledger.releases[-1]
+            return strategy_from({"strategy": last.strategy, **last.settings})
+        return strategy_from(_mapping(self._ledger.meta["policy"]))
+
+    @property
+    def coding(self) -> Coding:
+        """The codes of the series as of now."""
+        if not self._ledger.coding_versions:
+            return Coding.start(self.schema)
+        return Coding.from_dict(self._ledger.coding())
+
+    @property
+    def releases(self) -> list[Release]:
+        """Everything published so far, in order."""
+        return [self._release(record) for record in self._ledger.releases]
+
+    def log(self) -> list[Release]:
+        """The same as `releases`, under the name of the command."""
+        return self.releases
+
+    def publish(
+        self,
+        snapshot: Source,
+        *,
+        strategy: Strategy | None = None,
+        on_change: str | None = None,
+        formats: Sequence[str] | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> Release:
+        """Publish the next release: all of it, or nothing.
+
+        snapshot: a path, or any Arrow-compatible frame. strategy: changes the series' strategy from this release on.
+        """
+        from reissue.series.publishing import Publishing
+
+        publishing = Publishing(
+            series=self,
+            ledger=self._ledger,
+            strategy=strategy or self.strategy,
+            on_change=_checked_on_change(on_change or str(self._ledger.meta["on_change"])),
+            formats=_checked_formats(formats or _strings(self._ledger.meta["formats"])),
+            progress=progress or (lambda stage: None),
+        )
+        with self._ledger.publisher():
+            return self._release(publishing.run(snapshot))
+
+    def changed_strategy(self, name: str | None, settings: Sequence[str]) -> Strategy | None:
+        """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
+        if name is None and not settings:
+            return None
+        current = policy_of(self.strategy)
+        policy = dict(current) if name in (None, current["strategy"]) else {"strategy": name}
+        return strategy_from({**policy, **parsed_settings(settings)})
+
+    def membership(self, number: int) -> pa.Table:
+        """Private: who was in which class of release `number` with which value.
+
+        Columns subject (the identifier; null for counterfeits and forgotten people), number (the surrogate), class,
+        value, counterfeit.
+        """
+        from reissue.series.membership import membership_table
+
+        if not 1 <= number <= len(self._ledger.releases):
+            raise SeriesError(f"There is no release {number}; the series has {len(self._ledger.releases)}.")
+        return membership_table(self._ledger, number, self.coding)
+
+    def verify(self, *, rebuild: bool = False) -> list[Damage]:
+        """Re-hash every file; with `rebuild` also prove the caches right, and mend them if they are not."""
+        damages = list(self._ledger.verify())
+        if rebuild and not damages:
+            damages += self._verify_caches()
+        return damages
+
+    def _verify_caches(self) -> list[Damage]:
+        from reissue.series.past import differing_caches
+
+        with self._ledger.publisher():
+            right = rebuild(self.strategy, PastReleases(self._ledger, self.coding))
+            wrong = differing_caches(right, self._ledger.caches())
+            if wrong:
+                self._ledger.replace_caches(right)
+        reason, remedy = "it did not follow from the facts.", "It has been rebuilt; nothing is left to do."
+        return [Damage(file=f"cache {name}", reason=reason, remedy=remedy) for name in wrong]
+
+    def forget(self, identifier: str) -> None:
+        """Delete the only link from a person to the ledger's numbers; the constraints stay."""
+        with self._ledger.publisher():
+            if not self._ledger.forget(identifier):
+                raise SeriesError(
+                    f"'{identifier}' is not known to this series. Identifiers are matched exactly; was it forgotten "
+                    "before?"
+                )
+
+    def extend(self, column: str, hierarchy: Hierarchy) -> None:
+        """Add the values of `hierarchy` to that column's; earlier releases stay valid."""
+        with self._ledger.publisher():
+            extended = self.coding.extend(column, hierarchy)
+            self._ledger.add_coding(extended.version, extended.to_dict())
+
+    def extend_from_files(self, assignments: Sequence[str]) -> list[str]:
+        """Extend from `COLUMN=FILE` arguments; a sentence for each."""
+        pairs = []
+        for assignment in assignments:
+            column, equals, file = assignment.partition("=")
+            if not equals:
+                raise SchemaError(f"'{assignment}' is not COLUMN=FILE, for example zip=zip2.csv.")
+            pairs.append((column, file, Hierarchy.from_file(file)))
+        sentences = []
+        for column, file, hierarchy in pairs:
+            self.extend(column, hierarchy)
+            sentences.append(f"Extended {column} by {file}.")
+        return sentences
+
+    def _release(self, record: ReleaseRecord) -> Release:
+        return Release(
+            number=record.number,
+            path=self.path / "releases" / f"{record.number:04d}",
+            created=record.created,
+            strategy=record.strategy,
+            settings=record.settings,
+            counts={key: int(str(value)) for key, value in _mapping(record.counts["rows"]).items()},
+            utility={key: float(str(value)) for key, value in _mapping(record.counts["utility"]).items()},
+            steps=tuple(record.steps),
+        )
+
+
+def parsed_settings(settings: Sequence[str]) -> dict[str, object]:
+    """`KEY=VALUE` arguments as TOML values: k=5, c=0.5, algorithm=incognito."""
+    import tomllib
+
+    parsed: dict[str, object] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise SettingsError(f"'{setting}' is not KEY=VALUE, for example k=5.")
+        try:
+            parsed[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed[key] = value
+    return parsed
+
+
+def _key(key: str | bytes | None) -> bytes | None:
+    return read_key(key) if isinstance(key, str) else key
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    assert isinstance(value, Mapping)
+    return value
+
+
+def _strings(value: object) -> Sequence[str]:
+    assert isinstance(value, Sequence)
+    return [str(item) for item in value]
+
+
+def _text(section: Mapping[str, object], key: str) -> str | None:
+    value = section.get(key)
+    return None if value is None else str(value)
+
+
+def _formats_of(output: Mapping[str, object]) -> Sequence[str]:
+    formats = output.get("formats", FORMATS)
+    return [formats] if isinstance(formats, str) else _strings(formats)
+
+
+def _checked_formats(formats: Sequence[str]) -> list[Format]:
+    if not formats or any(name not in FORMATS for name in formats):
+        raise SettingsError(f"Releases are written as parquet, csv or both; received {list(formats)!r}.")
+    return [name for name in FORMATS if name in formats]
+
+
+def _checked_on_change(on_change: str) -> str:
+    if on_change not in ON_CHANGE:
+        raise SettingsError(f"on_change is {on_change!r}; it must be one of: {', '.join(ON_CHANGE)}.")
+    return on_change

@@ -1,0 +1,65 @@
+"""Strategies by the name the config gives them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from difflib import get_close_matches
+from importlib import import_module
+from typing import cast
+
+from reissue.errors import SettingsError
+from reissue.strategies.base import Strategy
+
+# name in the config -> where the strategy lives
+STRATEGIES = {
+    "static": "reissue.strategies.static:Static",
+    "merge": "reissue.strategies.merge:Merge",
+}
+
+
+def strategy_class(name: str) -> type[Strategy]:
+    """The strategy of that name; a SettingsError with the near misses if there is none."""
+    if name not in STRATEGIES:
+        near = get_close_matches(name, STRATEGIES, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise SettingsError(f"There is no strategy '{name}'.{hint} Strategies are: {', '.join(STRATEGIES)}.")
+    module, attribute = STRATEGIES[name].split(":")
+    return cast("type[Strategy]", getattr(import_module(module), attribute))
+
+
+def strategy_from(policy: Mapping[str, object]) -> Strategy:
+    """The strategy of a `[policy]` section: its name under `strategy`, every other key a setting."""
+    settings = dict(policy)
+    name = settings.pop("strategy", None)
+    if not isinstance(name, str):
+        raise SettingsError('The [policy] section must name its strategy, for example: strategy = "static".')
+    chosen = strategy_class(name)
+    known = {field.name for field in fields(chosen)}  # type: ignore[arg-type]
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        near = get_close_matches(unknown[0], known, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise SettingsError(
+            f"'{name}' has no setting '{unknown[0]}'.{hint} Its settings are: {', '.join(sorted(known))}."
+        )
+    return _validated(chosen, name, settings)
+
+
+def _validated(chosen: type[Strategy], name: str, settings: dict[str, object]) -> Strategy:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(chosen).validate_python(settings)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(str(part) for part in problem['loc']) or name}: {problem['msg']}"
+            + ("" if problem["type"] == "missing" else f" (received {problem['input']!r})")
+            for problem in error.errors()
+        ]
+        raise SettingsError(f"The settings of '{name}' are wrong. " + "; ".join(problems) + ".") from error
+
+
+def policy_of(strategy: Strategy) -> dict[str, object]:
+    """The `[policy]` section that `strategy_from` turns back into this strategy."""
+    return {"strategy": strategy.name, **asdict(strategy)}  # type: ignore[call-overload]

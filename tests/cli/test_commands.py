@@ -1,0 +1,181 @@
+"""The commands as a steward types them, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from reissue.cli import main
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame
+
+CONFIG = """
+[schema]
+identifier = "name"
+sensitive = "diagnosis"
+[schema.quasi_identifiers]
+age = { type = "numeric" }
+gender = { hierarchy = "gender.csv" }
+[policy]
+strategy = "static"
+k = 2
+"""
+
+
+def reissue(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "reissue", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    """A folder with a config, a hierarchy, two snapshots and an empty series."""
+    (tmp_path / "c.toml").write_text(CONFIG)
+    (tmp_path / "gender.csv").write_text("Male;Person\r\nFemale;Person\r\n")
+    pa.csv.write_csv(frame(FIGURE_1), tmp_path / "1.csv")
+    pa.csv.write_csv(frame(FIGURE_3), tmp_path / "2.csv")
+    done = reissue("init", "s", "--config", "c.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return tmp_path
+
+
+def test_init_publish_log_verify(clinic: Path) -> None:
+    done = reissue("publish", "s", "1.csv", cwd=clinic)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "nothing but the result when piped"
+    assert "Release 1" in done.stdout
+    document = json.loads(reissue("publish", "s", "2.csv", "--json", "--format", "csv", cwd=clinic).stdout)
+    assert document["number"] == 2
+    assert sorted(path.name for path in (clinic / "s" / "releases" / "0002").iterdir()) == [
+        "release.csv",
+        "release.json",
+    ]
+    assert [entry["number"] for entry in json.loads(reissue("log", "s", "--json", cwd=clinic).stdout)] == [1, 2]
+    assert "1. Read 4 rows" in reissue("log", "s", cwd=clinic).stdout
+    assert reissue("verify", "s", "--rebuild", cwd=clinic).returncode == 0
+
+
+def test_verify_names_damage_and_returns_2(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    victim = clinic / "s" / "releases" / "0001" / "release.csv"
+    victim.write_bytes(victim.read_bytes().replace(b"Flu", b"Fly"))
+    done = reissue("verify", "s", cwd=clinic)
+    assert done.returncode == 2
+    assert "release.csv" in done.stdout
+    assert json.loads(reissue("verify", "s", "--json", cwd=clinic).stdout)[0]["file"].endswith("release.csv")
+
+
+def test_changing_the_strategy(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    done = reissue("publish", "s", "2.csv", "--strategy", "static", "--set", "k=3", cwd=clinic)
+    assert "k=3" in done.stdout
+    done = reissue("publish", "s", "2.csv", "--strategy", "statik", cwd=clinic)
+    assert done.returncode == 2
+    assert "Did you mean 'static'" in done.stderr
+
+
+def test_forget_and_extend(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    assert reissue("forget", "s", "Bob", cwd=clinic).returncode == 0
+    assert reissue("forget", "s", "Bob", cwd=clinic).returncode == 2
+    more = [*FIGURE_3, ("Zed", 33, "Other", "Flu"), ("Zoe", 34, "Other", "Asthma")]
+    pa.csv.write_csv(frame(more), clinic / "3.csv")
+    refused = reissue("publish", "s", "3.csv", cwd=clinic)
+    assert refused.returncode == 2
+    assert "Other" in refused.stderr
+    assert "reissue extend" in refused.stderr
+    (clinic / "gender2.csv").write_text("Male;Person\nFemale;Person\nOther;Person\n")
+    assert reissue("extend", "s", "--hierarchy", "gender=gender2.csv", cwd=clinic).returncode == 0
+    assert reissue("publish", "s", "3.csv", cwd=clinic).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["publish", "nowhere", "1.csv"], 2, "nowhere"),
+        (["publish", "s", "nofile.csv"], 2, "nofile.csv"),
+        (["init", "s", "--config", "c.toml"], 2, "s"),
+        (["init", "t", "--config", "none.toml"], 2, "none.toml"),
+        (["publish", "s", "1.csv", "--set", "k=5"], 3, "4 rows"),
+        (["publish", "s", "1.csv", "--set", "k"], 2, "KEY=VALUE"),
+    ],
+)
+def test_errors_are_one_message_and_an_exit_code(clinic: Path, arguments: list[str], code: int, message: str) -> None:
+    done = reissue(*arguments, cwd=clinic)
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_demo_writes_data_and_refuses_foreign_directories(tmp_path: Path) -> None:
+    assert reissue("demo", "--data", "data", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "data" / "2024-01.csv").exists()
+    assert (tmp_path / "data" / "clinic.toml").exists()
+    done = reissue("demo", "-o", "out", "--months", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2024-02" in done.stdout
+    again = reissue("demo", "-o", "out", "--months", "1", cwd=tmp_path)
+    assert again.returncode == 0, "the demo may start anew in its own directory"
+    refused = reissue("demo", "-o", "data", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert (tmp_path / "data" / "clinic.toml").exists()
+
+
+def walk(command: click.Command, path: str = "reissue") -> list[tuple[str, click.Command]]:
+    found = [(path, command)]
+    if isinstance(command, click.Group):
+        for name, child in command.commands.items():
+            found += walk(child, f"{path} {name}")
+    return found
+
+
+def test_every_command_and_option_has_help() -> None:
+    for path, command in walk(main):
+        assert command.help, f"{path} has no help"
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{path} {option.opts[0]} has no help"
+
+
+def test_every_command_is_documented() -> None:
+    reference = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
+    for path, _ in walk(main):
+        assert f"`{path}`" in reference, f"{path} is missing in docs/cli.md; run scripts/write-cli-reference"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['reissue', '--help']\n"
+        "from reissue.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy','polars','pyarrow','numba','scipy','sqlalchemy','pydantic','rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_disk_full_is_a_clear_error(clinic: Path) -> None:
+    """A file-size limit stands for a full disk: the write fails half-way, nothing is published, a retry works."""
+    command = [sys.executable, "-m", "reissue", "publish", "s", "1.csv"]
+    limit = 600
+
+    def small_files() -> None:
+        import signal
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    done = subprocess.run(command, capture_output=True, text=True, cwd=clinic, preexec_fn=small_files)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert reissue("publish", "s", "1.csv", cwd=clinic).returncode == 0
+    assert reissue("verify", "s", cwd=clinic).returncode == 0
