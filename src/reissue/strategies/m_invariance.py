@@ -1,0 +1,116 @@
+"""m-invariance (Xiao & Tao 2007): every subject keeps one signature of at least m sensitive values for life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.core.boxes import hulls, snap
+from reissue.core.buckets import Demand, Plan, count, divide, plan
+from reissue.core.curve import hilbert_keys
+from reissue.core.domain import Int32, Int64
+from reissue.core.placement import Fakes, counterfeits, inside, place
+from reissue.core.signatures import Known, recall, remember
+from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.core.splitting import split
+from reissue.errors import SettingsError
+from reissue.strategies.base import VALUES_PERSIST, Changes
+
+
+@dataclass(frozen=True, kw_only=True)
+class MInvariance:
+    """Every class shows at least m sensitive values, each once, and a subject's classes always show the same ones.
+
+    m:             how many values an attacker must leave possible for everybody
+    publishing:    "generalized" (boxes) or "anatomized" (exact quasi-identifiers and values in two tables)
+    on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
+    """
+
+    m: int
+    publishing: Literal["generalized", "anatomized"] = "generalized"
+    on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
+
+    name: ClassVar[str] = "m-invariance"
+    supports: ClassVar[Changes] = VALUES_PERSIST
+    stops: ClassVar[tuple[str, ...]] = ("association",)
+
+    def __post_init__(self) -> None:
+        if self.m < 2:
+            raise SettingsError(f"m is {self.m}; it must be at least 2, since with m=1 a class tells its value.")
+        if self.publishing not in ("generalized", "anatomized"):
+            raise SettingsError(f'publishing is "{self.publishing}"; use "generalized" or "anatomized".')
+        if self.on_ineligible not in ("refuse", "counterfeit"):
+            raise SettingsError(f'on_ineligible is "{self.on_ineligible}"; use "refuse" or "counterfeit".')
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        rng = np.random.default_rng(history.seed)
+        known = recall(history.caches, snapshot.codes.shape[1])
+        bucket = divide(snapshot, known, self.m)  # int32[rows], -1 = new
+        demand = demand_of(snapshot, known, bucket)
+        decided = plan(demand, self.m, repair=self.on_ineligible == "counterfeit")  # counts only
+        keys = hilbert_keys(snapshot.codes, snapshot.domains)
+        placed = place(decided, snapshot, bucket, keys)  # int32[rows]
+        fakes = counterfeits(decided, known, snapshot, placed, rng)
+        classes, fake_classes, boxes = self._classes(snapshot, placed, keys, fakes)
+        codes = fakes.codes
+        if self.publishing == "generalized":
+            codes = inside(snapshot.codes, classes, boxes, fake_classes, fakes, rng)
+        return Candidate(
+            boxes=boxes,
+            classes=classes,
+            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(codes)),
+            steps=steps(demand, decided, fakes, len(boxes)),
+            anatomized=self.publishing == "anatomized",
+        )
+
+    def _classes(self, snapshot: Coded, placed: Int32, keys: Int64, fakes: Fakes) -> tuple[Int32, Int32, Int32]:
+        """Phase 4: (int32[rows] classes, int32[fakes] classes, boxes)."""
+        rows = len(snapshot)
+        codes = np.concatenate([snapshot.codes, fakes.codes])
+        all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, snapshot.domains)])
+        bucket = np.concatenate([placed, fakes.signature])
+        values = np.concatenate([snapshot.values, fakes.value])
+        classes, number = split(codes, bucket, values, all_keys, snapshot.domains)
+        real, fake = classes[:rows], classes[rows:]
+        if self.publishing == "anatomized":  # the exact codes of counterfeits are published, so the box covers them
+            return real, fake, snap(hulls(codes, classes, number), snapshot.domains)
+        return real, fake, snap(hulls(snapshot.codes, real, number), snapshot.domains)
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        return remember(caches, release)
+
+    def thresholds(self) -> Mapping[str, float]:
+        return {"m": float(self.m), "invariant": 1.0}
+
+
+def demand_of(snapshot: Coded, known: Known, bucket: Int32) -> Demand:
+    """Division in counts: what every bucket holds, and the new rows by value."""
+    signatures, values = known.signatures, snapshot.value_count
+    fakes = known.fakes
+    had = count(signatures, np.asarray(fakes["signature"], np.int32), np.asarray(fakes["value"], np.int32))
+    return Demand(
+        signatures,
+        count(signatures, bucket, snapshot.values),
+        np.bincount(snapshot.values[bucket < 0], minlength=values).astype(np.int64),
+        np.bincount(snapshot.values, minlength=values).astype(np.int64),
+        had,
+        np.zeros(len(signatures), dtype=np.int64),
+    )
+
+
+def steps(demand: Demand, decided: Plan, fakes: Fakes, classes: int) -> tuple[str, ...]:
+    """What was done, for `release.steps`."""
+    old, new = int(demand.alive.sum()), int(demand.new.sum())
+    buckets = int((decided.height > 0).sum())
+    created = int((decided.height[len(demand.signatures) :] > 0).sum())
+    kept = int(fakes.kept.sum())
+    retired = int(demand.had.sum()) - kept
+    return (
+        f"Division: {old} rows keep the signature they had, {new} rows are new.",
+        f"Balancing and assignment: {buckets} buckets, {created} of them with a new signature.",
+        f"Counterfeits: {len(fakes.subjects)} ({kept} from the last release, {retired} retired).",
+        f"Split: {classes} classes.",
+    )
