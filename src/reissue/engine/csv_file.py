@@ -7,7 +7,7 @@ import gzip
 import io
 import itertools
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -44,7 +44,7 @@ class CsvFile:
         best = max(DELIMITERS, key=lambda mark: (len(set(wanted) & set(headers[mark])), len(headers[mark])))
         return CsvFile(path, zipped, best, headers[best])
 
-    def fetch(self, columns: Sequence[str], encoded: Collection[str]) -> pa.Table:
+    def fetch(self, columns: Sequence[str], encoded: Container[str]) -> pa.Table:
         """These columns as text; those in `encoded` as dictionaries. An empty field is null."""
         if not columns:
             return pa.table({})
@@ -61,12 +61,15 @@ class CsvFile:
 
     def lines(self, rows: Sequence[int]) -> list[int]:
         """The line on which each data row (from 1) begins. Walks the file: for error messages only."""
-        wanted = dict.fromkeys(rows, 0)
-        for row, line in enumerate(line for line, _ in self._records()):
-            if row in wanted:
-                wanted[row] = line
-            if row >= max(wanted, default=0):
-                break
+        wanted = {row: row + 1 for row in rows}
+        try:
+            for row, (line, _) in enumerate(self._records()):
+                if row in wanted:
+                    wanted[row] = line
+                if row >= max(wanted, default=0):
+                    break
+        except csv.Error:  # a field beyond the reader's limit: count rows as lines from there on
+            pass
         return [wanted[row] for row in rows]
 
     def _binary(self) -> BinaryIO:
@@ -95,7 +98,10 @@ class CsvFile:
                 line = reader.line_num + 1
 
     def _parse(
-        self, columns: Sequence[str], encoded: Collection[str], on_bad_row: pyarrow.csv.InvalidRow | object
+        self,
+        columns: Sequence[str],
+        encoded: Container[str],
+        on_bad_row: Callable[[pyarrow.csv.InvalidRow], str] | None,
     ) -> pa.Table:
         threads = on_bad_row is None
         with pa.input_stream(str(self.path), compression="gzip" if self.zipped else None) as stream:

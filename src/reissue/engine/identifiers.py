@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -40,16 +42,28 @@ def normalize(column: pa.ChunkedArray) -> tuple[pa.Array, Int64]:
     return text, bad
 
 
-def repeated(identifiers: pa.Array) -> tuple[Int64, list[tuple[str, list[int]]]]:
-    """(int64[] rows that repeat an earlier identifier, the first five repeated identifiers with their rows, from 0)."""
+@dataclass(frozen=True)
+class Repeated:
+    """An identifier of several rows (from 0)."""
+
+    identifier: str
+    rows: Int64
+
+
+def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
+    """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
     series = pl.Series("id", identifiers)
     known = series.drop_nulls()
     if known.hash().n_unique() == len(known):  # distinct hashes prove distinct text; equal ones prove nothing
-        return np.empty(0, dtype=np.int64), []
+        return 0, []
+    extra = len(known) - known.n_unique()
     frame = pl.DataFrame({"id": series}).with_row_index("row").drop_nulls()
-    extra = frame.filter(~pl.col("id").is_first_distinct())["row"].to_numpy().astype(np.int64)
-    shown = frame.filter(pl.col("id").is_duplicated()).group_by("id", maintain_order=True).agg(pl.col("row").head(4))
-    return extra, [(name, list(rows)) for name, rows in shown.head(5).iter_rows()]
+    first = frame.filter(pl.col("id").is_duplicated())["id"].unique(maintain_order=True).head(shown)
+    found = []
+    for name in first:
+        rows = frame.filter(pl.col("id") == name)["row"].to_numpy().astype(np.int64)
+        found.append(Repeated(name, rows))
+    return extra, found
 
 
 def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> Int64:

@@ -100,7 +100,7 @@ def write_table(table: pa.Table, path: Path, format: Format) -> None:
 def read_release(source: Source, columns: Sequence[str] | None = None) -> dict[str, Text]:
     """A published release as text, column by column; None reads all columns."""
     try:
-        found = read(source, columns, encoded=_Everything())
+        found = read(source, columns, encoded=_Every())
         return {name: text_of(found.table.column(name)) for name in found.table.column_names}
     except SnapshotError as error:
         raise ReleaseError(str(error)) from error
@@ -108,17 +108,11 @@ def read_release(source: Source, columns: Sequence[str] | None = None) -> dict[s
         raise ReleaseError(f"{source} cannot be read as a release: {error}") from error
 
 
-class _Everything(Collection[str]):
-    """Every name: all columns of a release are read as dictionaries."""
+class _Every:
+    """Contains every name: all columns of a release are read as dictionaries."""
 
     def __contains__(self, name: object) -> bool:
         return True
-
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
 
 
 def _published(text: Text) -> pa.DictionaryArray:

@@ -6,7 +6,7 @@ Text files are kept as text until the schema says what a column is, so "00123" s
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
@@ -46,7 +46,7 @@ class Read:
     lines: Callable[[Sequence[int]], list[int]] | None = None
 
 
-def read(source: Source, columns: Sequence[str] | None = None, *, encoded: Collection[str] = ()) -> Read:
+def read(source: Source, columns: Sequence[str] | None = None, *, encoded: Container[str] = ()) -> Read:
     """Read exactly these columns (None: all); one that does not exist is an error that names what there is."""
     found = find(source, columns, encoded=encoded)
     missing = [missing_column(name, found.header) for name in columns or () if name not in found.header]
@@ -55,7 +55,7 @@ def read(source: Source, columns: Sequence[str] | None = None, *, encoded: Colle
     return found
 
 
-def find(source: Source, wanted: Sequence[str] | None, *, encoded: Collection[str] = ()) -> Read:
+def find(source: Source, wanted: Sequence[str] | None, *, encoded: Container[str] = ()) -> Read:
     """Read those of the wanted columns that exist (None: all); `encoded` text comes as Arrow dictionaries."""
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         source = parse(source)
@@ -93,7 +93,7 @@ def _chosen(header: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(header)) if wanted is None else [name for name in wanted if name in header]
 
 
-def _file(path: Path, wanted: Sequence[str] | None, encoded: Collection[str]) -> Read:
+def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
     start = _beginning(path)
     if start[:4] in (b"PAR1", b"PARE") or path.suffix.lower() in (".parquet", ".pq"):
         return _parquet(path, wanted, encoded)
@@ -128,7 +128,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _parquet(path: Path, wanted: Sequence[str] | None, encoded: Collection[str]) -> Read:
+def _parquet(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             schema = file.schema_arrow

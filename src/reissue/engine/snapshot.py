@@ -134,11 +134,11 @@ def _identifiers(name: str, columns: Mapping[str, pa.ChunkedArray], problems: Pr
     after = "Every row must say whose it is: fill it in, or leave these rows out."
     problems.rows(f"Column '{name}' (identifier) is empty", empty, after)
     extra, shown = repeated(identifiers)
-    for identifier, rows in shown:
+    for one in shown:
         after = "Keep one row per subject, or use an identifier per episode."
-        problems.rows(f"Column '{name}': {identifier!r} occurs more than once,", np.array(rows, dtype=np.int64), after)
-    if len(extra) > sum(len(rows) - 1 for _, rows in shown):
-        problems.add(f"Column '{name}': {len(extra):,} rows in all repeat an earlier identifier.")
+        problems.rows(f"Column '{name}': {one.identifier!r} occurs more than once,", one.rows, after)
+    if extra > sum(len(one.rows) - 1 for one in shown):
+        problems.add(f"Column '{name}': {extra:,} rows in all repeat an earlier identifier.")
     return identifiers
 
 
