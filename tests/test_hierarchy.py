@@ -160,6 +160,7 @@ def test_growth_is_independent_of_the_order_of_arrival(kind: str, data: st.DataO
         leaf, node = before.remap(grown)
         assert (np.diff(leaf) > 0).all()
         assert [grown.parse(label) for label in before.labels] == [tuple(row) for row in node.tolist()]
+    assert len(set(grown.all_labels)) == len(grown.all_labels)
     everything = [value for batch in batches for value in batch]
     assert grown == growing(kind).grow(reversed(everything)).with_missing()
     assert Hierarchy.from_dict(grown.to_dict()) == grown

@@ -14,7 +14,7 @@ import numpy as np
 from reissue.core.domain import Int32, Tree
 from reissue.errors import SchemaError
 from reissue.hierarchy import files
-from reissue.hierarchy.links import MISSING, Links, Nodes
+from reissue.hierarchy.links import MISSING, ROOT, Nodes
 from reissue.hierarchy.merging import check_stored, merge
 from reissue.hierarchy.rules import Dates, Flat, Intervals, Prefix, Rule, rule_from_dict
 from reissue.hierarchy.shape import Shape, shape_of
@@ -243,11 +243,23 @@ class Hierarchy:
 
 
 def _follow(rule: Rule, values: Iterable[str], *, missing: bool) -> Nodes:
-    links = Links("hierarchy")
+    """Nodes by a rule: values in its order, so that the members of a group come together. O(n log n)."""
+    names, parents, levels = [ROOT], [-1], [rule.height()]
+    open_groups: list[tuple[str, int]] = []  # (label, node) from the top to the group of the last value
     for value in sorted(values, key=rule.key):
-        steps = rule.steps(value)
-        links.add([value, *(label for label, _ in steps)], "", [0, *(level for _, level in steps)])
-    links.add_root_level(rule.height())
+        path = rule.steps(value)[::-1]
+        same = 0
+        while same < min(len(path), len(open_groups)) and path[same][0] == open_groups[same][0]:
+            same += 1
+        del open_groups[same:]
+        for label, level in [*path[same:], (value, 0)]:
+            parents.append(open_groups[-1][1] if open_groups else 0)
+            open_groups.append((label, len(names)))
+            names.append(label)
+            levels.append(level)
+        open_groups.pop()  # the value itself is no group
     if missing:
-        links.add([MISSING])
-    return links.build()
+        names.append(MISSING)
+        parents.append(0)
+        levels.append(0)
+    return Nodes(tuple(names), tuple(parents), tuple(levels))
