@@ -59,7 +59,8 @@ def _refuse_undiverse(requirement: Requirement, counts: Int64, rows: str) -> Non
             raise InfeasiblePolicy(
                 f"recursive_c = {requirement.recursive_c:g} with l = {asked:g} cannot hold: "
                 f"{{value:{counts.argmax()}}} has {most:,} of the {total:,} {rows}, and the values "
-                f"from the {asked:g}th most frequent on have {tail:,}. recursive_c must be above {most / tail:.4g}; raise it or lower l."
+                f"from the {asked:g}th most frequent on have {tail:,}. "
+                f"recursive_c must be above {most / tail:.4g}; raise it or lower l."
             )
 
 

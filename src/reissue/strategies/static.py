@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.core.feasible import refuse_infeasible
+from reissue.core.incognito import incognito
 from reissue.core.mondrian import Partition, mondrian
 from reissue.core.requirements import Diversity, Likeness, Requirement
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -91,12 +92,18 @@ def value_counts(snapshot: Coded) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def anonymize(snapshot: Coded, requirement: Requirement, algorithm: Algorithm) -> tuple[Partition, str]:
-    """Partition all rows so that every class meets the requirement; with a sentence that says what was done."""
-    if algorithm == "incognito":
-        raise SettingsError("incognito is not available yet; choose mondrian.")
+    """Partition all rows so that every class meets the requirement; with a sentence that says what was done.
+
+    The rows taken as one class must meet it: see refuse_infeasible.
+    """
     limits = requirement.limits(value_counts(snapshot))
-    partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
-    how = "by median cuts (Mondrian)"
+    if algorithm == "mondrian":
+        partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
+        how = "by median cuts (Mondrian)"
+    else:
+        partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
+        levels = ", ".join(f"{d.name} {level}" for d, level in zip(snapshot.domains, node, strict=True) if level)
+        how = f"by full-domain generalization (Incognito; levels: {levels or 'all 0'})"
     sizes = np.bincount(partition.classes)
     return partition, (
         f"Grouped {len(snapshot):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
