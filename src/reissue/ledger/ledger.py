@@ -13,7 +13,6 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from reissue.core.snapshot import Facts, Table
@@ -164,13 +163,11 @@ class Ledger:
     def identities(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """All identifiers that are not forgotten, and their subject numbers, in the same order."""
         parts = [self._read(file) for file in self._current("identities")]
-        empty = parquet.identities_table(pa.array([], pa.string()), np.empty(0, dtype=np.int64))
-        whole = pa.concat_tables(parts or [empty]).combine_chunks()
-        identifiers = whole["identifier"]
-        return (
-            identifiers.chunk(0) if identifiers.num_chunks == 1 else identifiers.combine_chunks(),
-            np.array(whole["subject"], dtype=np.int64),
-        )
+        if not parts:
+            return pa.nulls(0, pa.string()), np.empty(0, dtype=np.int64)
+        whole = pa.concat_tables(parts)
+        identifiers = whole["identifier"].combine_chunks()
+        return identifiers, parquet.numbers_of(whole["subject"])
 
     # Publishing
 
@@ -249,7 +246,7 @@ class Ledger:
             hits: list[tuple[PrivateFile, pa.Table]] = []
             for file in self._state.of_role("identities"):
                 part = self._read(file)
-                others = part.filter(pc.not_equal(part["identifier"], identifier))
+                others = parquet.without(part, identifier)
                 if len(others) < len(part):
                     hits.append((file, others))
             if not hits:

@@ -1,13 +1,17 @@
-"""Arrays to Parquet and back, exactly: dtype, shape and memory order return as they were."""
+"""Arrays to Parquet and back, exactly: dtype, shape and memory order return as they were.
+
+Arrays meet Arrow by their buffers: `pa.array` and `to_numpy` would import pandas, wherever it is installed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -16,6 +20,7 @@ from reissue.errors import MissingExtra
 from reissue.ledger.disk import HashingFile, open_private
 
 _CHUNK = 1 << 26  # bytes per cell of a packed array; Parquet cannot hold a cell of 2 GiB
+_FORMS = b"reissue.arrays"
 _STORABLE = "biufSUMm"  # kinds of NumPy dtypes that are plain bytes
 
 
@@ -59,51 +64,51 @@ def _encryption() -> ModuleType:
 
 
 def pack(arrays: Table) -> pa.Table:
-    """Arrays of any shape as rows (name, dtype, shape, order, data); a large array takes several rows, in order."""
-    names, dtypes, shapes, orders, cells = [], [], [], [], []
+    """Arrays of any shape as cells of bytes, a large array in several; their forms are in the table's metadata."""
+    forms: list[tuple[str, str, list[int], str, int]] = []
+    cells: list[pa.Array] = []
     for name, given in arrays.items():
         array = np.asarray(given)
         if array.dtype.kind not in _STORABLE:
             raise TypeError(f"The ledger cannot keep '{name}': its dtype is {array.dtype}; use numbers or fixed text.")
         fortran = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
         flat = np.ascontiguousarray(array.T if fortran else array).reshape(-1).view(np.uint8)
-        for start in range(0, max(1, len(flat)), _CHUNK):
-            names.append(name)
-            dtypes.append(array.dtype.str)
-            shapes.append(list(array.shape))
-            orders.append("F" if fortran else "C")
-            cells.append(flat[start : start + _CHUNK].data)
-    return pa.table(
-        {
-            "name": pa.array(names, pa.string()),
-            "dtype": pa.array(dtypes, pa.string()),
-            "shape": pa.array(shapes, pa.list_(pa.int64())),
-            "order": pa.array(orders, pa.string()),
-            "data": pa.chunked_array([pa.array([cell], pa.large_binary()) for cell in cells], pa.large_binary()),
-        }
-    )
+        parts = [flat[start : start + _CHUNK] for start in range(0, len(flat), _CHUNK)]
+        forms.append((name, array.dtype.str, list(array.shape), "F" if fortran else "C", len(parts)))
+        cells += [_cell(part) for part in parts]
+    table = pa.table({"data": pa.chunked_array(cells, pa.large_binary())})
+    return table.replace_schema_metadata({_FORMS: json.dumps(forms)})
 
 
 def unpack(table: pa.Table) -> dict[str, NDArray[np.generic]]:
-    cells: dict[str, list[memoryview]] = {}
-    forms: dict[str, tuple[str, list[int], str]] = {}
-    columns = (table[name].to_pylist() for name in ("name", "dtype", "shape", "order"))
-    for name, dtype, shape, order, data in zip(*columns, table["data"], strict=True):
-        forms[name] = (dtype, shape, order)
-        cells.setdefault(name, []).append(memoryview(data.as_buffer()))
+    cells = iter(table["data"])
     arrays: dict[str, NDArray[np.generic]] = {}
-    for name, (dtype, shape, order) in forms.items():
-        flat = np.frombuffer(bytearray(b"".join(cells[name])), dtype=np.dtype(dtype))  # writable, own memory
+    for name, dtype, shape, order, parts in json.loads(table.schema.metadata[_FORMS]):
+        content = bytearray(b"".join(next(cells).as_buffer() for _ in range(parts)))  # writable, its own memory
+        flat = np.frombuffer(content, dtype=np.dtype(dtype))
         arrays[name] = flat.reshape(shape[::-1]).T if order == "F" else flat.reshape(shape)
     return arrays
 
 
+def _cell(part: NDArray[np.uint8]) -> pa.Array:
+    """Bytes as one cell, without copying them."""
+    offsets = np.array([0, len(part)], dtype=np.int64)
+    return pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(part)])
+
+
+def _arrow(column: NDArray[np.generic]) -> pa.Array:
+    """Numbers as an Arrow array, without copying them if they are contiguous."""
+    column = np.ascontiguousarray(column)
+    kind = pa.from_numpy_dtype(column.dtype)
+    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)])
+
+
 def rows_of(facts: Facts) -> pa.Table:
     """The row-sized part of facts: subject, class, value, code_0, code_1, ... without copying Fortran columns."""
-    columns = {"subject": facts.subjects, "class": facts.classes, "value": facts.values}
+    columns: dict[str, NDArray[np.generic]] = {"subject": facts.subjects, "class": facts.classes, "value": facts.values}
     for attribute in range(facts.codes.shape[1]):
         columns[f"code_{attribute}"] = facts.codes[:, attribute]
-    return pa.table({name: pa.array(np.ascontiguousarray(column)) for name, column in columns.items()})
+    return pa.table({name: _arrow(column) for name, column in columns.items()})
 
 
 def shape_of(facts: Facts) -> pa.Table:
@@ -131,9 +136,14 @@ def facts_from(number: int, rows: pa.Table, shape: pa.Table) -> Facts:
     )
 
 
+def numbers_of(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """int64[rows]: a column of numbers."""
+    return _column(column).astype(np.int64, copy=False)
+
+
 def _column(column: pa.ChunkedArray) -> NDArray[np.generic]:
     """A writable array of its own: compiled kernels treat read-only arrays as another type and compile again."""
-    array: NDArray[np.generic] = np.empty(len(column), dtype=column.type.to_pandas_dtype())
+    array: NDArray[np.generic] = np.empty(len(column), dtype=str(column.type))
     _fill(array, column)
     return array
 
@@ -141,17 +151,29 @@ def _column(column: pa.ChunkedArray) -> NDArray[np.generic]:
 def _fill(target: NDArray[np.generic], column: pa.ChunkedArray) -> None:
     start = 0
     for chunk in column.chunks:
-        target[start : start + len(chunk)] = chunk.to_numpy()
-        start += len(chunk)
+        if len(chunk):
+            whole = np.frombuffer(chunk.buffers()[1], dtype=target.dtype)
+            target[start : start + len(chunk)] = whole[chunk.offset : chunk.offset + len(chunk)]
+            start += len(chunk)
 
 
 def identities_table(identifiers: pa.Array, numbers: NDArray[np.int64]) -> pa.Table:
     """The identity map, or a part of it: which identifier has which subject number."""
     if isinstance(identifiers, pa.ChunkedArray):
         identifiers = identifiers.combine_chunks()
+    if identifiers.null_count:
+        raise ValueError(f"{identifiers.null_count} identifiers are missing (null).")
     if not pa.types.is_string(identifiers.type):
         identifiers = identifiers.cast(pa.string())
-    return pa.table({"identifier": identifiers, "subject": pa.array(np.asarray(numbers, dtype=np.int64))})
+    return pa.table({"identifier": identifiers, "subject": _arrow(np.asarray(numbers, dtype=np.int64))})
+
+
+def without(part: pa.Table, identifier: str) -> pa.Table:
+    """A part of the identity map without one identifier. O(rows)."""
+    content = identifier.encode()
+    offsets = np.array([0, len(content)], dtype=np.int32)
+    one = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
+    return part.filter(pc.not_equal(part["identifier"], one[0]))
 
 
 def document_table(content: bytes) -> pa.Table:
@@ -160,8 +182,3 @@ def document_table(content: bytes) -> pa.Table:
 
 def document_from(table: pa.Table) -> bytes:
     return unpack(table)["json"].tobytes()
-
-
-def plain(mapping: Mapping[str, Table]) -> dict[str, dict[str, NDArray[np.generic]]]:
-    """Caches as plain dictionaries of arrays."""
-    return {name: {column: np.asarray(array) for column, array in table.items()} for name, table in mapping.items()}

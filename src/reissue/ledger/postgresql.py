@@ -41,7 +41,8 @@ def parse_url(address: str) -> URL:
 def without_password(url: URL) -> str:
     """What the series remembers."""
     kept = {name: value for name, value in url.query.items() if name != "password"}
-    return url.set(password=None, query=kept).render_as_string(hide_password=False)
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, kept)
+    return bare.render_as_string()
 
 
 class PostgreSQLCatalogue(Catalogue):

@@ -1,0 +1,48 @@
+"""Fixtures: the catalogue in either database, and a series with one release."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reissue.ledger import Ledger
+from tests.ledger.support import create, publish
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """In memory where there is such a place: the ledger waits for the disk many times, and a kill does not need one."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="reissue-ledger-", dir=memory) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def catalogue_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """Where the catalogue lies; for PostgreSQL the password is then known as it would be to a steward."""
+    if request.param == "sqlite":
+        return None
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    url: str = request.getfixturevalue("postgresql_url")
+    return url
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Path:
+    """A series with one release, its catalogue in SQLite."""
+    path = tmp_path / "clinic.reissue"
+    with create(path) as ledger:
+        publish(ledger, 1)
+    return path
+
+
+@pytest.fixture
+def ledger(series: Path) -> Ledger:
+    return Ledger.open(series)

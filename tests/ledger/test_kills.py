@@ -1,0 +1,160 @@
+"""Killed at any point, a series is as before or one step further, and complete; and trying again works."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reissue.errors import SeriesError
+from reissue.ledger import FAULT_POINTS, Ledger
+from tests.ledger.support import (
+    KILLED,
+    META,
+    assert_is_whole,
+    create,
+    identifiers,
+    in_child,
+    publish,
+    some_caches,
+)
+
+RELEASE_POINTS = [point for point in FAULT_POINTS if point.split(".")[0] in ("stage", "commit", "catalogue")]
+BEFORE_THE_COMMIT = [point for point in RELEASE_POINTS if point.startswith("stage")] + [
+    "commit.begun",
+    "commit.synced",
+    "commit.moving",
+    "commit.moved",
+    "commit.transaction",
+    "catalogue.opened",
+]
+
+
+def test_the_points_cover_every_step() -> None:
+    assert len(set(FAULT_POINTS)) == len(FAULT_POINTS)
+    assert {point.split(".")[0] for point in FAULT_POINTS} == {
+        *("create", "stage", "commit", "catalogue", "coding", "meta", "caches", "forget")
+    }
+
+
+@pytest.mark.parametrize("point", [point for point in FAULT_POINTS if point.startswith("create")])
+def test_a_killed_creation_can_be_tried_again(tmp_path: Path, catalogue_url: str | None, point: str) -> None:
+    path = tmp_path / "s"
+    assert in_child(lambda: create(path, catalogue_url), point) == KILLED
+    if point == "create.renamed":
+        assert_is_whole(Ledger.open(path), 0)
+        with pytest.raises(SeriesError, match="is a series already"):
+            create(path, catalogue_url)
+        return
+    with pytest.raises(SeriesError, match=r"creation of the series .* was interrupted"):
+        Ledger.open(path)
+    with create(path, catalogue_url) as ledger:
+        assert_is_whole(ledger, 0)
+        publish(ledger, 1)
+    assert_is_whole(Ledger.open(path), 1)
+
+
+@pytest.mark.parametrize("point", RELEASE_POINTS)
+def test_a_killed_publication_is_nothing_or_whole(tmp_path: Path, catalogue_url: str | None, point: str) -> None:
+    if catalogue_url and point.startswith("catalogue"):
+        pytest.skip("only the catalogue in SQLite has a seal")
+    path = tmp_path / "s"
+    with create(path, catalogue_url) as ledger:
+        publish(ledger, 1)
+    assert in_child(lambda: publish(Ledger.open(path), 2), point) == KILLED
+    if not catalogue_url:
+        assert_nothing_visible_is_unknown(path)
+    expected = 1 if point in BEFORE_THE_COMMIT else 2
+    assert_is_whole(Ledger.open(path), expected)
+    with Ledger.open(path) as ledger:
+        publish(ledger, expected + 1)
+    assert_is_whole(Ledger.open(path), expected + 1)
+
+
+def assert_nothing_visible_is_unknown(path: Path) -> None:
+    """What lies in releases/ is in the catalogue, seen without any recovery by the ledger."""
+    with sqlite3.connect(path / "private" / "catalogue.sqlite") as catalogue:
+        known = {f"{number:04d}" for (number,) in catalogue.execute("SELECT number FROM reissue_releases")}
+    catalogue.close()
+    assert set(os.listdir(path / "releases")) <= known
+
+
+@pytest.mark.parametrize("first", ["commit.committed", "commit.renamed", "commit.synced-reveal"])
+def test_a_recovery_may_be_killed_too(series: Path, first: str) -> None:
+    assert in_child(lambda: publish(Ledger.open(series), 2), first) == KILLED
+    again = "commit.renamed" if first == "commit.committed" else "catalogue.opened"
+    for point in (again, "catalogue.opened", "commit.marked"):
+        assert in_child(lambda: Ledger.open(series), point) == KILLED
+        assert_nothing_visible_is_unknown(series)
+    assert_is_whole(Ledger.open(series), 2)
+
+
+CHANGES: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object], object, object]] = {
+    # what is done, what is looked at, before, after
+    "coding": (lambda one: one.add_coding(3, {"a": 1}), lambda one: one.coding_versions, [1, 2], [1, 2, 3]),
+    "meta": (lambda one: one.set_meta({"b": 2}), lambda one: one.meta, META, {"b": 2}),
+    "caches": (
+        lambda one: one.replace_caches({"x": {"y": np.arange(3)}, "z": {}}),
+        lambda one: sorted(one.caches()),
+        sorted(some_caches(1)),
+        ["x", "z"],
+    ),
+    "forget": (
+        lambda one: one.forget(identifiers(1)[4]),
+        lambda one: one.identities()[0].to_pylist(),
+        identifiers(1),
+        [name for name in identifiers(1) if name != identifiers(1)[4]],
+    ),
+}
+
+
+@pytest.mark.parametrize("point", [point for point in FAULT_POINTS if point.split(".")[0] in CHANGES])
+def test_a_killed_change_is_nothing_or_whole(tmp_path: Path, catalogue_url: str | None, point: str) -> None:
+    change, look, before, after = CHANGES[point.split(".")[0]]
+    path = tmp_path / "s"
+    with create(path, catalogue_url) as ledger:
+        publish(ledger, 1)
+    assert in_child(lambda: change(Ledger.open(path)), point) == KILLED
+    done = point.split(".")[1] in ("committed", "swept")
+    with Ledger.open(path) as ledger:
+        assert look(ledger) == (after if done else before)
+        assert ledger.verify() == []
+        files = {file.path for file in ledger._state.files.values()}
+        assert set(os.listdir(path / "private" / "files")) == files
+        if not done:
+            change(ledger)
+        assert look(ledger) == after
+        publish(ledger, 2, new_coding=False)
+        assert ledger.verify() == []
+
+
+def test_kills_at_any_moment_lose_nothing(tmp_path: Path) -> None:
+    """Not only at the named points: a process that publishes without pause is killed again and again."""
+    path = tmp_path / "s"
+    create(path).close()
+    started = time.perf_counter()
+    publish(Ledger.open(path), 1)
+    once = time.perf_counter() - started
+    chance = random.Random(7)
+    published = 1
+    for _ in range(12):
+        child = os.fork()
+        if child == 0:
+            ledger = Ledger.open(path)
+            while True:
+                publish(ledger, len(ledger.releases) + 1)
+        time.sleep(3 * once * chance.random())
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        with Ledger.open(path) as ledger:
+            assert len(ledger.releases) >= published
+            published = len(ledger.releases)
+            assert_is_whole(ledger, published)
+    assert published > 1
