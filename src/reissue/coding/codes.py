@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -149,6 +149,18 @@ class Coding:
             return self
         return Coding(self.schema, self.version + 1, hierarchies, numbers, values)
 
+    def learn_labels(self, labels: Mapping[str, Iterable[str]]) -> Coding:
+        """With what the distinct labels of releases made elsewhere show, by quasi-identifier: limits and values.
+
+        Raises one ReleaseError with every label that cannot be read. Itself where nothing is new.
+        """
+        from reissue.coding.foreign import learned_from_labels
+
+        hierarchies, numbers = learned_from_labels(self, labels)
+        if (hierarchies, numbers) == (self.hierarchies, self.numbers):
+            return self
+        return replace(self, version=self.version + 1, hierarchies=hierarchies, numbers=numbers)
+
     def extend(self, column: str, hierarchy: Hierarchy) -> Coding:
         """With the values of `hierarchy` added to the column's; what contradicts published labels is refused."""
         if column not in self.hierarchies:
@@ -253,5 +265,6 @@ def _numeric_from(start: NumericCoding, given: Mapping[str, object]) -> NumericC
         decimals=cast(int, given["decimals"]),
         lo=cast(int, given["lo"]),
         hi=cast(int, given["hi"]),
+        missing=start.missing or cast(bool, given["nulls"]),
         nulls=cast(bool, given["nulls"]),
     )

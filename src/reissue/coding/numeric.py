@@ -135,9 +135,9 @@ class NumericCoding:
         Also reads what other tools write: *, [20, 30], [20, 30[, [20, 30), (20, 30], <=30, <30, >=20, >20.
         """
         text = label.strip()
-        start = MISSING_CODE if self.nulls else self.lo
+        lowest, highest = (self.lo, self.hi) if self.lo <= self.hi else (-LARGEST_CODE, LARGEST_CODE)
         if text == ROOT:
-            return start, max(self.lo, self.hi)
+            return MISSING_CODE if self.nulls else lowest, highest
         if text == MISSING:
             return MISSING_CODE, MISSING_CODE
         if text.startswith(f"{MISSING} or <="):
@@ -155,9 +155,9 @@ class NumericCoding:
             sign, bound = found.groups()
             if sign.startswith("<"):
                 hi = self._bound(bound, label, ROUND_FLOOR, 0 if sign.endswith("=") else -1)
-                return self._checked(min(self.lo, hi), hi, label)
+                return self._checked(min(lowest, hi), hi, label)
             lo = self._bound(bound, label, ROUND_CEILING, 0 if sign.endswith("=") else 1)
-            return self._checked(lo, max(self.hi, lo), label)
+            return self._checked(lo, max(highest, lo), label)
         found = _RANGE.fullmatch(text) or (None if self.kind == "date" else _HYPHEN.fullmatch(text))
         if found:
             return self._checked(self._bound(found[1], label), self._bound(found[2], label), label)
