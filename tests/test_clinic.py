@@ -17,6 +17,7 @@ import pytest
 
 from reissue import clinic
 from reissue.errors import SettingsError
+from reissue.schema import Categorical, read_config
 
 CONSTANT_IN_EPISODE = ["patient", "sex", "birth_year", "weight", "zip", "exam", "ward"]
 
@@ -197,6 +198,24 @@ def test_files_hold_the_snapshots_and_all_that_belongs_to_them(tmp_path: Path) -
     assert ["12040", "1204*", "120**", "*"] in zips
     assert {row[0] for row in zips} >= set(tables[1]["zip"].to_pylist())
     assert tomllib.loads((tmp_path / "clinic.toml").read_text())["schema"]["sensitive"] == "exam"
+
+
+def test_the_config_loads_by_itself_and_agrees_with_the_hierarchy_files(tmp_path: Path) -> None:
+    clinic.write(tmp_path, months=1, patients=20)
+    (tmp_path / "alone").mkdir()
+    alone = tmp_path / "alone" / "clinic.toml"
+    alone.write_text(clinic.config(), encoding="utf-8")
+    config = read_config(alone)
+    assert config.schema.identifier == "episode"
+    assert config.policy == {"strategy": "m-invariance", "m": 4}
+    assert config.schema == read_config(tmp_path / "clinic.toml").schema
+    for name in ("sex", "zip"):
+        inline = config.schema.quasi_identifiers[name]
+        assert isinstance(inline, Categorical)
+        filed = Categorical(tmp_path / "hierarchies" / f"{name}.csv").hierarchy
+        assert inline.hierarchy.leaves == filed.leaves
+        for side in ("lo", "hi", "parent", "level"):
+            assert np.array_equal(getattr(inline.hierarchy.tree, side), getattr(filed.tree, side))
 
 
 def test_months_run_over_the_end_of_the_year() -> None:

@@ -259,9 +259,8 @@ def config(
     identifier: Literal["patient", "episode"] = "episode",
     strategy: str = "m-invariance",
     settings: Mapping[str, object] | None = None,
-    folder: str = "hierarchies",
 ) -> str:
-    """The text of a config file for these snapshots; `folder` is where its hierarchy files are.
+    """The text of a config file for these snapshots, hierarchies included: it needs no other file.
 
     With identifier "episode" a subject's value and quasi-identifiers never change; with "patient" both do.
     `settings` are the strategy's; without them m-invariance gets m = 4 and every other strategy its own defaults.
@@ -275,12 +274,13 @@ def config(
         "[schema]",
         f'identifier = "{identifier}"',
         'sensitive = "exam"',
+        'insensitive = "ward"',
         "",
         "[schema.quasi_identifiers]",
-        f'sex = {{ hierarchy = "{folder}/sex.csv" }}',
-        'birth_year = { type = "numeric" }',
-        'weight = { type = "numeric" }',
-        f'zip = {{ hierarchy = "{folder}/zip.csv" }}',
+        f"sex = {{ hierarchy = {json.dumps(SEXES)} }}",
+        'birth_year = { type = "int" }',
+        'weight = { type = "float", decimals = 1 }',
+        f"zip = {{ prefix = [4, 3], values = {json.dumps(ZIPS)} }}",
         "",
         "[policy]",
         *(f"{name} = {json.dumps(value)}" for name, value in policy.items()),

@@ -80,6 +80,29 @@ def test_many_rows_over_several_levels_of_the_tree() -> None:
     assert errors.empty < 40
 
 
+@pytest.mark.parametrize("anatomized", [False, True])
+def test_many_wide_classes_over_several_chunks(anatomized: bool) -> None:
+    rng = np.random.default_rng(5)
+    domains, values, count = small_domains(numeric=400), 7, 5_000
+    snapshot = random_snapshot(rng, 15_000, values, domains)
+    facts = random_facts(rng, snapshot, count, anatomized=anatomized)
+    queries = random_queries(rng, domains, values, count=25, selectivity=0.05)
+    per_class = np.zeros((count, values))
+    np.add.at(per_class, (facts.classes, facts.values), 1)
+    expected = []
+    for q in range(len(queries)):
+        low, high = queries.low[q], queries.high[q]
+        asked = per_class[:, queries.value_low[q] : queries.value_high[q] + 1].sum(axis=1)
+        if anatomized:
+            inside = ((facts.codes >= low) & (facts.codes <= high)).all(axis=1)
+            expected.append((asked / per_class.sum(axis=1))[facts.classes[inside]].sum())
+        else:
+            common = np.minimum(facts.boxes[:, :, 1], high) - np.maximum(facts.boxes[:, :, 0], low) + 1
+            length = facts.boxes[:, :, 1] - facts.boxes[:, :, 0] + 1
+            expected.append((asked * (np.maximum(common, 0) / length).prod(axis=1)).sum())
+    assert estimate(queries, facts, domains) == pytest.approx(expected)
+
+
 def test_an_anatomized_release_is_exact_where_values_are_not_asked_for_or_classes_have_one() -> None:
     rng = np.random.default_rng(2)
     domains = small_domains()

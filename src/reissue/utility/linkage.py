@@ -43,7 +43,7 @@ def _ties_of_boxes(release: Facts | Release, people: People, domains: Sequence[D
     """float64[people]: how many classes are as near as the person's own; 0 where another class is nearer."""
     filled = np.flatnonzero(class_sizes(release) > 0)
     boxes = clipped(release.boxes, domains)
-    tree = pack(boxes[filled], np.ones(len(filled)))
+    tree = pack(boxes[filled])
     span = np.array([domain.span for domain in domains], dtype=np.float64)
     codes = np.ascontiguousarray(people.codes)
     ties: Float64 = _count_ties(tree, codes, boxes, people.classes, 1.0 / span)

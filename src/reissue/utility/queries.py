@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from reissue.core.domain import Bool, Domain, Float64, Int32, Int64
 from reissue.core.observed import Release
 from reissue.core.snapshot import Coded, Facts
 from reissue.errors import SettingsError
-from reissue.utility.index import FAN, Packed, below, overlap, pack, weigh
+from reissue.utility.counting import Groups, count_points, weigh_boxes, weigh_rows
 from reissue.utility.published import as_release, clipped, exact_rows
 
 
@@ -123,11 +122,11 @@ def _lengths(rng: np.random.Generator, size: Int64, restricted: Bool, selectivit
 
 def count_exactly(queries: Queries, codes: Int32, values: Int32) -> Int64:
     """int64[queries]: rows of int32[rows, attributes] and int32[rows] that match each query."""
-    if len(codes) == 0:
-        return np.zeros(len(queries), dtype=np.int64)
-    points = np.concatenate([codes, values[:, None]], axis=1)
-    tree = pack(np.stack([points, points], axis=2), np.ones(len(points)))
-    return np.rint(weigh(tree, *_with_values(queries))).astype(np.int64)
+    return count_points(
+        np.concatenate([codes, values[:, None]], axis=1),
+        np.concatenate([queries.low, queries.value_low[:, None]], axis=1),
+        np.concatenate([queries.high, queries.value_high[:, None]], axis=1),
+    )
 
 
 def estimate(queries: Queries, release: Facts | Release, domains: Sequence[Domain]) -> Float64:
@@ -138,14 +137,15 @@ def estimate(queries: Queries, release: Facts | Release, domains: Sequence[Domai
     """
     if len(release.classes) == 0:
         return np.zeros(len(queries))
+    classes, group_values, counts = as_release(release).groups
+    asked = np.stack([queries.value_low, queries.value_high], axis=1)
     if release.anatomized:
-        return _estimate_anatomized(queries, release)
-    classes, values, counts = as_release(release).groups
-    spread = clipped(release.boxes, domains)[classes]
-    exact = np.stack([values, values], axis=1)[:, None, :]
-    tree = pack(np.concatenate([spread, exact], axis=1).astype(np.int32), counts.astype(np.float64))
-    answer: Float64 = weigh(tree, *_with_values(queries))
-    return answer
+        codes, row_classes = exact_rows(release)
+        groups = Groups.of(classes, group_values, counts, release.class_count)
+        return weigh_rows(codes, row_classes, groups, queries.low, queries.high, asked)
+    filled, place = np.unique(classes, return_inverse=True)
+    groups = Groups.of(place.astype(np.int32), group_values, counts, len(filled))
+    return weigh_boxes(clipped(release.boxes[filled], domains), groups, queries.low, queries.high, asked)
 
 
 def query_errors(queries: Queries, release: Facts | Release, snapshot: Coded) -> QueryErrors:
@@ -153,74 +153,3 @@ def query_errors(queries: Queries, release: Facts | Release, snapshot: Coded) ->
     return QueryErrors(
         count_exactly(queries, snapshot.codes, snapshot.values), estimate(queries, release, snapshot.domains)
     )
-
-
-def _with_values(queries: Queries) -> tuple[Int32, Int32]:
-    """The value as one more attribute."""
-    return (
-        np.concatenate([queries.low, queries.value_low[:, None]], axis=1),
-        np.concatenate([queries.high, queries.value_high[:, None]], axis=1),
-    )
-
-
-def _estimate_anatomized(queries: Queries, release: Facts | Release) -> Float64:
-    codes, row_classes = exact_rows(release)
-    if len(codes) == 0:
-        return np.zeros(len(queries))
-    tree = pack(np.stack([codes, codes], axis=2), np.ones(len(codes)))
-    classes, values, counts = as_release(release).groups
-    start = np.searchsorted(classes, np.arange(release.class_count + 1))
-    before = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    answer: Float64 = _weigh_classes(tree, row_classes[tree.order], queries.low, queries.high,
-                            queries.value_low, queries.value_high, start, values, before)  # fmt: skip
-    return answer
-
-
-@njit(cache=True)
-def _weigh_classes(
-    tree: Packed,
-    classes: Int32,
-    low: Int32,
-    high: Int32,
-    value_low: Int32,
-    value_high: Int32,
-    start: Int64,
-    values: Int32,
-    before: Int64,
-) -> Float64:
-    """float64[queries]: sum over classes of (rows of the class inside) * (share of the class's values inside).
-
-    classes: int32[rows] in the tree's order; start int64[classes + 1] the class's groups; values int32[groups];
-    before int64[groups + 1] rows in earlier groups. O(rows inside + border) per query.
-    """
-    total = np.zeros(len(low), dtype=np.float64)
-    inside = np.zeros(len(start) - 1, dtype=np.int64)
-    touched = np.empty(len(start) - 1, dtype=np.int64)
-    stack = np.empty(FAN * len(tree.starts) + 1, dtype=np.int64)
-    levels = np.empty(len(stack), dtype=np.int64)
-    for q in range(len(low)):
-        stack[0], levels[0], top, found = len(tree.hulls) - 1, len(tree.starts) - 2, 1, 0
-        while top > 0:
-            top -= 1
-            node, level = stack[top], levels[top]
-            if overlap(tree.hulls[node], low[q], high[q]) == 0.0:
-                continue
-            first, last = below(tree, node, level)
-            for child in range(first, last):
-                if level > 0:
-                    stack[top], levels[top], top = child, level - 1, top + 1
-                elif overlap(tree.boxes[child], low[q], high[q]) > 0.0:
-                    c = classes[child]
-                    if inside[c] == 0:
-                        touched[found] = c
-                        found += 1
-                    inside[c] += 1
-        for i in range(found):
-            c = touched[i]
-            groups = values[start[c] : start[c + 1]]
-            a = start[c] + np.searchsorted(groups, value_low[q])
-            b = start[c] + np.searchsorted(groups, value_high[q], side="right")
-            size = before[start[c + 1]] - before[start[c]]
-            total[q] += inside[c] * ((before[b] - before[a]) / size)
-            inside[c] = 0
-    return total
