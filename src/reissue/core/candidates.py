@@ -20,6 +20,7 @@ from numba import njit
 
 from reissue.core.cracks import Grouped, Pair, compare, sums
 from reissue.core.domain import Int32, Int64
+from reissue.core.limits import Limits, meets
 from reissue.core.meets import meeting
 
 
@@ -107,10 +108,12 @@ class Chain:
         return boxes
 
 
-def possible_targets(chain: Chain, arrival: int, last: int | None = None) -> Targets:
+def possible_targets(chain: Chain, arrival: int, last: int | None = None, *, strict: bool = False) -> Targets:
     """Everyone who could exist: classes with a common point, up to release `last`, with at least one candidate.
 
-    Boxes that meet in pairs have a common point, so the classes are joined release by release. O(targets x groups).
+    `strict` keeps those whom release `last` itself leaves without a candidate: nobody can be there, but the paper
+    counts such classes, and so does a publisher who wants every class to be safe whoever is in it. Boxes that meet in
+    pairs have a common point, so the classes are joined release by release. O(targets x groups).
     """
     last = len(chain) - 1 if last is None else last
     first = chain.releases[arrival]
@@ -123,6 +126,8 @@ def possible_targets(chain: Chain, arrival: int, last: int | None = None) -> Tar
         order = np.lexsort((j, row))
         row, j = row[order], present[j[order]]
         targets = _follow(chain, targets, row.astype(np.int64), j.astype(np.int32), position)
+        if strict and position == last:
+            return targets
         alive = np.flatnonzero(targets.totals > 0)
         targets, row, j = targets.keep(alive), row[alive], j[alive]
         there = release.boxes[j]
@@ -138,6 +143,11 @@ def known_targets(chain: Chain, arrival: int, classes: Int32) -> Targets:
     for c in range(1, classes.shape[1]):
         targets = _follow(chain, targets, rows, classes[:, c].astype(np.int32), arrival + c)
     return targets
+
+
+def all_meet(targets: Targets, limits: Sequence[Limits], value_count: int) -> bool:
+    """Whether the candidates of every target keep within all limits. O(entries)."""
+    return all(_meet(targets.start, targets.values, targets.amounts, value_count, limit) for limit in limits)
 
 
 def composed(chain: Chain, targets: Targets) -> Int64:
@@ -242,3 +252,20 @@ def _cap(
             while edge_values[e] < values[x]:  # both groups have records, so the edge is there
                 e += 1
             amounts[x] = min(amounts[x], most[e])
+
+
+@njit(cache=True)
+def _meet(start: Int64, values: Int32, amounts: Int64, value_count: int, limits: Limits) -> bool:
+    counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
+    for r in range(len(start) - 1):
+        found, total = 0, 0
+        for e in range(start[r], start[r + 1]):
+            if amounts[e] > 0:
+                counts[values[e]], present[found] = amounts[e], values[e]
+                found, total = found + 1, total + amounts[e]
+        holds = meets(counts, present, found, total, limits)
+        for i in range(found):
+            counts[present[i]] = 0
+        if not holds:
+            return False
+    return True

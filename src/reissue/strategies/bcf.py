@@ -1,0 +1,280 @@
+"""BCF-anonymity: global cuts that stay safe from correspondence attacks, for tables that only grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.core.candidates import Chain, all_meet, possible_targets
+from reissue.core.chainlog import ChainLog
+from reissue.core.cracks import Grouped
+from reissue.core.distinct import distinct, tally
+from reissue.core.domain import Int32, Int64
+from reissue.core.recoding import Cut, Frontier, clipped, labels_of
+from reissue.core.requirements import Requirement
+from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.core.specialize import Items, known
+from reissue.core.topdown import Check, Score, Task, TopDown
+from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
+from reissue.strategies.base import INSERT_ONLY, Changes
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCF:
+    """Everyone keeps at least k candidates, whatever releases are laid side by side (Fung et al. 2008).
+
+    Every attribute has one global cut: a value is published under the same label everywhere. Starting from the most
+    general cut, the label that promises most is specialized as long as everyone, whenever they arrived, keeps k
+    candidates and the further requirements hold for the values of those candidates.
+
+    k:      candidates at least, FA, CA and BA of every pair of releases included
+    score:  "discernibility" (specialize what most records share) or "information-gain" (what tells most about the
+            sensitive value, per loss of anonymity)
+    confidence, alpha: the largest share of one value among anyone's candidates
+    entropy_l, recursive: entropy l-diversity, recursive (c, l)-diversity of anyone's candidates
+    start_new_chain: True publishes only the new records, as a new chain, when the running chain cannot hold the
+            requirement; a number does so at that release. People of earlier chains are not published again.
+    """
+
+    name: ClassVar[str] = "bcf"
+    supports: ClassVar[Changes] = INSERT_ONLY
+    stops: ClassVar[tuple[str, ...]] = ("correspondence",)
+
+    k: int
+    score: Score = "discernibility"
+    confidence: float | None = None
+    alpha: float | None = None
+    entropy_l: float | None = None
+    recursive: tuple[float, int] | None = None
+    start_new_chain: bool | int = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or self.k != int(self.k) or self.k < 2:
+            raise SettingsError(f"k is {self.k}; it must be a whole number of at least 2: with 1 everyone is alone.")
+        if self.score not in ("discernibility", "information-gain"):
+            raise SettingsError(f"score is {self.score!r}; choose 'discernibility' or 'information-gain'.")
+        for name in ("confidence", "alpha"):
+            share = getattr(self, name)
+            if share is not None and not 0 < share <= 1:
+                raise SettingsError(f"{name} is {share}; it is the largest share of one value: above 0, at most 1.")
+        if self.recursive is not None and len(self.recursive) != 2:
+            raise SettingsError(f"recursive is {self.recursive}; give two numbers (c, l), for example (2.0, 3).")
+        if self.start_new_chain is not True and self.start_new_chain is not False and self.start_new_chain < 2:
+            raise SettingsError(
+                f"start_new_chain is {self.start_new_chain}; give true, false, or the number of the release (2 or "
+                "more) that starts a new chain."
+            )
+        self._requirements()
+
+    def _requirements(self) -> tuple[Requirement, Requirement]:
+        shares = [share for share in (self.confidence, self.alpha) if share is not None]
+        first = Requirement(k=self.k, c=min(shares, default=1.0), l=self.entropy_l, diversity="entropy")
+        if self.recursive is None:
+            return first, Requirement()
+        c, l = self.recursive  # noqa: E741 (the literature's names)
+        return first, Requirement(l=l, diversity="recursive", recursive_c=c)
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        """Propose the next release; the running chain is continued unless a new one is asked for or needed."""
+        number, log = len(history) + 1, self._log(history)
+        forced = self.start_new_chain is not False and self.start_new_chain is not True
+        if number > 1 and forced and self.start_new_chain == number:
+            return self._make(snapshot, _renewed(log, number), number, "as asked")
+        try:
+            return self._make(snapshot, log, number, None)
+        except InfeasiblePolicy:
+            if self.start_new_chain is not True or number == 1:
+                raise
+            return self._make(snapshot, _renewed(log, number), number, "since the running chain cannot hold k")
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        return ChainLog.read(caches).after(release).tables()
+
+    def thresholds(self) -> Mapping[str, float]:
+        c, l = self.recursive or (None, None)  # noqa: E741
+        asked = {
+            "k": self.k,
+            "confidence": self.confidence,
+            "alpha": self.alpha,
+            "entropy_l": self.entropy_l,
+            "recursive_c": c,
+            "recursive_l": l,
+        }
+        return {name: limit for name, limit in asked.items() if limit is not None}
+
+    def _log(self, history: History) -> ChainLog:
+        if len(history) == 0 or "chain" in history.caches:
+            return ChainLog.read(history.caches)
+        log = ChainLog.empty()
+        for facts in history.releases:
+            log = log.after(facts)
+        return log
+
+    def _make(self, snapshot: Coded, log: ChainLog, number: int, renewed: str | None) -> Candidate:
+        """The release that continues the chain of `log`."""
+        arrival = log.arrivals(snapshot.subjects, number)
+        rows = np.flatnonzero(arrival >= log.start)
+        _refuse_gone(log, arrival, number)
+        if len(rows) == 0:
+            raise InfeasiblePolicy(
+                f"k = {self.k} cannot hold: there are no {'new ' if renewed else ''}records to publish. Wait for some."
+            )
+        first, home = distinct(snapshot.codes[rows], snapshot.values[rows])
+        counts = tally(home, arrival[rows] - log.start, len(first), number - log.start + 1)
+        found = snapshot.codes[rows[first]], snapshot.values[rows[first]]
+        task = self._task(snapshot, log, found, counts)
+        last = next((cut for cut in reversed(log.cuts) if cut is not None), None)
+        frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(snapshot.domains)]
+        search = TopDown(task, frontiers, self.score)
+        self._refuse_infeasible(search, number - log.start)
+        search.run()
+        classes = np.full(len(snapshot), -1, dtype=np.int32)
+        classes[rows] = search.classes_of_items()[home]
+        return Candidate(
+            boxes=_published(search.boxes(), snapshot),
+            classes=classes,
+            counterfeits=Counterfeits.none(len(snapshot.domains)),
+            steps=self._steps(search, len(rows), len(snapshot), number, log, renewed),
+            extras=_cut(frontiers, snapshot, log.start).table(),
+        )
+
+    def _task(self, snapshot: Coded, log: ChainLog, found: tuple[Int32, Int32], counts: Int64) -> Task:
+        """The count tables and limits; exact flows check every step where an earlier release was no global cut."""
+        codes, values = found
+        newest = len(counts) - 1
+        chain, total = log.chain(), counts.sum(axis=0)
+        after = counts[::-1].cumsum(axis=0)[::-1][1:]
+        arrivals = [*chain.arrivals(), *([newest] if counts[newest].any() else [])]
+        table = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+        limits, more = (requirement.limits(table) for requirement in self._requirements())
+        cuts = [cut for cut in log.cuts if cut is not None]
+        limited = np.array([[domain.lo, domain.hi] for domain in snapshot.domains], dtype=np.int64)
+        for cut in cuts:
+            limited[:, 0] = np.maximum(limited[:, 0], cut.limits[:, 0])
+            limited[:, 1] = np.minimum(limited[:, 1], cut.limits[:, 1])
+        codes = np.ascontiguousarray(codes)
+        if len(cuts) == newest:
+            targets = [possible_targets(chain, t) for t in arrivals if t < newest]
+            boxes = [chain.joint_boxes(target) for target in targets]
+            items = Items(codes, values, total, np.ascontiguousarray(after))
+            past = known(arrivals, targets, boxes, codes.shape[1])
+            return Task(items, past, arrivals, cuts, limits, more, snapshot.value_count, limited)
+        items = Items(codes, values, total, np.empty((0, len(values)), dtype=np.int64))
+        check = self._exact_check(snapshot, chain, values, total, arrivals)
+        size_only = Requirement(k=self.k).limits(table)
+        past = known([0], [], [], codes.shape[1])
+        nothing = Requirement().limits(table)
+        return Task(items, past, arrivals, [], size_only, nothing, snapshot.value_count, limited, check)
+
+    def _exact_check(self, snapshot: Coded, chain: Chain, values: Int32, total: Int64, arrivals: list[int]) -> Check:
+        """The attack's own measure of a step, by flows: for chains that were begun with another strategy."""
+        table = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+        limits = [requirement.limits(table) for requirement in self._requirements()]
+
+        def check(home: Int32, boxes: Int32) -> tuple[bool, Int64]:
+            longer = chain.extended(_grouped(home, values, total, _published(boxes, snapshot)))
+            everyone = [possible_targets(longer, t, strict=True) for t in arrivals]
+            fewest = np.array([int(t.totals.min()) if len(t) else 0 for t in everyone], dtype=np.int64)
+            return longer.holds_last() and all(all_meet(t, limits, snapshot.value_count) for t in everyone), fewest
+
+        return check
+
+    def _refuse_infeasible(self, search: TopDown, newest: int) -> None:
+        """Corollary 5.1: if the most general release does not hold, none does."""
+        holds, fewest = search.fewest()
+        if holds:
+            return
+        reached, feasible = _reached(fewest, np.array(search.task.arrivals), newest), int(fewest.min())
+        remedy = "wait for more new records" + (
+            ", or publish the new records alone as a new chain (start_new_chain)." if newest else "."
+        )
+        if feasible < self.k:
+            largest = f"The largest feasible k is {feasible}: lower k" if feasible > 1 else "No k is feasible"
+            raise InfeasiblePolicy(
+                f"k = {self.k} cannot hold: even the most general release reaches only {reached}. {largest}, {remedy}"
+            )
+        raise InfeasiblePolicy(
+            f"{self._asked()} cannot hold: even the most general release, which reaches {reached}, leaves candidates "
+            f"whose values are not diverse enough. Relax the requirement, {remedy}"
+        )
+
+    def _asked(self) -> str:
+        return ", ".join(f"{name} = {limit:g}" for name, limit in self.thresholds().items())
+
+    def _steps(
+        self, search: TopDown, published: int, rows: int, number: int, log: ChainLog, renewed: str | None
+    ) -> tuple[str, ...]:
+        steps = [f"Counted {len(search.task.items.values):,} distinct combinations of {published:,} records."]
+        if renewed:
+            steps.append(
+                f"Started a new chain with release {number}, {renewed}: {rows - published:,} records of earlier chains "
+                "are left out."
+            )
+        elif published < rows:
+            steps.append(f"Left out {rows - published:,} records of chains before release {log.start}.")
+        if search.task.check is not None:
+            steps.append("Earlier releases are not global cuts of these taxonomies: every step was checked by flows.")
+        steps.append(
+            f"Specialized {search.steps} labels by {self.score}; everyone keeps {self._asked()} over the "
+            f"{number - log.start + 1} releases of the chain."
+        )
+        steps.append(f"Made {search.classes:,} classes.")
+        return tuple(steps)
+
+
+def _reached(fewest: Int64, arrivals: Int64, newest: int) -> str:
+    """FA and BA in the paper's words; a chain's first release has only its size."""
+    old, new = fewest[arrivals < newest], fewest[arrivals == newest]
+    parts = [f"FA = CA = {int(old.min())}"] if len(old) else []
+    if len(new):
+        parts.append(f"BA = {int(new[0])}" if newest else f"{int(new[0])} records in all")
+    return " and ".join(parts)
+
+
+def _renewed(log: ChainLog, number: int) -> ChainLog:
+    return ChainLog(number, log.subjects, log.arrival)
+
+
+def _refuse_gone(log: ChainLog, arrival: Int32, number: int) -> None:
+    """Records never leave: everyone of the running chain must be in the snapshot."""
+    expected = int((log.arrival >= log.start).sum())
+    here = int(((arrival >= log.start) & (arrival < number)).sum())
+    if here < expected:
+        raise ChangeError(
+            f"{expected - here:,} subjects of earlier releases are not in the snapshot. BCF protects tables that only "
+            "grow; keep them, or use a strategy for deletions such as m-invariance."
+        )
+    if not log.plain:
+        raise InfeasiblePolicy(
+            "An earlier release publishes quasi-identifiers as they are, so its records can be told apart. Start a new "
+            "chain (start_new_chain), or go on with the strategy that made it."
+        )
+
+
+def _grouped(home: Int32, values: Int32, counts: Int64, boxes: Int32) -> Grouped:
+    width = int(values.max()) + 1
+    key, at = np.unique(home.astype(np.int64) * width + values, return_inverse=True)
+    amounts = np.bincount(at, counts).astype(np.int64)
+    return Grouped.of(boxes, (key // width).astype(np.int32), (key % width).astype(np.int32), amounts)
+
+
+def _published(boxes: Int32, snapshot: Coded) -> Int32:
+    """Boxes within the limits of the domains: what is handed out."""
+    out = boxes.copy()
+    for a, domain in enumerate(snapshot.domains):
+        out[:, a] = clipped(boxes[:, a, 0].astype(np.int64), boxes[:, a, 1].astype(np.int64), domain)
+    return out
+
+
+def _cut(frontiers: list[Frontier], snapshot: Coded, chain: int) -> Cut:
+    intervals = [frontier.intervals() for frontier in frontiers]
+    return Cut(
+        tuple(lo for lo, _ in intervals),
+        tuple(hi for _, hi in intervals),
+        tuple(frontier.labels.splits() for frontier in frontiers),
+        np.array([[domain.lo, domain.hi] for domain in snapshot.domains], dtype=np.int64),
+        chain,
+    )
