@@ -27,6 +27,9 @@ from reissue.errors import SettingsError
 SMALL = 50_000
 """Classes that can be rolled up without intermediate steps."""
 
+ROOM = 6
+"""How many times the leaf counts may be kept in memory."""
+
 LARGEST = 1 << 24
 """Nodes of the largest lattice that is searched."""
 
@@ -102,7 +105,7 @@ class Search:
 
     def _keep(self, table: Frequencies) -> None:
         self._kept[table.levels] = table
-        room = 6 * len(self.leaves.counts) + 1_000_000
+        room = ROOM * len(self.leaves.counts)
         while len(self._kept) > 1 and sum(len(kept.counts) for kept in self._kept.values()) > room:
             self._kept.popitem(last=False)
 

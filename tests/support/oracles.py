@@ -1,0 +1,117 @@
+"""Slow, obvious forms of what the kernels do, for comparison on small tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import exp, inf, log
+
+import numpy as np
+
+from reissue.core.domain import Domain, Int32
+from reissue.core.requirements import Requirement
+
+
+def rational(limit: float) -> Fraction:
+    """What a person meant by a decimal or by p/q in binary."""
+    return Fraction(limit).limit_denominator(1_000_000)
+
+
+def class_meets(requirement: Requirement, values: list[int], table: list[int], value_count: int) -> bool:
+    """Whether a class with these values meets the requirement, straight from the definitions."""
+    n, counts = len(values), Counter(values)
+    if n < requirement.k or n == 0:
+        return False
+    if any(Fraction(count, n) > rational(requirement.c) for count in counts.values()):
+        return False
+    most_first = sorted(counts.values(), reverse=True)
+    if requirement.l is not None:
+        if requirement.diversity == "distinct" and len(counts) < requirement.l:
+            return False
+        if requirement.diversity == "entropy":
+            entropy = -sum(count / n * log(count / n) for count in counts.values())
+            if exp(entropy) < requirement.l * (1 - 1e-9):
+                return False
+        if requirement.diversity == "recursive":
+            tail = sum(most_first[int(requirement.l) - 1 :])
+            assert requirement.recursive_c is not None
+            if not most_first[0] < rational(requirement.recursive_c) * tail:
+                return False
+    whole, total = Counter(table), len(table)
+    p = [Fraction(counts[v], n) for v in range(value_count)]
+    q = [Fraction(whole[v], total) for v in range(value_count)]
+    return _close(requirement, p, q)
+
+
+def _close(requirement: Requirement, p: list[Fraction], q: list[Fraction]) -> bool:
+    if requirement.t is not None:
+        if requirement.ordered:
+            carried = [sum(p[: i + 1], Fraction(0)) - sum(q[: i + 1], Fraction(0)) for i in range(len(p))]
+            distance = sum(map(abs, carried), Fraction(0)) / max(1, len(p) - 1)
+        else:
+            distance = sum((abs(a - b) for a, b in zip(p, q, strict=True)), Fraction(0)) / 2
+        if distance > rational(requirement.t):
+            return False
+    if requirement.beta is not None:
+        for a, b in zip(p, q, strict=True):
+            cap = -log(b) if requirement.likeness == "enhanced" and b else inf
+            if a > b and (b == 0 or float((a - b) / b) > min(requirement.beta, cap) + 1e-9):
+                return False
+    return True
+
+
+def children(domain: Domain, lo: int, hi: int) -> list[tuple[int, int]]:
+    """The intervals of the children of the smallest node that covers lo..hi; none at a leaf."""
+    tree = domain.tree
+    assert tree is not None
+    nodes = [i for i in range(len(tree.lo)) if tree.lo[i] <= lo and hi <= tree.hi[i]]
+    node = max(nodes)  # parents come first: the last one is the deepest
+    return [(int(tree.lo[i]), int(tree.hi[i])) for i in range(len(tree.lo)) if tree.parent[i] == node]
+
+
+def cover(domain: Domain, lo: int, hi: int) -> tuple[int, int]:
+    """The interval published for lo..hi: itself, or the smallest node around it."""
+    tree = domain.tree
+    if tree is None:
+        return lo, hi
+    node = max(i for i in range(len(tree.lo)) if tree.lo[i] <= lo and hi <= tree.hi[i])
+    return int(tree.lo[node]), int(tree.hi[node])
+
+
+def mondrian_classes(
+    codes: Int32, values: Int32, domains: tuple[Domain, ...], requirement: Requirement
+) -> list[list[int]]:
+    """Mondrian by the book on lists of row numbers: the classes in the order of the cuts."""
+    value_count = int(values.max()) + 1
+    table = values.tolist()
+
+    def legal(part: list[int]) -> bool:
+        return class_meets(requirement, [table[i] for i in part], table, value_count)
+
+    def cuts(part: list[int]) -> list[list[list[int]]]:
+        ranked = []
+        for a, domain in enumerate(domains):
+            lo, hi = int(codes[part, a].min()), int(codes[part, a].max())
+            if lo < hi:
+                wide = cover(domain, lo, hi)
+                ranked.append((-(wide[1] - wide[0]) / domain.span, a, lo, hi))
+        proposals = []
+        for _, a, lo, hi in sorted(ranked):
+            column = codes[:, a]
+            if domains[a].tree is None:
+                middle = sorted(column[part].tolist())[(len(part) - 1) // 2]
+                for last in (middle, middle - 1):
+                    proposals.append([[i for i in part if column[i] <= last], [i for i in part if column[i] > last]])
+            else:
+                kids = children(domains[a], lo, hi)
+                parts = [[i for i in part if x <= column[i] <= y] for x, y in kids]
+                proposals.append([p for p in parts if p])
+        return proposals
+
+    def split(part: list[int]) -> list[list[int]]:
+        for parts in cuts(part):
+            if len(parts) > 1 and all(legal(p) for p in parts):
+                return [done for p in parts for done in split(p)]
+        return [part]
+
+    return split(np.arange(len(values)).tolist())
