@@ -150,10 +150,10 @@ def test_releases_of_large_enough_classes_still_break_side_by_side(maker: object
     assert broken > 20
 
 
-def brute_requirements(counts: list[int], c: float, l: int, top: float) -> tuple[bool, bool, bool]:
+def brute_requirements(counts: list[int], c: float, most: int, top: float) -> tuple[bool, bool, bool]:
     n, ranked = sum(counts), sorted(counts, reverse=True)
     entropy = -sum(x / n * np.log(x / n) for x in counts if x)
-    return max(counts) / n <= top, entropy >= np.log(l) - 1e-9, ranked[0] < c * sum(ranked[l - 1 :])
+    return max(counts) / n <= top, entropy >= np.log(most) - 1e-9, ranked[0] < c * sum(ranked[most - 1 :])
 
 
 def test_requirements_hold_for_what_is_left_after_cracked_records_are_removed() -> None:
@@ -167,7 +167,7 @@ def test_requirements_hold_for_what_is_left_after_cracked_records_are_removed() 
             if finding.unit != "candidates":
                 broken[finding.unit].add((finding.details["arrival"], finding.classes))
         for q1, q2 in zip(chain.pair(0, 1).left_class.tolist(), chain.pair(0, 1).right_class.tolist(), strict=True):
-            one, two = ({v: n for v, n in _groups(chain, i, q)} for i, q in ((0, q1), (1, q2)))
+            one, two = (dict(_groups(chain, i, q)) for i, q in ((0, q1), (1, q2)))
             left = [min(n, two.get(v, 0)) for v, n in one.items()]
             if sum(left) == 0:
                 continue

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.core.candidates import Chain
+from reissue.core.candidates import Chain, possible_targets
 from reissue.core.cracks import Grouped, compare
-from reissue.core.rerouting import saturate
+from reissue.core.domain import Int32, Tree
+from reissue.core.flows import Transport
 from tests.support.generators import all_generators, released
-from tests.support.series import random_boxes_chain, random_cut_chain
+from tests.support.histories import uniform_tree
+from tests.support.series import random_boxes_chain, random_cut, random_cut_chain, recode
 
 EUROPE_LAWYER = [[0, 1], [0, 0]]
 UK_PROFESSIONAL, FRANCE_PROFESSIONAL = [[0, 0], [0, 1]], [[1, 1], [0, 1]]
@@ -78,10 +80,10 @@ def test_flows_give_the_closed_forms_on_cuts() -> None:
     rng = np.random.default_rng(43)
     for _ in range(300):
         pair = random_cut_chain(rng, 2, values=3, people=60).pair(0, 1)
-        flow = saturate(pair.left.counts, pair.right.counts, pair.edge_left, pair.edge_right)
-        assert flow.unplaced == 0
-        assert flow.most().tolist() == pair.most.tolist()
-        assert flow.least_into().tolist() == pair.old.tolist()
+        flow = Transport.of(pair.left.counts, pair.right.counts, pair.edge_left, pair.edge_right)
+        assert flow.saturate() == 0
+        assert flow.most(np.arange(len(pair.most))).tolist() == pair.most.tolist()
+        assert flow.least_into(np.arange(len(pair.old))).tolist() == pair.old.tolist()
 
 
 def test_fa_equals_ca_on_all_pairs() -> None:
@@ -108,3 +110,32 @@ def test_a_class_without_rows_is_not_comparable_to_anything() -> None:
     )
     assert compare(left, left).left_class.tolist() == [0]
     assert Chain([left, left]).arrivals() == [0]
+
+
+def test_specializing_the_later_release_never_raises_fa_ca_or_ba() -> None:
+    """Theorem 5.1, and its like for any number of releases."""
+    rng = np.random.default_rng(45)
+    for _ in range(300):
+        trees = [uniform_tree(2, 2), uniform_tree(2)]
+        codes = np.stack([rng.integers(0, 4, 30), rng.integers(0, 2, 30)], axis=1).astype(np.int32)
+        values = rng.integers(0, 2, 30).astype(np.int32)
+        past = [recode(codes[:n], values[:n], trees, [random_cut(rng, t) for t in trees]) for n in (12, 20)]
+        cut = [random_cut(rng, tree, 0.4) for tree in trees]
+        finer = [specialized(rng, tree, nodes) for tree, nodes in zip(trees, cut, strict=True)]
+        before, after = (Chain([*past, recode(codes, values, trees, c)]) for c in (cut, finer))
+        for earlier in (0, 1):
+            one, other = before.pair(earlier, 2).anonymity(), after.pair(earlier, 2).anonymity()
+            assert all(other[level] <= one[level] for level in ("FA", "CA", "BA"))
+        for arrival in range(3):
+            fewest = [possible_targets(chain, arrival, strict=True).totals.min() for chain in (before, after)]
+            assert fewest[1] <= fewest[0]
+
+
+def specialized(rng: np.random.Generator, tree: Tree, cut: Int32) -> Int32:
+    """The cut with one of its nodes, chosen at random, replaced by its children."""
+    start, child = tree.children
+    node = int(rng.choice(np.unique(cut)))
+    finer = cut.copy()
+    for kid in child[start[node] : start[node + 1]].tolist():
+        finer[tree.lo[kid] : tree.hi[kid] + 1] = kid
+    return finer

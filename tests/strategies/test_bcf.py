@@ -274,7 +274,9 @@ def test_ranges_stay_nested_when_the_domain_widens() -> None:
             codes[:, 0] = np.minimum(codes[:, 0] + 10 * joined, 79 + 10 * number)
             known = max(known, int(codes[:, 0].max()))
             snapshots.append(replace(snapshot, codes=codes, domains=(Domain("age", 0, known), *toy_domains()[1:])))
-        ages = {int(s): int(age) for snap in reversed(snapshots) for s, age in zip(snap.subjects, snap.codes[:, 0])}
+        ages: dict[int, int] = {}
+        for snapshot in reversed(snapshots):
+            ages.update(zip(snapshot.subjects.tolist(), snapshot.codes[:, 0].tolist(), strict=True))
         for snapshot in snapshots:
             snapshot.codes[:, 0] = [ages[int(s)] for s in snapshot.subjects]  # as they were when they came
         beyond += known > 79

@@ -20,9 +20,9 @@ import numpy as np
 from numba import njit
 
 from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.flows import Transport
 from reissue.core.meets import meeting
 from reissue.core.observed import Release
-from reissue.core.rerouting import saturate
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def compare(left: Grouped, right: Grouped) -> Pair:
     unplaced = int(np.maximum(0, supply - room)[complete].sum())
     odd = np.flatnonzero(~complete[piece_left[edge_left]])
     if len(odd):
-        unplaced += _solve_odd(left, right, edge_left, edge_right, odd, piece_right, complete, most, old)
+        unplaced += _solve_odd(left, right, edge_left, edge_right, odd, most, old)
     return Pair(left, right, i, j, start, edge_left, edge_right, most, old, len(odd) == 0, unplaced)
 
 
@@ -165,23 +165,16 @@ def _complete(piece_left: Int32, piece_right: Int32, piece_edge: Int32, pieces: 
 
 
 def _solve_odd(
-    left: Grouped,
-    right: Grouped,
-    edge_left: Int64,
-    edge_right: Int64,
-    odd: Int64,
-    piece_right: Int32,
-    complete: Bool,
-    most: Int64,
-    old: Int64,
+    left: Grouped, right: Grouped, edge_left: Int64, edge_right: Int64, odd: Int64, most: Int64, old: Int64
 ) -> int:
     """Fill `most` and `old` of the pieces that are not complete by flows; the records that could not be placed."""
     lefts, from_left = np.unique(edge_left[odd], return_inverse=True)
     rights, to_right = np.unique(edge_right[odd], return_inverse=True)
-    flow = saturate(left.counts[lefts], right.counts[rights], from_left, to_right)
-    most[odd] = flow.most()
-    old[rights] = flow.least_into()
-    return flow.unplaced
+    flow = Transport.of(left.counts[lefts], right.counts[rights], from_left, to_right)
+    unplaced = flow.saturate()
+    most[odd] = flow.most(np.arange(len(odd)))
+    old[rights] = flow.least_into(np.arange(len(rights)))
+    return unplaced
 
 
 @njit(cache=True)
