@@ -7,7 +7,7 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,21 @@ BEFORE_THE_COMMIT = [point for point in RELEASE_POINTS if point.startswith("stag
 ]
 
 
+# Where the database makes a difference; the files are handled by the same code.
+ON_THE_SERVER = {
+    *("create.transaction", "create.catalogue", "create.config", "stage.facts", "commit.moved", "commit.transaction"),
+    *("commit.committed", "commit.renamed", "commit.marked", "commit.swept", "forget.transaction", "forget.committed"),
+    *("coding.transaction", "meta.committed"),
+}
+
+
+def on_both(points: Iterable[str]) -> list[object]:
+    """Every point with the catalogue in SQLite, those that matter with PostgreSQL."""
+    here = [pytest.param("sqlite", point, id=point) for point in points]
+    there = [pytest.param("postgresql", point, id=f"{point}-postgresql") for point in points if point in ON_THE_SERVER]
+    return [*here, *there]
+
+
 def test_the_points_cover_every_step() -> None:
     assert len(set(FAULT_POINTS)) == len(FAULT_POINTS)
     assert {point.split(".")[0] for point in FAULT_POINTS} == {
@@ -44,7 +59,11 @@ def test_the_points_cover_every_step() -> None:
     }
 
 
-@pytest.mark.parametrize("point", [point for point in FAULT_POINTS if point.startswith("create")])
+@pytest.mark.parametrize(
+    ("catalogue_url", "point"),
+    on_both([point for point in FAULT_POINTS if point.startswith("create")]),
+    indirect=["catalogue_url"],
+)
 def test_a_killed_creation_can_be_tried_again(tmp_path: Path, catalogue_url: str | None, point: str) -> None:
     path = tmp_path / "s"
     assert in_child(lambda: create(path, catalogue_url), point) == KILLED
@@ -61,10 +80,8 @@ def test_a_killed_creation_can_be_tried_again(tmp_path: Path, catalogue_url: str
     assert_is_whole(Ledger.open(path), 1)
 
 
-@pytest.mark.parametrize("point", RELEASE_POINTS)
+@pytest.mark.parametrize(("catalogue_url", "point"), on_both(RELEASE_POINTS), indirect=["catalogue_url"])
 def test_a_killed_publication_is_nothing_or_whole(tmp_path: Path, catalogue_url: str | None, point: str) -> None:
-    if catalogue_url and point.startswith("catalogue"):
-        pytest.skip("only the catalogue in SQLite has a seal")
     path = tmp_path / "s"
     with create(path, catalogue_url) as ledger:
         publish(ledger, 1)
@@ -115,7 +132,11 @@ CHANGES: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object],
 }
 
 
-@pytest.mark.parametrize("point", [point for point in FAULT_POINTS if point.split(".")[0] in CHANGES])
+@pytest.mark.parametrize(
+    ("catalogue_url", "point"),
+    on_both([point for point in FAULT_POINTS if point.split(".")[0] in CHANGES]),
+    indirect=["catalogue_url"],
+)
 def test_a_killed_change_is_nothing_or_whole(tmp_path: Path, catalogue_url: str | None, point: str) -> None:
     change, look, before, after = CHANGES[point.split(".")[0]]
     path = tmp_path / "s"
@@ -144,7 +165,7 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path) -> None:
     once = time.perf_counter() - started
     chance = random.Random(7)
     published = 1
-    for _ in range(12):
+    for _ in range(8):
         child = os.fork()
         if child == 0:
             ledger = Ledger.open(path)

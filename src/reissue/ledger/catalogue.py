@@ -113,8 +113,8 @@ class Catalogue(ABC):
             public = self._all(connection, PUBLIC, PUBLIC.c.release, PUBLIC.c.path)
         if row is None:
             raise LedgerDamaged(
-                f"{self.place} does not know this series (id {self._series}). "
-                "Give the database with which it was created, or restore it from a backup."
+                f"private/series.json: {self.place} does not know the series it names (id {self._series}). "
+                "Give the database with which the series was created, or restore both from a backup."
             )
         if row.format != FORMAT:
             raise SeriesError(f"{self.place} has format {row.format}; this version of Reissue reads format {FORMAT}.")

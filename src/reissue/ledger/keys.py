@@ -24,7 +24,7 @@ def read_key(spec: str) -> bytes:
     """The master key named by "env:NAME" (an environment variable) or "file:PATH" (a file): 32 bytes."""
     kind, _, place = spec.partition(":")
     if kind not in ("env", "file") or not place:
-        raise KeyMissing(f"The key is given as '{kind}...'. Name its place instead: env:NAME or file:PATH.")
+        raise KeyMissing("A key is named by its place, env:NAME or file:PATH; what was given is neither.")
     if kind == "env":
         content = os.environb.get(os.fsencode(place))
         if content is None:

@@ -1,0 +1,155 @@
+"""Whatever is altered, missing or added is named, and nothing is read or published on top of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from reissue.errors import LedgerDamaged, SeriesError
+from reissue.ledger import Ledger
+from tests.ledger.support import assert_is_whole, flip, publish, some_caches
+
+
+def private_files(series: Path) -> list[Path]:
+    return sorted(path for path in (series / "private").rglob("*") if path.is_file() and path.stat().st_size)
+
+
+def named(series: Path) -> set[str]:
+    """What a steward is told is damaged: by opening, or by verify."""
+    try:
+        with Ledger.open(series) as ledger:
+            return {damage.file for damage in ledger.verify()}
+    except LedgerDamaged as error:
+        return {str(error).split(":")[0]}
+
+
+def test_a_flipped_bit_in_any_private_file_is_named(series: Path) -> None:
+    files = private_files(series)
+    assert len(files) == 3 + 8  # pointer, catalogue, seal; facts, shape, 2 caches, identities, 2 codings, meta
+    for path in files:
+        content = path.read_bytes()
+        for position in {0, 1, len(content) // 3, len(content) // 2, len(content) - 1}:
+            flip(path, position, bit=position % 7)
+            found = named(series)
+            expected = "private/catalogue.sqlite" if path.name == "catalogue.sha256" else str(path.relative_to(series))
+            assert expected in found, (path, position)
+            path.write_bytes(content)
+    assert_is_whole(Ledger.open(series), 1)
+
+
+def test_a_flipped_bit_anywhere_in_the_catalogue_stops_publishing(series: Path) -> None:
+    """Also in places that SQLite does not use: the seal covers every byte."""
+    path = series / "private" / "catalogue.sqlite"
+    content = path.read_bytes()
+    for position in range(0, len(content), 1009):
+        flip(path, position, bit=position % 8)
+        with pytest.raises(SeriesError, match=r"private/catalogue\.sqlite"):
+            publish(Ledger.open(series), 2)
+        path.write_bytes(content)
+        assert sorted(os.listdir(series / "releases")) == ["0001"]
+    publish(Ledger.open(series), 2)
+    assert_is_whole(Ledger.open(series), 2)
+
+
+@pytest.mark.parametrize("role", ["facts", "shape", "cache", "identities", "coding", "meta"])
+@pytest.mark.parametrize("harm", ["flipped", "truncated", "missing"])
+def test_a_damaged_file_is_not_read(series: Path, role: str, harm: str) -> None:
+    ledger = Ledger.open(series)
+    file = ledger._state.of_role(role)[-1]
+    path = series / "private" / "files" / file.path
+    if harm == "flipped":
+        flip(path, 30)
+    elif harm == "truncated":
+        path.write_bytes(path.read_bytes()[:-5])
+    else:
+        path.unlink()
+    read = {
+        "facts": lambda: ledger.facts(1),
+        "shape": lambda: ledger.facts(1),
+        "cache": ledger.caches,
+        "identities": ledger.identities,
+        "coding": ledger.coding,
+        "meta": lambda: ledger.meta,
+    }[role]
+    with pytest.raises(LedgerDamaged) as refused:
+        read()
+    words = {"flipped": "SHA-256 differs", "truncated": f"{file.size - 5} of {file.size} bytes", "missing": "No such"}
+    message = str(refused.value)
+    assert message.startswith(f"private/files/{file.path}")
+    assert words[harm] in message
+    assert ("(release 1)" in message) == (file.release == 1)
+    assert ("verify --rebuild" if role == "cache" else "Restore it from a backup") in message
+    (damage,) = ledger.verify()
+    assert (damage.file, damage.release) == (f"private/files/{file.path}", file.release or None)
+
+
+def test_damaged_caches_are_replaced(series: Path) -> None:
+    ledger = Ledger.open(series)
+    flip(series / "private" / "files" / ledger._state.of_role("cache")[0].path, 9)
+    assert len(ledger.verify()) == 1
+    ledger.replace_caches(some_caches(1))
+    assert_is_whole(ledger, 1)
+
+
+def test_changes_in_what_was_published_are_named(series: Path) -> None:
+    release = series / "releases" / "0001"
+    (release / "data.csv").write_text("changed")
+    (release / "more" / "about.json").unlink()
+    (release / "added.csv").write_text("x")
+    (series / "releases" / "0007").mkdir()
+    found = {damage.file: damage for damage in Ledger.open(series).verify()}
+    assert {name: damage.release for name, damage in found.items()} == {
+        "releases/0001/data.csv": 1,
+        "releases/0001/more/about.json": 1,
+        "releases/0001/added.csv": 1,
+        "releases/0007": None,
+    }
+    assert "not what was published" in found["releases/0001/data.csv"].reason
+    assert found["releases/0001/more/about.json"].reason == "it is missing."
+
+
+def test_strangers_in_the_private_folder_are_named_not_removed(series: Path) -> None:
+    for name in ("notes.txt", "files/backup.parquet"):
+        (series / "private" / name).write_text("x")
+        (series / "private" / name).chmod(0o600)
+    found = {damage.file for damage in Ledger.open(series).verify()}
+    assert found == {"private/notes.txt", "private/files/backup.parquet"}
+
+
+def test_orphans_of_the_ledger_are_swept(series: Path) -> None:
+    orphan = series / "private" / "files" / ("0" * 64 + ".parquet")
+    orphan.write_text("x")
+    assert_is_whole(Ledger.open(series), 1)
+    assert not orphan.exists()
+
+
+def test_open_permissions_and_an_edited_config_are_named(series: Path) -> None:
+    (series / "private" / "catalogue.sqlite").chmod(0o644)
+    (series / "reissue.toml").write_text("[policy]\nm = 99\n")
+    found = {damage.file: str(damage) for damage in Ledger.open(series).verify()}
+    assert "chmod 600" in found["private/catalogue.sqlite"]
+    assert "changed after the series was created" in found["reissue.toml"]
+    assert len(found) == 2
+
+
+def test_a_missing_catalogue_is_not_replaced_by_an_empty_one(series: Path) -> None:
+    (series / "private" / "catalogue.sqlite").unlink()
+    with pytest.raises(LedgerDamaged, match=r"private/catalogue\.sqlite: .*Restore private/ from a backup"):
+        Ledger.open(series)
+    assert not (series / "private" / "catalogue.sqlite").exists()
+
+
+def test_a_committed_release_whose_files_vanished_blocks_the_next(series: Path) -> None:
+    shutil.rmtree(series / "releases" / "0001")
+    with sqlite3.connect(series / "private" / "catalogue.sqlite") as catalogue:
+        catalogue.execute("UPDATE reissue_releases SET revealed = 0")
+    catalogue.close()
+    (series / "private" / "catalogue.sha256").write_text("open\n")
+    ledger = Ledger.open(series)
+    assert {damage.file for damage in ledger.verify()} == {"releases/0001/data.csv", "releases/0001/more/about.json"}
+    with pytest.raises(LedgerDamaged, match="release 1 is committed, but its public files are neither"):
+        publish(ledger, 2)
