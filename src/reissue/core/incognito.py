@@ -24,7 +24,7 @@ from reissue.core.limits import Limits
 from reissue.core.mondrian import Partition
 from reissue.errors import SettingsError
 
-SMALL = 50_000
+SMALL = 10_000
 """Classes that can be rolled up without intermediate steps."""
 
 ROOM = 6
