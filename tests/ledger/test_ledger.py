@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +182,36 @@ def test_a_foreign_folder_in_the_way_is_not_overwritten(series: Path) -> None:
     with pytest.raises(SeriesError, match="releases/0002 exists"):
         publish(Ledger.open(series), 2)
     assert (series / "releases" / "0002" / "theirs.txt").read_text() == "keep me"
+
+
+def test_a_releases_folder_on_another_disk_is_refused_before_the_commit(series: Path, tmp_path: Path) -> None:
+    """Showing a release must be one rename; on another disk it could be committed but never appear."""
+    elsewhere = Path(tempfile.mkdtemp(dir="/tmp"))
+    if elsewhere.stat().st_dev == tmp_path.stat().st_dev:
+        elsewhere.rmdir()
+        pytest.skip("there is only one disk here")
+    (series / "releases").rename(tmp_path / "before")
+    (series / "releases").symlink_to(elsewhere)
+    with pytest.raises(SeriesError, match="releases is on another disk"):
+        publish(Ledger.open(series), 2)
+    (series / "releases").unlink()
+    (tmp_path / "before").rename(series / "releases")
+    elsewhere.rmdir()
+    assert_is_whole(Ledger.open(series), 1)
+
+
+def test_reading_and_writing_leave_pandas_alone(series: Path) -> None:
+    """Where pandas is installed, importing it would cost every command a second."""
+    code = f"""
+import sys
+from reissue.ledger import Ledger
+ledger = Ledger.open({str(series)!r})
+ledger.facts(1), ledger.caches(), ledger.identities(), ledger.coding(), ledger.meta, ledger.verify()
+ledger.replace_caches(ledger.caches())
+ledger.forget("patient-001-02-é")
+print("pandas" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])

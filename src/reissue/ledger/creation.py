@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reissue.errors import LedgerDamaged, SeriesError
+from reissue.errors import KeyMissing, LedgerDamaged, SeriesError
 from reissue.ledger.disk import make_private_folder, remove_tree, sync_folder, telling, write_durably
 from reissue.ledger.faults import fault
-from reissue.ledger.keys import key_check
+from reissue.ledger.keys import key_check, same_check
 from reissue.ledger.layout import FORMAT, Layout
 from reissue.ledger.lock import SeriesLock
-from reissue.ledger.records import Document
+from reissue.ledger.records import Document, State
 from reissue.ledger.stage import document_table, name_of
 from reissue.ledger.store import Store
 
@@ -102,6 +102,16 @@ def open_catalogue(layout: Layout, pointer: Document, catalogue_url: str | None,
     from reissue.ledger.postgresql import PostgreSQLCatalogue, parse_url
 
     return PostgreSQLCatalogue(parse_url(catalogue_url or place), series)
+
+
+def check_key(layout: Layout, state: State, key: bytes | None, series: str) -> None:
+    """Refuse a missing, wrong or needless key before any file is read."""
+    if not state.key_check and key is not None:
+        raise SeriesError(f"The series {layout.root} is not encrypted, but a key was given. Open it without a key.")
+    if state.key_check and key is None:
+        raise KeyMissing(f"The ledger of {layout.root} is encrypted. Give its key: env:NAME or file:PATH.")
+    if state.key_check and key is not None and not same_check(state.key_check, key_check(key, series)):
+        raise KeyMissing(f"The key given does not open the ledger of {layout.root}: it was made with another key.")
 
 
 def pointer_text(pointer: Document) -> str:

@@ -16,11 +16,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reissue.core.snapshot import Facts, Table
-from reissue.errors import KeyMissing, LedgerDamaged, ReissueError, SeriesBusy, SeriesError
+from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger import checking, creation, parquet, recovery
 from reissue.ledger.disk import make_private_folder, remove_tree, telling
 from reissue.ledger.faults import fault
-from reissue.ledger.keys import key_check, same_check
 from reissue.ledger.layout import Layout
 from reissue.ledger.lock import SeriesLock
 from reissue.ledger.records import Damage, Document, PrivateFile, ReleaseRecord, State
@@ -79,7 +78,7 @@ class Ledger:
         pointer = creation.read_pointer(layout)
         catalogue = creation.open_catalogue(layout, pointer, catalogue_url)
         state = catalogue.load()
-        _check_key(layout, state, key, str(pointer["series"]))
+        creation.check_key(layout, state, key, str(pointer["series"]))
         ledger = cls(layout, catalogue, Store(layout, key), state)
         ledger._settle()
         return ledger
@@ -207,11 +206,7 @@ class Ledger:
         expected = len(self._state.releases) + 1
         if number != expected:
             raise SeriesError(f"The next release is {expected}, not {number}.")
-        if self._layout.release(number).exists():
-            place = self._layout.relative(self._layout.release(number))
-            raise SeriesError(
-                f"{place} exists already, but the ledger has not put it there. Move it away and try again."
-            )
+        recovery.refuse_hidden(self._layout, number)
         return Stage(number, self._layout, self._catalogue, self._store, self._state, self._committed)
 
     # Changes made alone
@@ -306,8 +301,14 @@ class Ledger:
                     "visible, and the folder may not be written. Open the series once with permission to write."
                 )
             return
-        with suppress(SeriesBusy, LedgerDamaged), self.publisher(patience=0.0):
-            pass  # entering settles; damage is told by `verify`, and by the next publisher
+        try:
+            with self.publisher(patience=0.0):
+                pass  # entering settles
+        except (SeriesBusy, LedgerDamaged):
+            pass  # a publisher is at work; or damage, of which `verify` and the next publisher will tell
+        except SeriesError:
+            if self._state.waiting:
+                raise
 
     def _recover(self) -> None:
         self._state = recovery.recover(self._layout, self._catalogue, self._store)
@@ -344,12 +345,3 @@ class Ledger:
 
     def _read(self, file: PrivateFile) -> pa.Table:
         return self._store.read(file)
-
-
-def _check_key(layout: Layout, state: State, key: bytes | None, series: str) -> None:
-    if not state.key_check and key is not None:
-        raise SeriesError(f"The series {layout.root} is not encrypted, but a key was given. Open it without a key.")
-    if state.key_check and key is None:
-        raise KeyMissing(f"The ledger of {layout.root} is encrypted. Give its key: env:NAME or file:PATH.")
-    if state.key_check and key is not None and not same_check(state.key_check, key_check(key, series)):
-        raise KeyMissing(f"The key given does not open the ledger of {layout.root}: it was made with another key.")

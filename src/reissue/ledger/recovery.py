@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reissue.errors import LedgerDamaged
+from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger.disk import make_private_folder, names_in, remove_tree, sync_folder, telling
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
@@ -49,6 +49,22 @@ def recover(layout: Layout, catalogue: Catalogue, store: Store) -> State:
 
 def _half_written(layout: Layout) -> list[Path]:
     return [layout.private / name for name in names_in(layout.private) if name.endswith(".new")]
+
+
+def refuse_hidden(layout: Layout, number: int) -> None:
+    """Refuse, before anything is made, a release that could be committed but not revealed."""
+    place = layout.relative(layout.release(number))
+    if layout.release(number).exists():
+        raise SeriesError(f"{place} exists, but the ledger has not put it there. Move it away and try again.")
+    with telling(f"Looking at {layout.relative(layout.releases)}"):
+        same_disk = layout.releases.stat().st_dev == layout.staging.stat().st_dev
+    if not same_disk:
+        raise SeriesError(
+            f"{layout.relative(layout.releases)} is on another disk than the rest of the series, so {place} could not "
+            "appear in one step. Keep it inside the series, and copy releases from there."
+        )
+    if not os.access(layout.releases, os.W_OK):
+        raise SeriesError(f"{place} cannot be made: you may not write in {layout.relative(layout.releases)}.")
 
 
 def reveal(layout: Layout, catalogue: Catalogue, number: int) -> None:

@@ -82,16 +82,21 @@ class SQLiteCatalogue(Catalogue):
             return str(error)
         if problem:
             return problem
-        seal = self._read_seal()
-        if seal == _OPEN:
-            return None  # a transaction is running, or was killed; the next publisher settles it
-        if seal.decode("ascii", "replace").strip() != hash_file(self._layout.catalogue):
-            return "its content is not what was written (SHA-256 differs from catalogue.sha256)."
-        return None
+        while True:
+            seal = self._read_seal()
+            if seal == _OPEN:
+                return None  # a transaction is running, or was killed; the next publisher settles it
+            if seal == self._digest():
+                return None
+            if seal == self._read_seal():  # else a publisher wrote while we were hashing: look again
+                return "its content is not what was written (SHA-256 differs from catalogue.sha256)."
 
     def _seal(self) -> None:
         with telling(f"Writing {self._layout.relative(self._layout.seal)}"):
-            write_durably(self._layout.seal, hash_file(self._layout.catalogue).encode() + b"\n")
+            write_durably(self._layout.seal, self._digest())
+
+    def _digest(self) -> bytes:
+        return hash_file(self._layout.catalogue).encode() + b"\n"
 
     def _read_seal(self) -> bytes:
         try:
