@@ -118,6 +118,8 @@ def possible_targets(chain: Chain, arrival: int, last: int | None = None, *, str
     last = len(chain) - 1 if last is None else last
     first = chain.releases[arrival]
     targets = _alone(chain, arrival, np.flatnonzero(first.sizes > 0))
+    if arrival < last or not strict:
+        targets = targets.keep(np.flatnonzero(targets.totals > 0))
     boxes = first.boxes[targets.classes[:, 0]]
     for position in range(arrival + 1, last + 1):
         release = chain.releases[position]
