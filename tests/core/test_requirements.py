@@ -163,6 +163,8 @@ def test_advice_is_itself_feasible() -> None:
     "settings",
     [
         {"k": 0},
+        {"k": 2.0},
+        {"k": True},
         {"c": 0.0},
         {"c": 1.5},
         {"l": 0},

@@ -71,7 +71,7 @@ class Requirement:
     likeness: Likeness = "basic"
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or self.k != int(self.k) or self.k < 1:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
             raise SettingsError(f"k is {self.k}; it must be a whole number of rows, at least 1.")
         if not 0 < self.c <= 1:
             raise SettingsError(f"c is {self.c}; it is the largest share of one value in a class: above 0, at most 1.")
@@ -110,7 +110,7 @@ class Requirement:
         share, recursive = as_fraction(self.c), as_fraction(self.recursive_c or 1.0)
         kind = 0 if self.l is None else 1 + _DIVERSITIES.index(self.diversity)
         return Limits(
-            self.k,
+            int(self.k),
             share.numerator,
             share.denominator,
             kind,
