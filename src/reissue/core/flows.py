@@ -83,7 +83,7 @@ class Transport:
 
     def push(self, left: int, limit: int) -> int:
         """Send up to `limit` units more from one left node than it had to send; how many found room."""
-        return int(_push(self.graph, self.search, left, limit, -1, -1))
+        return int(send(self.graph, self.search, left, limit, -1, -1))
 
     def obstruction(self) -> tuple[Bool, Bool]:
         """(lefts, rights): nodes reached from what stays unsent. The rights are all that these lefts can reach."""
@@ -158,7 +158,7 @@ def _greedy(graph: Graph) -> None:
 
 
 @njit(cache=True)
-def _explore(graph: Graph, search: Search, start: int, without: int, shut: int) -> tuple[int, int]:
+def explore(graph: Graph, search: Search, start: int, without: int, shut: int) -> tuple[int, int]:
     """Breadth first from a left node to a right node with room: (that node or -1, nodes reached).
 
     without: an edge that may not be used; shut: a node that may not be entered (lefts + number for a right node).
@@ -191,17 +191,17 @@ def _explore(graph: Graph, search: Search, start: int, without: int, shut: int) 
 
 
 @njit(cache=True)
-def _forget(search: Search, reached: int) -> None:
+def forget(search: Search, reached: int) -> None:
     for p in range(reached):
         search.came[search.queue[p]] = -1
 
 
 @njit(cache=True)
-def _push(graph: Graph, search: Search, start: int, limit: int, without: int, shut: int) -> int:
+def send(graph: Graph, search: Search, start: int, limit: int, without: int, shut: int) -> int:
     """Send up to `limit` units from left node `start` to room, by shortest augmenting paths; how many were sent."""
     lefts, sent = len(graph.unsent), 0
     while sent < limit:
-        end, reached = _explore(graph, search, start, without, shut)
+        end, reached = explore(graph, search, start, without, shut)
         if end >= 0:
             most, right = min(limit - sent, graph.room[end]), end
             while True:  # the narrowest backward edge of the path
@@ -221,7 +221,7 @@ def _push(graph: Graph, search: Search, start: int, limit: int, without: int, sh
                 graph.flow[search.came[left]] -= most
                 right = graph.right[search.came[left]]
             sent += most
-        _forget(search, reached)
+        forget(search, reached)
         if end < 0:
             break
     return sent
@@ -233,7 +233,7 @@ def _saturate(graph: Graph, search: Search) -> int:
     left_over = 0
     for left in range(len(graph.unsent)):
         if graph.unsent[left] > 0:
-            graph.unsent[left] -= _push(graph, search, left, graph.unsent[left], -1, -1)
+            graph.unsent[left] -= send(graph, search, left, graph.unsent[left], -1, -1)
             left_over += graph.unsent[left]
     return left_over
 
@@ -244,14 +244,14 @@ def _reached(graph: Graph, search: Search) -> tuple[Bool, Bool]:
     in_left, in_right = np.zeros(lefts, np.bool_), np.zeros(len(graph.room), np.bool_)
     for left in range(lefts):
         if graph.unsent[left] > 0 and not in_left[left]:
-            _, reached = _explore(graph, search, left, -1, -1)
+            _, reached = explore(graph, search, left, -1, -1)
             for p in range(reached):
                 node = search.queue[p]
                 if node < lefts:
                     in_left[node] = True
                 else:
                     in_right[node - lefts] = True
-            _forget(search, reached)
+            forget(search, reached)
     return in_left, in_right
 
 
@@ -266,7 +266,7 @@ def _least(graph: Graph, search: Search, edges: Int64) -> Int64:
             continue
         graph.flow[edge] = 0
         graph.room[graph.right[edge]] += units
-        least[i] = units - _push(graph, search, graph.left[edge], units, edge, -1)
+        least[i] = units - send(graph, search, graph.left[edge], units, edge, -1)
         graph.flow[edge] = least[i]
         graph.room[graph.right[edge]] -= least[i]
     return least
@@ -309,16 +309,16 @@ def _most(graph: Graph, search: Search, edges: Int64) -> Int64:
                 break
         most[i] = graph.flow[edge]
         if units > 0:
-            _push(graph, search, left, units, edge, -1)
+            send(graph, search, left, units, edge, -1)
     return most
 
 
 @njit(cache=True)
 def _push_past(graph: Graph, search: Search, start: int, limit: int, shut: int, also: int) -> int:
-    """As _push, with two nodes that may not be entered."""
+    """As send, with two nodes that may not be entered."""
     kept = search.came[also]
     search.came[also] = -3
-    sent = _push(graph, search, start, limit, -1, shut)
+    sent = send(graph, search, start, limit, -1, shut)
     search.came[also] = kept
     return sent
 
@@ -335,7 +335,7 @@ def _least_into(graph: Graph, search: Search, rights: Int64) -> Int64:
             if units == 0:
                 continue
             graph.flow[edge] = 0
-            sent = _push(graph, search, graph.left[edge], units, -1, lefts + right)
+            sent = send(graph, search, graph.left[edge], units, -1, lefts + right)
             graph.flow[edge] = units - sent
             graph.room[right] += sent
             least[i] += units - sent

@@ -154,6 +154,15 @@ class Points:
         limit = len(self._codes) if enough is None else enough
         return count_inside(self._codes, *self._tree, np.ascontiguousarray(boxes, dtype=np.int32), limit)
 
+    def within(self, boxes: Int32) -> tuple[Int64, Int64]:
+        """(box, point): every point inside every box, by box; for boxes with few points."""
+        if len(self._codes) == 0 or len(boxes) == 0:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        order, bounds, first, last, below = self._tree
+        points = np.ascontiguousarray(np.stack([self._codes[order], self._codes[order]], axis=2))
+        box, point = _search(np.ascontiguousarray(boxes, dtype=np.int32), points, bounds, first, last, below)
+        return box, order[point]
+
     def __len__(self) -> int:
         return len(self._codes)
 

@@ -1,0 +1,132 @@
+"""The record-tracing attack: follow rows by value and box from release to release (Byun et al., section 4.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.attacks.base import Finding, Outcome
+from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, rows, sides_of
+from reissue.core.domain import Int64
+from reissue.core.observed import Observed
+from reissue.core.tracing import BACKWARD, FORCED, Traces, nothing, suspicious, traces
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordTracing:
+    """Find rows whose possible places in another release leave fewer than k people they can belong to.
+
+    k:     how many people of the older release must fit a row's traced box
+    limit: the most findings to describe
+    """
+
+    k: int = 2
+    limit: int = 100
+
+    name: ClassVar[str] = "record-tracing"
+    assumes: ClassVar[str] = (
+        "The attacker knows who is in which release with which quasi-identifiers, and that rows stay with their value."
+    )
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_settings(k=self.k, limit=self.limit)
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Every pair of an older and a newer release; exact, by flows (see reissue.core.tracing)."""
+        findings: list[Finding] = []
+        at_risk: dict[int, Int64] = {}
+        notes: list[str] = []
+        total, fewest, traced = 0, self.k, 0
+        for older, newer in pairs_of(sides_of(series, involving), involving):
+            found = self._traces(older, newer)
+            if not found.complete:
+                notes.append(f"Releases {older.number} and {newer.number}: values have changed, rows cannot be traced.")
+            total, traced = total + len(found), traced + int(found.rows.sum())
+            fewest = min(fewest, int(found.fit.min(initial=self.k)))
+            _, inside = older.people.within(found.boxes) if len(found) else (None, np.empty(0, dtype=np.int64))
+            subjects = np.unique(older.members.subjects[inside])
+            at_risk[older.number] = np.union1d(at_risk.get(older.number, np.empty(0, np.int64)), subjects)
+            worst = np.lexsort((found.kind, found.fit))[: self.limit]
+            findings += [self._finding(series, older, newer, found, int(i)) for i in worst]
+        findings.sort(key=lambda finding: (finding.level, finding.releases))
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings[: self.limit]),
+            total=total,
+            at_risk=at_risk,
+            measures={"fewest_people": float(fewest), "rows_traced": float(traced)},
+            notes=tuple(notes),
+        )
+
+    def _traces(self, older: Side, newer: Side) -> Traces:
+        overlap = older.shared_with(newer)
+        values = older.members.values[overlap.at_left]
+        stay = np.bincount(overlap.left, weights=overlap.shared, minlength=older.release.class_count).astype(np.int64)
+        gone = np.maximum(0, older.groups.sizes - stay)
+        if not suspicious(older.groups, newer.groups, overlap, values, older.value_count, self.k, gone):
+            return nothing(older.release.boxes.shape[1])
+        return _once(
+            traces(
+                (older.release.boxes, older.groups),
+                (newer.release.boxes, newer.groups),
+                overlap,
+                values,
+                older.value_count,
+                older.people,
+                self.k,
+                gone,
+            )
+        )
+
+    def _finding(self, series: Observed, older: Side, newer: Side, found: Traces, i: int) -> Finding:
+        words, kind, value = series.words, int(found.kind[i]), series.words.value(int(found.value[i]))
+        _, inside = older.people.within(found.boxes[i : i + 1])
+        who = names(words, np.sort(older.members.subjects[inside]))
+        one, other = words.release(older.number), words.release(newer.number)
+        count, fit = int(found.rows[i]), int(found.fit[i])
+        classes = [(older.number, int(found.left[i])), (newer.number, int(found.right[i]))]
+        old, new = f"class {classes[0][1]} of {one}", f"class {classes[1][1]} of {other}"
+        if kind == FORCED:
+            what = f"{rows(count)} with {value} in {old} must be in {new}"
+        elif kind == BACKWARD:
+            what = f"{rows(count)} with {value} in {new} must come from {one}"
+        else:
+            what = f"{rows(count)} with {value} in {old} can be only in some classes of {other}"
+        fits = "nobody fits" if fit == 0 else f"only {people(fit)} ({', '.join(who)}) fit{'s' if fit == 1 else ''}"
+        return Finding(
+            attack=self.name,
+            releases=(older.number, newer.number),
+            subjects=who,
+            classes=tuple(pair for pair in classes if pair[1] >= 0),
+            value=value,
+            level=float(fit),
+            unit="people",
+            threshold=float(self.k),
+            breach=True,
+            sentence=f"{what}: {fits} {words.box(found.boxes[i])}, fewer than k = {self.k}.",
+            details={"rows": count, "traced": ("forward", "forced", "backward")[kind]},
+        )
+
+
+def _once(found: Traces) -> Traces:
+    """Rows of one value traced to one box in several ways are one finding; the way that names both classes is kept."""
+    if len(found) == 0:
+        return found
+    order = np.lexsort((found.kind, found.kind != FORCED))
+    key = np.concatenate([found.value[:, None], found.boxes.reshape(len(found), -1)], axis=1)[order]
+    _, first = np.unique(key, axis=0, return_index=True)
+    kept = np.sort(order[first])
+    return Traces(
+        found.kind[kept],
+        found.value[kept],
+        found.rows[kept],
+        found.left[kept],
+        found.right[kept],
+        found.boxes[kept],
+        found.fit[kept],
+        found.complete,
+    )

@@ -1,0 +1,89 @@
+"""Releases prepared to be laid side by side: what the attacks that know the members of every class have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from reissue.core.domain import Int64
+from reissue.core.meets import Points
+from reissue.core.observed import Members, Observed, Release, Words
+from reissue.core.overlap import Groups, Overlap
+from reissue.errors import InputError, SettingsError
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One release with its members, and the counts of its groups."""
+
+    release: Release
+    value_count: int
+
+    @property
+    def number(self) -> int:
+        return self.release.number
+
+    @cached_property
+    def members(self) -> Members:
+        if self.release.members is None:
+            raise InputError(
+                f"Release {self.number} comes without its members; give the snapshots to run this attack on it."
+            )
+        return self.release.members
+
+    @cached_property
+    def groups(self) -> Groups:
+        return Groups.of(self.release.classes, self.release.values, self.release.class_count, self.value_count)
+
+    @cached_property
+    def people(self) -> Points:
+        """Where the members lie in code space."""
+        return Points(self.members.codes)
+
+    def shared_with(self, other: Side) -> Overlap:
+        return Overlap.of(
+            self.members.subjects,
+            self.members.classes,
+            other.members.subjects,
+            other.members.classes,
+            self.release.class_count,
+            other.release.class_count,
+        )
+
+
+def sides_of(series: Observed, involving: int | None) -> list[Side]:
+    """The releases an attack looks at: all, or those up to the one being made."""
+    last = len(series) if involving is None else involving
+    return [Side(release, series.value_count) for release in series.releases[:last]]
+
+
+def pairs_of(sides: list[Side], involving: int | None) -> Iterator[tuple[Side, Side]]:
+    """Every (older, newer), or only those with the release being made as the newer one."""
+    for newer in sides if involving is None else sides[-1:]:
+        for older in sides:
+            if older.number < newer.number:
+                yield older, newer
+
+
+def check_settings(*, k: int | None = None, c: float | None = None, limit: int) -> None:
+    """Refuse settings that mean nothing."""
+    if k is not None and k < 1:
+        raise SettingsError(f"k is {k}; it is a number of people, at least 1.")
+    if c is not None and not 0 < c <= 1:
+        raise SettingsError(f"c is {c}; it is a share, above 0 and at most 1, for example 0.5.")
+    if limit < 1:
+        raise SettingsError(f"limit is {limit}; it is the most findings to describe, at least 1.")
+
+
+def names(words: Words, subjects: Int64, most: int = 200) -> tuple[str, ...]:
+    """The first subjects as people call them; longer lists stay in `at_risk`."""
+    return tuple(words.subject(int(subject)) for subject in subjects[:most].tolist())
+
+
+def people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

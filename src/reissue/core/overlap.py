@@ -1,0 +1,157 @@
+"""Two releases laid over each other: which classes share how many subjects, and how often values occur in classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+from reissue.core.domain import Int32, Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """How often each value occurs in each class.
+
+    start: int64[classes + 1] into value: int32[groups] (ascending within a class) and count: int64[groups]
+    """
+
+    start: Int64
+    value: Int32
+    count: Int64
+
+    @staticmethod
+    def of(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> Groups:
+        """From rows: O(rows + classes + values), by two counting sorts."""
+        return Groups(*_groups(classes, values, class_count, value_count))
+
+    @staticmethod
+    def from_sorted(group_class: Int32 | Int64, value: Int32, count: Int64, class_count: int) -> Groups:
+        """From (class, value, count) sorted by class, then value."""
+        start = np.zeros(class_count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(group_class, minlength=class_count), out=start[1:])
+        return Groups(start, value, count)
+
+    @cached_property
+    def sizes(self) -> Int64:
+        """int64[classes]: rows of each class."""
+        total = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.count)])
+        return np.asarray(total[self.start[1:]] - total[self.start[:-1]], dtype=np.int64)
+
+    @cached_property
+    def classes(self) -> Int64:
+        """int64[groups]: the class of each group."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """The classes of two releases that share subjects.
+
+    left, right: int64[links], sorted by left; shared: int64[links] how many subjects
+    link: int64[rows of both] the link of each shared subject; at_left, at_right: its row on each side
+    """
+
+    left: Int64
+    right: Int64
+    shared: Int64
+    link: Int64
+    at_left: Int64
+    at_right: Int64
+
+    @staticmethod
+    def of(
+        left_subjects: Int64,
+        left_classes: Int32 | Int64,
+        right_subjects: Int64,
+        right_classes: Int32 | Int64,
+        lefts: int,
+        rights: int,
+    ) -> Overlap:
+        """Subjects ascending on both sides. O(rows + classes)."""
+        at_left, at_right = _both(left_subjects, right_subjects)
+        left, right, shared, link = _links(left_classes[at_left], right_classes[at_right], lefts, rights)
+        return Overlap(left, right, shared, link, at_left, at_right)
+
+    def turned(self) -> Overlap:
+        """The same with the sides exchanged."""
+        order = np.lexsort((self.left, self.right))
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        link = place[self.link] if len(self.link) else self.link
+        return Overlap(self.right[order], self.left[order], self.shared[order], link, self.at_right, self.at_left)
+
+
+@njit(cache=True)
+def _both(one: Int64, other: Int64) -> tuple[Int64, Int64]:
+    """Positions of the numbers that are in both ascending lists. O(n + m)."""
+    room = min(len(one), len(other))
+    at_one, at_other = np.empty(room, np.int64), np.empty(room, np.int64)
+    i = j = found = 0
+    while i < len(one) and j < len(other):
+        if one[i] == other[j]:
+            at_one[found], at_other[found] = i, j
+            found += 1
+        i, j = i + (one[i] <= other[j]), j + (other[j] <= one[i])
+    return at_one[:found].copy(), at_other[:found].copy()
+
+
+@njit(cache=True)
+def by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
+    """(start, order): rows of each bucket, in order; rows of bucket -1 are left out. O(rows + buckets)."""
+    start = np.zeros(count + 1, np.int64)
+    for row in range(len(bucket)):
+        if bucket[row] >= 0:
+            start[bucket[row] + 1] += 1
+    for b in range(count):
+        start[b + 1] += start[b]
+    place, order = start[:-1].copy(), np.empty(start[count], np.int64)
+    for row in range(len(bucket)):
+        if bucket[row] >= 0:
+            order[place[bucket[row]]] = row
+            place[bucket[row]] += 1
+    return start, order
+
+
+@njit(cache=True)
+def _links(left: Int32 | Int64, right: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64, Int64]:
+    start, order = by_bucket(left, lefts)
+    seen, number = np.full(rights, -1, np.int64), np.empty(rights, np.int64)
+    link = np.empty(len(left), np.int64)
+    a, b = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
+    shared = np.zeros(len(left), np.int64)
+    links = 0
+    for one in range(lefts):
+        for p in range(start[one], start[one + 1]):
+            other = right[order[p]]
+            if seen[other] != one:
+                seen[other], number[other] = one, links
+                a[links], b[links] = one, other
+                links += 1
+            link[order[p]] = number[other]
+            shared[number[other]] += 1
+    return a[:links].copy(), b[:links].copy(), shared[:links].copy(), link
+
+
+@njit(cache=True)
+def _groups(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> tuple[Int64, Int32, Int64]:
+    start, order = by_bucket(classes, class_count)
+    group_start = np.zeros(class_count + 1, np.int64)
+    value, count = np.empty(len(order), np.int32), np.empty(len(order), np.int64)
+    times, present, groups = np.zeros(value_count, np.int64), np.empty(value_count, np.int32), 0
+    for one in range(class_count):
+        found = 0
+        for p in range(start[one], start[one + 1]):
+            at = values[order[p]]
+            if times[at] == 0:
+                present[found] = at
+                found += 1
+            times[at] += 1
+        for at in np.sort(present[:found]):
+            value[groups], count[groups] = at, times[at]
+            times[at] = 0
+            groups += 1
+        group_start[one + 1] = groups
+    return group_start, value[:groups].copy(), count[:groups].copy()

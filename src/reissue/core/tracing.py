@@ -1,0 +1,301 @@
+"""Where the rows of an older release must be in a newer one, and how far that narrows down whose they are.
+
+Rows of one value are traced on a group graph: every row of the older release sits in one class of the newer whose box
+meets its own (or has gone, as far as the members tell). One flow that places all of them shows which edges are
+possible at all (strong components of its residual graph) and how many rows must take an edge (rerouting). The
+box of a traced row is cut with the hull of the boxes it can be in, and the people who fit are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from reissue.core.domain import Int32, Int64
+from reissue.core.flows import Transport, sums
+from reissue.core.meets import Points, meeting
+from reissue.core.overlap import Groups, Overlap
+
+FORWARD, FORCED, BACKWARD = 0, 1, 2
+"""How a row was traced: all its possible classes, one class it must be in, or back from the newer release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """Rows whose box is narrowed down to fewer than k people of the older release.
+
+    kind: int8[n] FORWARD, FORCED or BACKWARD; value: int32[n]; rows: int64[n] how many rows are traced so
+    left: int64[n] class in the older release (-1: several); right: int64[n] class in the newer (-1: several)
+    boxes: int32[n, attributes, 2]; fit: int64[n] people of the older release who fit
+    """
+
+    kind: Int64
+    value: Int32
+    rows: Int64
+    left: Int64
+    right: Int64
+    boxes: Int32
+    fit: Int64
+    complete: bool = True
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupGraph:
+    """Groups of one value in two releases and where rows may have gone.
+
+    pair: int64[edges] the class pair of an edge (-1: gone); left, right: int64[edges] groups
+    flow: int64[edges] the true placement; demand: int64[rights] with one further right node per left group: gone
+    """
+
+    left: Int64
+    right: Int64
+    pair: Int64
+    flow: Int64
+    supply: Int64
+    demand: Int64
+
+
+def group_graph(
+    older: Groups, newer: Groups, pair_left: Int64, pair_right: Int64, true: tuple[Int64, Int64, Int64], gone: Int64
+) -> GroupGraph:
+    """The graph over the given pairs of classes (sorted by left, then right).
+
+    true: (pair, value, count), sorted by pair then value: how many rows of a value really went from one class to the
+    other; gone: int64[older classes] rows of a class that may be missing from the newer release.
+    """
+    edge_left, edge_right, pair, flow = _group_edges(
+        pair_left, pair_right, older.start, older.value, newer.start, newer.value, *true
+    )
+    missing = np.minimum(gone[older.classes], older.count)
+    some = np.flatnonzero(missing > 0)
+    last = len(newer.count)
+    sent = older.count - sums(edge_left, flow, len(older.count))
+    return GroupGraph(
+        np.concatenate([edge_left, some]),
+        np.concatenate([edge_right, last + np.arange(len(some))]),
+        np.concatenate([pair, np.full(len(some), -1)]),
+        np.concatenate([flow, sent[some]]),
+        older.count,
+        np.concatenate([newer.count, missing[some]]),
+    )
+
+
+@njit(cache=True)
+def _group_edges(
+    pair_left: Int64,
+    pair_right: Int64,
+    older_start: Int64,
+    older_value: Int32,
+    newer_start: Int64,
+    newer_value: Int32,
+    true_pair: Int64,
+    true_value: Int64,
+    true_count: Int64,
+) -> tuple[Int64, Int64, Int64, Int64]:
+    """Edges between groups of one value for every pair of classes, by merging sorted values. O(groups met)."""
+    room = 16
+    left, right = np.empty(room, np.int64), np.empty(room, np.int64)
+    pair, flow = np.empty(room, np.int64), np.empty(room, np.int64)
+    found = t = 0
+    for p in range(len(pair_left)):
+        i, j = older_start[pair_left[p]], newer_start[pair_right[p]]
+        while i < older_start[pair_left[p] + 1] and j < newer_start[pair_right[p] + 1]:
+            a, b = older_value[i], newer_value[j]
+            if a == b:
+                if found == room:
+                    left = np.concatenate((left, np.empty(room, np.int64)))
+                    right = np.concatenate((right, np.empty(room, np.int64)))
+                    pair = np.concatenate((pair, np.empty(room, np.int64)))
+                    flow = np.concatenate((flow, np.empty(room, np.int64)))
+                    room *= 2
+                while t < len(true_pair) and (true_pair[t] < p or (true_pair[t] == p and true_value[t] < a)):
+                    t += 1
+                left[found], right[found], pair[found], flow[found] = i, j, p, 0
+                if t < len(true_pair) and true_pair[t] == p and true_value[t] == a:
+                    flow[found] = true_count[t]
+                found += 1
+            i, j = i + (a <= b), j + (b <= a)
+    return left[:found].copy(), right[:found].copy(), pair[:found].copy(), flow[:found].copy()
+
+
+def placed(graph: GroupGraph) -> Transport | None:
+    """A flow that places every row, or None if there is none: then values changed and rows cannot be traced."""
+    transport = Transport.of(graph.supply, graph.demand, graph.left, graph.right, graph.flow)
+    if (transport.graph.unsent < 0).any() or (transport.graph.room < 0).any():
+        transport = Transport.of(graph.supply, graph.demand, graph.left, graph.right)
+    return transport if transport.saturate() == 0 else None
+
+
+def trace(
+    graph: GroupGraph, fit: Int64, k: int, hull_fit: Callable[[Int64, Int64, bool], Int64]
+) -> tuple[Int64, Int64, Int64, Int64] | None:
+    """(kind, at, rows, fit) of every trace to fewer than k people; None if the rows cannot be placed.
+
+    fit: int64[pairs] people of the older release who fit both boxes, counted up to k
+    hull_fit(edges, nodes, backward): for possible edges grouped by node (their left or right group), how many people
+    fit the hull per distinct node. at: an edge for FORCED, else the group.
+    """
+    transport = placed(graph)
+    if transport is None:
+        return None
+    possible, real = transport.possible(), graph.pair >= 0
+    thin = real & (np.where(real, fit[graph.pair], k) < k) if len(fit) else np.zeros(len(real), np.bool_)
+    forced = np.flatnonzero(thin & (transport.flow > 0))
+    least = transport.least(forced)
+    found = [(FORCED, forced[least > 0], least[least > 0], fit[graph.pair[forced[least > 0]]])]
+    usable = possible & (graph.demand[graph.right] > 0) & (graph.supply[graph.left] > 0)
+    wide = np.zeros(len(graph.supply), np.bool_)
+    wide[graph.left[usable & ~thin]] = True  # also rows that may have gone: they may be anywhere in their box
+    edges = np.flatnonzero(usable & ~wide[graph.left])
+    if len(edges):
+        nodes, people = np.unique(graph.left[edges]), hull_fit(edges, graph.left[edges], False)
+        few = people < k
+        found.append((FORWARD, nodes[few], graph.supply[nodes[few]], people[few]))
+    wide = np.zeros(len(graph.demand), np.bool_)
+    wide[graph.right[usable & ~thin]] = True
+    edges = np.flatnonzero(usable & real & ~wide[graph.right])
+    if len(edges):
+        nodes, people = np.unique(graph.right[edges]), hull_fit(edges, graph.right[edges], True)
+        nodes, people = nodes[people < k], people[people < k]
+        least = transport.least_into(nodes)
+        found.append((BACKWARD, nodes[least > 0], least[least > 0], people[least > 0]))
+    kind = np.concatenate([np.full(len(one[1]), one[0], dtype=np.int64) for one in found])
+    at, rows, people = (np.concatenate([one[i] for one in found]) for i in (1, 2, 3))
+    return kind, at, rows, people
+
+
+def true_groups(overlap: Overlap, values: Int32, value_count: int) -> tuple[Int64, Int64, Int64]:
+    """(link, value, count), sorted: how many subjects of each value the two classes of a link share.
+
+    values: int32[shared subjects] in the overlap's order.
+    """
+    groups = Groups.of(overlap.link.astype(np.int64), values, len(overlap.left), value_count)
+    return groups.classes, groups.value.astype(np.int64), groups.count
+
+
+def suspicious(
+    older: Groups, newer: Groups, overlap: Overlap, values: Int32, value_count: int, k: int, gone: Int64
+) -> bool:
+    """Whether anything might be traced: False proves that nothing is, without looking at a single box.
+
+    Only classes that share subjects are joined, and people who fit are counted by the subjects the classes share.
+    With more edges and wider hulls an attacker can only be less sure, so no trace here means none at all.
+    """
+    if not (overlap.shared < k).any():
+        return False
+    order = np.lexsort((overlap.right, overlap.left))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    left, right, shared = overlap.left[order], overlap.right[order], overlap.shared[order]
+    moved = Overlap(left, right, shared, place[overlap.link], overlap.at_left, overlap.at_right)
+    graph = group_graph(older, newer, left, right, true_groups(moved, values, value_count), gone)
+
+    def hull_fit(edges: Int64, nodes: Int64, backward: bool) -> Int64:
+        which, place = np.unique(nodes, return_inverse=True)
+        return sums(place, shared[graph.pair[edges]], len(which))
+
+    found = trace(graph, np.minimum(shared, k), k, hull_fit)
+    return found is None or len(found[0]) > 0
+
+
+def traces(
+    older: tuple[Int32, Groups],
+    newer: tuple[Int32, Groups],
+    overlap: Overlap,
+    values: Int32,
+    value_count: int,
+    people: Points,
+    k: int,
+    gone: Int64,
+) -> Traces:
+    """All rows of the older release that its boxes and values narrow down to fewer than k people, exactly.
+
+    older, newer: boxes int32[classes, attributes, 2] and groups; people: the members of the older release.
+    """
+    (left_boxes, left_groups), (right_boxes, right_groups) = older, newer
+    pair_left, pair_right = meeting(left_boxes, right_boxes)
+    true = _to_pairs(overlap, pair_left, pair_right, len(right_boxes), true_groups(overlap, values, value_count))
+    graph = group_graph(left_groups, right_groups, pair_left, pair_right, true, gone)
+    met = np.empty((len(pair_left), left_boxes.shape[1], 2), dtype=np.int32)
+    met[..., 0] = np.maximum(left_boxes[pair_left, :, 0], right_boxes[pair_right, :, 0])
+    met[..., 1] = np.minimum(left_boxes[pair_left, :, 1], right_boxes[pair_right, :, 1])
+
+    def hull(edges: Int64, nodes: Int64, backward: bool) -> Int32:
+        which, place = np.unique(nodes, return_inverse=True)
+        boxes = np.empty((len(which), *left_boxes.shape[1:]), dtype=np.int32)
+        boxes[..., 0], boxes[..., 1] = np.iinfo(np.int32).max, np.iinfo(np.int32).min
+        there = graph.pair[edges]
+        outer = left_boxes[pair_left[there]] if backward else right_boxes[pair_right[there]]
+        np.minimum.at(boxes[..., 0], place, outer[..., 0])
+        np.maximum.at(boxes[..., 1], place, outer[..., 1])
+        mine = right_boxes[right_groups.classes[which]] if backward else left_boxes[left_groups.classes[which]]
+        boxes[..., 0], boxes[..., 1] = np.maximum(boxes[..., 0], mine[..., 0]), np.minimum(boxes[..., 1], mine[..., 1])
+        return boxes
+
+    narrowed: dict[bool, tuple[Int64, Int32]] = {}
+
+    def hull_fit(edges: Int64, nodes: Int64, backward: bool) -> Int64:
+        boxes = hull(edges, nodes, backward)
+        narrowed[backward] = np.unique(nodes), boxes
+        return people.inside(boxes, k)
+
+    found = trace(graph, people.inside(met, k), k, hull_fit)
+    if found is None:
+        return _nothing(left_boxes.shape[1], complete=False)
+    return _described(found, graph, left_groups, right_groups, (pair_left, pair_right, met), narrowed)
+
+
+def _to_pairs(
+    overlap: Overlap, pair_left: Int64, pair_right: Int64, rights: int, true: tuple[Int64, Int64, Int64]
+) -> tuple[Int64, Int64, Int64]:
+    """Counts per link as counts per meeting pair; a shared subject's boxes both hold it, so its classes do meet."""
+    key = pair_left * rights + pair_right
+    wanted = overlap.left * rights + overlap.right
+    pair = np.minimum(np.searchsorted(key, wanted), max(0, len(key) - 1))
+    known = key[pair] == wanted if len(key) else np.zeros(len(wanted), np.bool_)
+    link, value, count = true
+    kept = known[link]
+    order = np.lexsort((value[kept], pair[link[kept]]))
+    return pair[link[kept]][order], value[kept][order], count[kept][order]
+
+
+def _described(
+    found: tuple[Int64, Int64, Int64, Int64],
+    graph: GroupGraph,
+    older: Groups,
+    newer: Groups,
+    pairs: tuple[Int64, Int64, Int32],
+    narrowed: dict[bool, tuple[Int64, Int32]],
+) -> Traces:
+    kind, at, rows, fit = found
+    pair_left, pair_right, met = pairs
+    value, left = np.empty(len(kind), np.int32), np.full(len(kind), -1, np.int64)
+    right, boxes = np.full(len(kind), -1, np.int64), np.empty((len(kind), *met.shape[1:]), np.int32)
+    one = kind == FORCED
+    pair = graph.pair[at[one]]
+    value[one] = older.value[graph.left[at[one]]]
+    left[one], right[one], boxes[one] = pair_left[pair], pair_right[pair], met[pair]
+    for backward, groups, which in ((False, older, kind == FORWARD), (True, newer, kind == BACKWARD)):
+        if which.any():
+            nodes, hulls = narrowed[backward]
+            value[which] = groups.value[at[which]]
+            (right if backward else left)[which] = groups.classes[at[which]]
+            boxes[which] = hulls[np.searchsorted(nodes, at[which])]
+    return Traces(kind, value, rows, left, right, boxes, fit)
+
+
+def _nothing(attributes: int, complete: bool) -> Traces:
+    none = np.empty(0, dtype=np.int64)
+    boxes = np.empty((0, attributes, 2), dtype=np.int32)
+    return Traces(none, none.astype(np.int32), none, none, none, boxes, none, complete)
+
+
+def nothing(attributes: int) -> Traces:
+    """No trace at all."""
+    return _nothing(attributes, complete=True)
