@@ -111,6 +111,8 @@ def assert_is_whole(ledger: Ledger, releases: int) -> None:
     assert names.to_pylist() == [name for number in range(1, releases + 1) for name in identifiers(number)]
     assert numbers.tolist() == list(range(releases * PER_RELEASE))
     assert os.listdir(ledger.path / "private" / "staging") == []
+    seal = ledger.path / "private" / "catalogue.sha256"
+    assert not seal.exists() or len(seal.read_text()) == 65  # closed: it covers every byte of the catalogue
     referred = {file.path for file in ledger._state.files.values()}
     assert set(os.listdir(ledger.path / "private" / "files")) == referred
     assert sorted(os.listdir(ledger.path)) == ["private", "reissue.toml", "releases"]

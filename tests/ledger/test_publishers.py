@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from pathlib import Path
+from typing import Self
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -17,29 +18,41 @@ from tests.ledger.support import assert_is_whole, create, publish, some_facts
 
 
 class Holder:
-    """Another process that has staged a release and waits."""
+    """Another process that has staged a release and waits; it does not outlive the test."""
 
     def __init__(self, path: Path) -> None:
         ready, self._go = os.pipe(), os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             try:
+                os.close(self._go[1])
                 ledger = Ledger.open(path)
                 with ledger.publisher():
                     ledger.stage(2).facts(some_facts(2))
                     os.write(ready[1], b"x")
-                    os.read(self._go[0], 1)
+                    assert os.read(self._go[0], 1) == b"x"
                     publish(ledger, 2)
                 os._exit(0)
             finally:
                 os._exit(1)
-        os.read(ready[0], 1)
+        os.close(ready[1])
+        assert os.read(ready[0], 1) == b"x"
+        self._alive = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._alive:
+            self.kill()
 
     def kill(self) -> None:
+        self._alive = False
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
 
     def finish(self) -> int:
+        self._alive = False
         os.write(self._go[1], b"x")
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
@@ -48,11 +61,11 @@ def test_the_second_publisher_is_told_who_holds_the_series(tmp_path: Path, catal
     path = tmp_path / "s"
     with create(path, catalogue_url) as ledger:
         publish(ledger, 1)
-    holder = Holder(path)
-    for attempt in (lambda: publish(ledger, 2), lambda: ledger.forget("x"), lambda: ledger.set_meta({})):
-        with pytest.raises(SeriesBusy, match=f"Process {holder.pid} on .* is at work in this series"):
-            attempt()
-    assert holder.finish() == 0
+    with Holder(path) as holder:
+        for attempt in (lambda: publish(ledger, 2), lambda: ledger.forget("x"), lambda: ledger.set_meta({})):
+            with pytest.raises(SeriesBusy, match=f"Process {holder.pid} on .* is at work in this series"):
+                attempt()
+        assert holder.finish() == 0
     assert_is_whole(Ledger.open(path), 2)
 
 
@@ -60,8 +73,7 @@ def test_a_reader_sees_the_committed_series_and_disturbs_nobody(tmp_path: Path, 
     path = tmp_path / "s"
     with create(path, catalogue_url) as ledger:
         publish(ledger, 1)
-    holder = Holder(path)
-    with Ledger.open(path) as reader:
+    with Holder(path) as holder, Ledger.open(path) as reader:
         assert len(reader.releases) == 1
         assert reader.facts(1).number == 1
         assert reader.verify() == []
