@@ -31,19 +31,19 @@ AT_T1 = ("Alice", "Bob", "Chris", "Dan", "Ellen", "Frank")
 AT_T2 = ("Alice", "Chris", "Ellen", "Greg", "Harry", "Ian", "Jane")
 AT_T3 = ("Alice", "Chris", "Greg", "Ian", "Jane")
 
-Groups = list[tuple[list[str], list[int]]]
-"""Classes of one release: the names in it, and the values of rows that stand for nobody."""
+Groups = list[tuple[list[str], list[tuple[int, int]]]]
+"""Classes of one release: the names in it, and (number, value) of the rows that stand for nobody."""
 
 TABLE_1B: Groups = [(["Alice", "Bob"], []), (["Chris", "Dan"], []), (["Ellen", "Frank"], [])]
 TABLE_2B: Groups = [(["Alice", "Ellen"], []), (["Chris", "Greg"], []), (["Harry", "Ian", "Jane"], [])]
-TABLE_3B: Groups = [(["Alice", "Greg"], []), (["Chris"], [FLU]), (["Ellen", "Harry"], []), (["Ian", "Jane"], [])]
+TABLE_3B: Groups = [(["Alice", "Greg"], []), (["Chris"], [(-1, FLU)]), (["Ellen", "Harry"], []), (["Ian", "Jane"], [])]
 TABLE_4: Groups = [(["Alice", "Bob", "Chris", "Dan"], []), (["Ellen", "Frank"], [])]
-TABLE_5: Groups = [(["Alice", "Greg", "Chris"], [FLU]), (["Ellen", "Harry", "Ian", "Jane"], [])]
-TABLE_6: Groups = [(["Alice", "Greg", "Chris"], [FLU]), (["Ian", "Jane"], [])]
+TABLE_5: Groups = [(["Alice", "Greg", "Chris"], [(-1, FLU)]), (["Ellen", "Harry", "Ian", "Jane"], [])]
+TABLE_6: Groups = [(["Alice", "Greg", "Chris"], [(-1, FLU)]), (["Ian", "Jane"], [])]
 TABLE_7: list[Groups] = [
-    [(["Alice", "Bob", "Chris", "Dan"], []), (["Ellen", "Frank"], [MEASLES, CANCER])],
-    [(["Alice", "Greg", "Chris"], [FLU]), (["Ellen", "Harry", "Ian", "Jane"], [])],
-    [(["Alice", "Greg", "Chris"], [FLU]), (["Ian", "Jane"], [MEASLES, CANCER])],
+    [(["Alice", "Bob", "Chris", "Dan"], []), (["Ellen", "Frank"], [(-2, MEASLES), (-3, CANCER)])],
+    [(["Alice", "Greg", "Chris"], [(-1, FLU)]), (["Ellen", "Harry", "Ian", "Jane"], [])],
+    [(["Alice", "Greg", "Chris"], [(-1, FLU)]), (["Ian", "Jane"], [(-4, MEASLES), (-5, CANCER)])],
 ]
 
 
@@ -59,13 +59,20 @@ def _release(number: int, groups: Groups) -> Release:
     people = [PEOPLE[NAMES[int(subject)]] for subject in subjects]
     codes = np.array([[age, place] for _, age, place, _ in people], dtype=np.int32)
     values = np.array([value for *_, value in people], dtype=np.int32)
-    extra = [(c, value) for c, (_, fakes) in enumerate(groups) for value in fakes]
+    extra = sorted((fake, c, value) for c, (_, fakes) in enumerate(groups) for fake, value in fakes)
+    fakes = Members(
+        np.array([fake for fake, _, _ in extra], dtype=np.int64),
+        np.array([c for _, c, _ in extra], dtype=np.int32),
+        np.zeros((len(extra), 2), dtype=np.int32),
+        np.array([value for *_, value in extra], dtype=np.int32),
+    )
     return Release(
         number,
         hulls(codes, classes, len(groups)),
-        np.concatenate([classes, np.array([c for c, _ in extra], dtype=np.int32)]),
-        np.concatenate([values, np.array([value for _, value in extra], dtype=np.int32)]),
+        np.concatenate([classes, fakes.classes]),
+        np.concatenate([values, fakes.values]),
         Members(subjects, classes, codes, values),
+        counterfeits=fakes,
     )
 
 

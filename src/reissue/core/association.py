@@ -88,16 +88,19 @@ def shown(release: Release, rows: Int64, known: Signatures) -> tuple[Signatures,
     wanted = np.zeros(release.class_count, dtype=np.bool_)
     wanted[classes] = True
     number = np.cumsum(wanted) - 1
-    published = wanted[release.classes]
-    own, class_set = of_classes(
-        number[release.classes[published]].astype(np.int32), release.values[published], int(wanted.sum())
-    )
+    if wanted.all():  # the groups are needed anyway then
+        start = np.searchsorted(release.groups[0], np.arange(release.class_count + 1)).astype(np.int64)
+        own, class_set = distinct(start, release.groups[1])
+    else:
+        published = wanted[release.classes]
+        renumbered = number[release.classes[published]].astype(np.int32)
+        own, class_set = of_classes(renumbered, release.values[published], int(wanted.sum()))
     sets, at = joined(known, own)
     return sets, at[class_set[number[classes]]]
 
 
 def meet(sets: Signatures, left: Int32, right: Int32) -> tuple[Signatures, Int32]:
-    """(sets with what they lacked, int32[n]: intersection of sets left[i] and right[i]). O(n log n + pairs' entries)."""
+    """(sets with what they lacked, int32[n]: intersection of sets left[i] and right[i]). O(n log n)."""
     pair, of = np.unique((left.astype(np.int64) << 32) | right, return_inverse=True)
     a, b = (pair >> 32).astype(np.int32), (pair & 0xFFFFFFFF).astype(np.int32)
     owner = np.repeat(np.arange(len(pair)), sets.sizes[a])

@@ -87,6 +87,21 @@ class Demand:
     extra: Int64
 
 
+def demand_of(snapshot: Coded, known: Known, bucket: Int32) -> Demand:
+    """Division in counts: what every bucket holds, and the new rows by value."""
+    signatures, values = known.signatures, snapshot.value_count
+    fakes = known.fakes
+    had = count(signatures, np.asarray(fakes["signature"], np.int32), np.asarray(fakes["value"], np.int32))
+    return Demand(
+        signatures,
+        count(signatures, bucket, snapshot.values),
+        np.bincount(snapshot.values[bucket < 0], minlength=values).astype(np.int64),
+        np.bincount(snapshot.values, minlength=values).astype(np.int64),
+        had,
+        np.zeros(len(signatures), dtype=np.int64),
+    )
+
+
 def plan(demand: Demand, m: int, *, repair: bool) -> Plan:
     """Phases 2 and 3: balance the buckets, assign the rest. O(entries x steps), independent of the rows.
 

@@ -32,7 +32,8 @@ class Members:
 class Release:
     """One published release: the boxes of its classes, and of every published row its class and sensitive value.
 
-    Counterfeits are rows like any other here. Suppressed rows are absent.
+    Counterfeits are rows like any other here. Suppressed rows are absent. `counterfeits` tells which rows stand for
+    nobody, where the auditor knows it (None: not known); an attack may take it that the attacker can follow them.
     """
 
     number: int
@@ -41,6 +42,7 @@ class Release:
     values: Int32
     members: Members | None = None
     anatomized: bool = False
+    counterfeits: Members | None = None
 
     @property
     def class_count(self) -> int:
@@ -63,7 +65,9 @@ class Release:
         """What outsiders see of a release in the ledger, with its members."""
         real = facts.real
         members = Members(facts.subjects[real], facts.classes[real], facts.codes[real], facts.values[real])
-        return Release(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized)
+        fake = ~real
+        fakes = Members(facts.subjects[fake], facts.classes[fake], facts.codes[fake], facts.values[fake])
+        return Release(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized, fakes)
 
 
 class Words(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.buckets import Plan
+from reissue.core.buckets import Demand, Plan
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.signatures import Known
 from reissue.core.snapshot import Coded
@@ -67,17 +67,14 @@ def counterfeits(plan: Plan, known: Known, snapshot: Coded, bucket: Int32, rng: 
     A new one copies the quasi-identifiers of a subject of its bucket, so that they are plausible together; in a bucket
     without subjects, of any subject. O(rows log rows) only where counterfeits are new.
     """
-    had = plan.signatures.entries(_int32(known.fakes["signature"]), _int32(known.fakes["value"]))
-    order = np.argsort(had, kind="stable")
-    rank = np.arange(len(had)) - np.searchsorted(had[order], had[order])
-    stay = order[rank < plan.counterfeits[had[order]]]
-    wanted = plan.counterfeits - np.bincount(had[stay], minlength=len(plan.counterfeits))
+    stay = kept_fakes(plan, known)
+    had = plan.signatures.entries(_int32(known.fakes["signature"])[stay], _int32(known.fakes["value"])[stay])
+    wanted = plan.counterfeits - np.bincount(had, minlength=len(plan.counterfeits))
     entry = np.repeat(np.arange(len(wanted)), wanted)
     lowest = min(known.lowest, 0)
     number = np.arange(lowest - 1, lowest - 1 - len(entry), -1, dtype=np.int64)
-    model = _models(plan.signatures.owner[entry], bucket, rng)
-    attributes = snapshot.codes.shape[1]
-    codes = snapshot.codes[model] if len(model) else np.empty((0, attributes), dtype=np.int32)
+    model = _models(plan.signatures.owner[entry], bucket, rng) if len(snapshot) else np.empty(0, dtype=np.int64)
+    codes = snapshot.codes[model] if len(snapshot) else _anywhere(snapshot, len(entry), rng)
     return Fakes(
         np.concatenate([np.asarray(known.fakes["subject"], dtype=np.int64)[stay], number]),
         np.concatenate([_int32(known.fakes["signature"])[stay], plan.signatures.owner[entry]]),
@@ -85,6 +82,20 @@ def counterfeits(plan: Plan, known: Known, snapshot: Coded, bucket: Int32, rng: 
         np.concatenate([known.fake_codes[stay], codes]),
         np.arange(len(stay) + len(entry)) < len(stay),
     )
+
+
+def kept_fakes(plan: Plan, known: Known) -> Int64:
+    """int64[]: which counterfeits of the last release (positions) the plan still needs."""
+    had = plan.signatures.entries(_int32(known.fakes["signature"]), _int32(known.fakes["value"]))
+    order = np.argsort(had, kind="stable")
+    rank = np.arange(len(had)) - np.searchsorted(had[order], had[order])
+    return np.asarray(order[rank < plan.counterfeits[had[order]]], dtype=np.int64)
+
+
+def _anywhere(snapshot: Coded, number: int, rng: np.random.Generator) -> Int32:
+    """int32[number, attributes]: random codes, for a snapshot without rows to copy."""
+    columns = [rng.integers(domain.lo, domain.hi + 1, number) for domain in snapshot.domains]
+    return np.stack(columns, axis=1).astype(np.int32) if columns else np.empty((number, 0), dtype=np.int32)
 
 
 def _models(signature: Int32, bucket: Int32, rng: np.random.Generator) -> Int64:
@@ -114,3 +125,18 @@ def inside(codes: Int32, rows: Int32, boxes: Int32, classes: Int32, fakes: Fakes
 
 def _int32(column: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Int32:
     return np.asarray(column, dtype=np.int32)
+
+
+def steps(demand: Demand, decided: Plan, fakes: Fakes, classes: int) -> tuple[str, ...]:
+    """What was done, for `release.steps`."""
+    old, new = int(demand.alive.sum()), int(demand.new.sum())
+    buckets = int((decided.height > 0).sum())
+    created = int((decided.height[len(demand.signatures) :] > 0).sum())
+    kept = int(fakes.kept.sum())
+    retired = int(demand.had.sum()) - kept
+    return (
+        f"Division: {old} rows keep the signature they had, {new} rows are new.",
+        f"Balancing and assignment: {buckets} buckets, {created} of them with a new signature.",
+        f"Counterfeits: {len(fakes.subjects)} ({kept} from the last release, {retired} retired).",
+        f"Split: {classes} classes.",
+    )

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.core.boxes import hulls, snap
-from reissue.core.buckets import Demand, Plan, count, divide, plan
+from reissue.core.buckets import demand_of, divide, plan
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int32, Int64
-from reissue.core.placement import Fakes, counterfeits, inside, place
-from reissue.core.signatures import Known, recall, remember
+from reissue.core.placement import Fakes, counterfeits, inside, place, steps
+from reissue.core.signatures import recall, remember
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.splitting import split
 from reissue.errors import SettingsError
@@ -84,33 +84,3 @@ class MInvariance:
 
     def thresholds(self) -> Mapping[str, float]:
         return {"m": float(self.m), "invariant": 1.0}
-
-
-def demand_of(snapshot: Coded, known: Known, bucket: Int32) -> Demand:
-    """Division in counts: what every bucket holds, and the new rows by value."""
-    signatures, values = known.signatures, snapshot.value_count
-    fakes = known.fakes
-    had = count(signatures, np.asarray(fakes["signature"], np.int32), np.asarray(fakes["value"], np.int32))
-    return Demand(
-        signatures,
-        count(signatures, bucket, snapshot.values),
-        np.bincount(snapshot.values[bucket < 0], minlength=values).astype(np.int64),
-        np.bincount(snapshot.values, minlength=values).astype(np.int64),
-        had,
-        np.zeros(len(signatures), dtype=np.int64),
-    )
-
-
-def steps(demand: Demand, decided: Plan, fakes: Fakes, classes: int) -> tuple[str, ...]:
-    """What was done, for `release.steps`."""
-    old, new = int(demand.alive.sum()), int(demand.new.sum())
-    buckets = int((decided.height > 0).sum())
-    created = int((decided.height[len(demand.signatures) :] > 0).sum())
-    kept = int(fakes.kept.sum())
-    retired = int(demand.had.sum()) - kept
-    return (
-        f"Division: {old} rows keep the signature they had, {new} rows are new.",
-        f"Balancing and assignment: {buckets} buckets, {created} of them with a new signature.",
-        f"Counterfeits: {len(fakes.subjects)} ({kept} from the last release, {retired} retired).",
-        f"Split: {classes} classes.",
-    )

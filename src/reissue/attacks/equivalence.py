@@ -1,0 +1,286 @@
+"""The value equivalence attack (He, Barman & Naughton 2011): two sets of people shown to have the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.attacks.base import Finding, Outcome
+from reissue.core.association import members_of
+from reissue.core.class_pairs import Pairs, class_pairs, exposed
+from reissue.core.domain import Int64
+from reissue.core.equivalence import Block, Rows, blocks, invariant, patterns_of, rows_of
+from reissue.core.newcomers import undecided
+from reissue.core.observed import Observed
+from reissue.core.programs import Way, found_attacks, smallest_attack, smallest_new_cut, whole_cut
+from reissue.errors import SettingsError
+
+_NOBODY = "a row of nobody"
+_NO_ATTACK = 2**62
+_MOST_ROWS, _MOST_COLUMNS = 60, 1500
+"""Beyond this many classes or kinds of people a block is too large for the integer program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equivalence:
+    """Weigh the classes of all releases so that their values cancel; who remains is shown to be equal.
+
+    e:          two sets of fewer than e people shown to have the same values are a breach
+    exact:      close the gap between the bound and the best attack found by an integer program
+    time_limit: seconds for all integer programs together
+    limit:      the most findings to describe
+    """
+
+    e: int = 2
+    exact: bool = False
+    time_limit: float = 10.0
+    limit: int = 100
+
+    name: ClassVar[str] = "equivalence"
+    assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "e", int(self.e))
+        if self.e < 1:
+            raise SettingsError(f"e is {self.e}; it must be at least 1.")
+        if not self.time_limit > 0:
+            raise SettingsError(f"time_limit is {self.time_limit}; it must be more than 0 seconds.")
+        if self.limit < 1:
+            raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        until = len(series) if involving is None else involving
+        releases = series.releases if until == len(series) else series.releases[:until]
+        tally = _Tally(self, series)
+        if involving is not None:
+            open_sets = undecided(releases, 2 * (self.e - 1))
+            if open_sets is not None:  # merged buckets: only those whose new cut is not plainly large enough
+                tally.proved = self.e
+                if len(open_sets):
+                    rows = rows_of(releases)
+                    keep = _shown_by(rows, open_sets)
+                    for block in blocks(releases, rows, patterns_of(releases, rows, keep), apart=True):
+                        tally.bucket(block, only_last=True)
+                return tally.outcome()
+        if involving is None:
+            rows = rows_of(releases)
+            patterns = patterns_of(releases, rows)
+            apart = invariant(rows, patterns)
+            if apart and bool(rows.merged.all()):
+                for block in blocks(releases, rows, patterns, apart=True):
+                    tally.bucket(block)
+                return tally.outcome()
+            if self.exact and len(np.unique(patterns.pattern)) <= 20 * _MOST_COLUMNS:
+                for block in blocks(releases, rows, patterns, apart=apart):
+                    tally.program(block)
+        for pairs in class_pairs(releases, involving=None if involving is None else involving - 1):
+            tally.pairs(pairs)
+        tally.notes.append(
+            "The releases are not merged buckets, so no bound by cuts exists; classes were set against each other in pairs."
+        )
+        return tally.outcome()
+
+
+def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """bool[rows]: classes that show one of the wanted sets of values."""
+    sets = rows.sets
+    chosen = {tuple(values) for values in wanted}
+    hit = np.array(
+        [tuple(sets.values[sets.start[i] : sets.start[i + 1]].tolist()) in chosen for i in range(len(sets))], dtype=np.bool_
+    )
+    return np.asarray(hit[rows.shows], dtype=np.bool_)
+
+
+@dataclass
+class _Tally:
+    """Collects bounds, attacks and people at risk over the parts of a series."""
+
+    attack: Equivalence
+    series: Observed
+    proved: int | None = None  # no attack is smaller
+    smallest: int | None = None  # the smallest attack found
+    cut: int | None = None
+    closed: bool = True  # whether bound and attack meet everywhere
+    found: list[tuple[int, Finding]] = field(default_factory=list)
+    total: int = 0
+    risky: list[Int64] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    until: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.until = monotonic() + self.attack.time_limit
+
+    def bucket(self, block: Block, *, only_last: bool = False) -> None:
+        """A merged bucket: bound by cuts, attacks found, the gap closed if asked for or if publish must know."""
+        cut = smallest_new_cut(block, only_last=only_last)
+        if cut is None:
+            return
+        bound = -(-cut // 2)
+        if not only_last:
+            whole = whole_cut(block)
+            self.cut = whole if self.cut is None else min(self.cut, whole)
+        if only_last and bound >= self.attack.e:
+            self._bound(bound)
+            return
+        ways = found_attacks(block)
+        best = ways[0].size if ways else None
+        if (self.attack.exact or only_last) and (best is None or bound < best):
+            bound, ways = self._programmed(block, bound, ways)
+            best = ways[0].size if ways else None
+        if bound == _NO_ATTACK:
+            return
+        self._bound(bound)
+        self.closed &= best is not None and bound >= best
+        self._ways(block, ways)
+        if only_last and bound < self.attack.e and (best is None or best >= self.attack.e):
+            self._unproven(block, bound)
+
+    def program(self, block: Block) -> None:
+        """A block without a bound by cuts, if it is small enough for the integer program."""
+        if len(block.release) > _MOST_ROWS or len(block.weight) > _MOST_COLUMNS:
+            self.closed = False
+            return
+        ways = found_attacks(block) if len(block.release) <= 2 * _MOST_ROWS else []
+        bound, ways = self._programmed(block, 1, ways)
+        if bound == _NO_ATTACK:
+            return
+        self.closed &= bool(ways) and bound >= ways[0].size
+        self._bound(bound)
+        self._ways(block, ways)
+
+    def _programmed(self, block: Block, bound: int, ways: list[Way]) -> tuple[int, list[Way]]:
+        seconds = self.until - monotonic()
+        if seconds <= 0:
+            return bound, ways
+        most = ways[0].size if ways else int(block.weight.sum())
+        proof = smallest_attack(block, most, seconds)
+        if proof.way is not None and (not ways or proof.way.size < ways[0].size):
+            ways = [proof.way, *ways]
+        if not ways and proof.proven:
+            return _NO_ATTACK, ways
+        return max(bound, min(proof.bound, most)), ways
+
+    def _bound(self, bound: int) -> None:
+        self.proved = bound if self.proved is None else min(self.proved, bound)
+
+    def _ways(self, block: Block, ways: list[Way]) -> None:
+        if not ways:
+            return
+        self.smallest = ways[0].size if self.smallest is None else min(self.smallest, ways[0].size)
+        breaches = [way for way in ways if way.size < self.attack.e]
+        self.total += len(breaches)
+        described = sorted(breaches or ways[:1], key=lambda way: way.size)[: self.attack.limit]
+        self.found += [(way.size, self._described(block, way)) for way in described]
+        for way in breaches:
+            self.risky += [block.who(int(c)) for c in np.flatnonzero(way.shown) if block.real[c]]
+
+    def pairs(self, pairs: Pairs) -> None:
+        """Two classes against each other."""
+        self.closed = False
+        if len(pairs.size) == 0:
+            return
+        least = int(pairs.size.min())
+        self.smallest = least if self.smallest is None else min(self.smallest, least)
+        chosen = np.flatnonzero(pairs.size < self.attack.e)
+        self.total += len(chosen)
+        if len(chosen) == 0:
+            chosen_shown = np.array([int(pairs.size.argmin())])
+        else:
+            self.risky.append(exposed(self.series.releases, pairs, chosen)[0])
+            chosen_shown = chosen[np.argsort(pairs.size[chosen], kind="stable")[: self.attack.limit]]
+        self.found += [(int(pairs.size[i]), self._pair(pairs, int(i))) for i in chosen_shown]
+        self.found = sorted(self.found, key=lambda item: item[0])[: self.attack.limit]
+
+    def _described(self, block: Block, way: Way) -> Finding:
+        sides: list[list[str]] = [[], []]
+        for c in np.flatnonzero(way.shown):
+            nobody = [_NOBODY] * int(block.weight[c])
+            names = [self.series.words.subject(int(s)) for s in block.who(int(c))] if block.real[c] else nobody
+            sides[0 if way.shown[c] > 0 else 1] += [name for name in names for _ in range(abs(int(way.shown[c])))]
+        classes = tuple((int(block.release[r]), int(block.number[r])) for r in way.rows)
+        return self._finding(way.size, sides, classes)
+
+    def _pair(self, pairs: Pairs, i: int) -> Finding:
+        releases = self.series.releases
+        earlier, later = releases[pairs.earlier], releases[pairs.later]
+        inside = []
+        for release, number in ((earlier, pairs.left[i]), (later, pairs.right[i])):
+            members = members_of(release)
+            inside.append(members.subjects[members.classes == number])
+        sides: list[list[str]] = [[], []]
+        for side in (0, 1):
+            own, other = (int(times) for times in (pairs.times[i, side], pairs.times[i, 1 - side]))
+            for subject in inside[side]:
+                shown = own - (other if subject in inside[1 - side] else 0)
+                sides[side] += [self.series.words.subject(int(subject))] * max(shown, 0)
+            sides[side] += [_NOBODY] * (int(pairs.size[i]) - len(sides[side]))
+        classes = ((earlier.number, int(pairs.left[i])), (later.number, int(pairs.right[i])))
+        return self._finding(int(pairs.size[i]), sides, classes)
+
+    def _finding(self, size: int, sides: list[list[str]], classes: tuple[tuple[int, int], ...]) -> Finding:
+        words, e = self.series.words, self.attack.e
+        numbers = tuple(sorted({number for number, _ in classes}))
+        side_by_side = ", ".join(words.release(number) for number in numbers)
+        left, right = (_listed(side) for side in sides)
+        verb = "has" if len(sides[0]) == 1 else "have, together,"
+        return Finding(
+            attack=self.attack.name,
+            releases=numbers,
+            subjects=tuple(dict.fromkeys(name for side in sides for name in side if name != _NOBODY)),
+            classes=classes,
+            value=None,
+            level=float(size),
+            unit="people on each side",
+            threshold=float(e),
+            breach=size < e,
+            sentence=f"From {side_by_side}: {left} {verb} the same sensitive value{'' if size == 1 else 's'} as {right}.",
+            details={"left": tuple(sides[0]), "right": tuple(sides[1])},
+        )
+
+    def _unproven(self, block: Block, bound: int) -> None:
+        """Publish must be able to prove its promise: what cannot be decided counts as broken."""
+        classes = tuple(zip(block.release.tolist(), block.number.tolist(), strict=True))
+        finding = self._finding(bound, [[], []], classes)
+        sentence = (
+            f"It could not be proven that no attack of fewer than {self.attack.e} people exists on the class "
+            f"{classes[-1][1]} of {self.series.words.release(classes[-1][0])}: the bound is {bound}."
+        )
+        self.total += 1
+        self.found.append((bound, Finding(**{**vars(finding), "breach": True, "sentence": sentence})))
+
+    def outcome(self) -> Outcome:
+        self.found.sort(key=lambda item: item[0])
+        once = {(tuple(sorted(f.subjects)), f.level, f.classes): f for _, f in reversed(self.found)}
+        ordered = sorted(once.values(), key=lambda finding: finding.level)
+        findings = [finding for finding in ordered if finding.breach] or ordered[:1]
+        measures: dict[str, float] = {}
+        for name, value in (("lower_bound", self.proved), ("smallest_attack", self.smallest), ("smallest_cut", self.cut)):
+            if value is not None:
+                measures[name] = float(value)
+        if self.proved is not None and self.smallest is not None:
+            measures["exact"] = float(self.closed or self.proved >= self.smallest)
+        return Outcome(
+            attack=self.attack.name,
+            findings=tuple(findings[: self.attack.limit]),
+            total=max(self.total, len(findings)),
+            at_risk=dict(self._at_risk()),
+            measures=measures,
+            notes=tuple(self.notes),
+        )
+
+    def _at_risk(self) -> Iterator[tuple[int, Int64]]:
+        people = np.unique(np.concatenate(self.risky)) if self.risky else np.empty(0, dtype=np.int64)
+        for release in self.series.releases if len(people) else ():
+            yield release.number, people[np.isin(people, members_of(release).subjects)]
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > 12:
+        return f"{', '.join(names[:11])} and {len(names) - 11} more"
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
