@@ -154,5 +154,5 @@ candidates of someone new who can exist. *Cost* is the sum of squared class size
 BCF-anonymized R2, k-anonymized R2 (unsafe), k-anonymized D2 alone.
 
 The paper does not print its taxonomies. ARX's are flat (race and sex have one step, most others two), so few classes
-are possible. The deeper ones in the script are nearly binary: more classes, and more F violations when many rows are new.
+are possible. The deeper ones in the script are nearly binary: more classes, and more F violations when many are new.
 Shapes can be compared, not digits."""

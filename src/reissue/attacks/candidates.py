@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reissue.attacks.base import Finding
-from reissue.core.candidates import Chain, Targets, composed
+from reissue.core.candidates import Chain, Targets
+from reissue.core.cracks import Grouped
 from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.observed import Observed
 from reissue.core.requirements import TOLERANCE, Requirement, as_fraction
@@ -141,86 +141,96 @@ class _Rows:
         return np.where(tail > 0, self.top / np.maximum(1, tail), np.inf)
 
 
-def describe(series: Observed, chain: Chain, first: int, targets: Targets, weakness: Weakness, entry: int) -> Finding:
-    """The finding of one weak target."""
-    target = int(weakness.which[entry])
-    one = targets.keep(np.array([target]))
-    numbers = [release.number for release in series.releases[first + one.arrival : first + len(chain)]]
-    classes = one.classes[0].tolist()
-    blamed = int(weakness.value[entry])
-    return Finding(
-        attack="correspondence",
-        releases=tuple(release.number for release in series.releases[first : first + len(chain)]),
-        subjects=(),
-        classes=tuple(zip(numbers, classes, strict=True)),
-        value=series.words.value(blamed) if blamed >= 0 else None,
-        level=float(weakness.level[entry]),
-        unit=weakness.unit,
-        threshold=weakness.threshold,
-        breach=bool(weakness.breach[entry]),
-        sentence=_sentence(series, chain, one, numbers, weakness, entry),
-        details=_details(series, chain, one, numbers),
-    )
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Weak targets of one arrival of one chain, ready to be told.
 
+    first: position of the chain's first release in the series; composed: int64[targets] what the paper's own
+    compositions leave
+    """
 
-def _sentence(series: Observed, chain: Chain, one: Targets, numbers: list[int], weakness: Weakness, entry: int) -> str:
-    who = f"{_where(series, chain, one)} who came with {series.words.release(numbers[0])}"
-    left, level = int(one.totals[0]), float(weakness.level[entry])
-    if weakness.unit == "candidates":
-        return _ruled_out(series, chain, one, numbers, who, weakness)
-    if weakness.unit in ("share", "alpha"):
-        value = series.words.value(int(weakness.value[entry]))
+    series: Observed
+    chain: Chain
+    first: int
+    targets: Targets
+    composed: Int64
+    weakness: Weakness
+
+    def finding(self, entry: int) -> Finding:
+        """The finding of one weak target."""
+        weakness, one = self.weakness, self.targets.keep(self.weakness.which[entry : entry + 1])
+        released = [release.number for release in self.series.releases[self.first : self.first + len(self.chain)]]
+        numbers = released[one.arrival :]
+        blamed = int(weakness.value[entry])
+        return Finding(
+            attack="correspondence",
+            releases=tuple(released),
+            subjects=(),
+            classes=tuple(zip(numbers, one.classes[0].tolist(), strict=True)),
+            value=self.series.words.value(blamed) if blamed >= 0 else None,
+            level=float(weakness.level[entry]),
+            unit=weakness.unit,
+            threshold=weakness.threshold,
+            breach=bool(weakness.breach[entry]),
+            sentence=self._sentence(one, numbers, entry),
+            details=self._details(one, numbers, int(self.composed[weakness.which[entry]])),
+        )
+
+    def _sentence(self, one: Targets, numbers: list[int], entry: int) -> str:
+        words, unit = self.series.words, self.weakness.unit
+        box = words.box(self.chain.joint_boxes(one)[0])
+        who = f"{f'in {box}' if box else 'anywhere'} who came with {words.release(numbers[0])}"
+        if unit == "candidates":
+            return self._ruled_out(one, numbers, who)
+        left, level, threshold = int(one.totals[0]), float(self.weakness.level[entry]), self.weakness.threshold
+        if unit == "entropy l":
+            return (
+                f"The {left} records that remain for someone {who} are as diverse as {level:.2f} equally frequent "
+                f"values, fewer than l = {threshold:g}."
+            )
+        value = words.value(int(self.weakness.value[entry]))
+        if unit == "recursive c":
+            return (
+                f"Among the {left} records that remain for someone {who}, {value} is {level:.2f} times as frequent as "
+                f"the rare values together, not below c = {threshold:g}."
+            )
         return (
             f"Of the {left} records that remain for someone {who}, {round(level * left)} have {value}: {level:.0%}, "
-            f"more than {weakness.threshold:.0%}."
+            f"more than {threshold:.0%}."
         )
-    if weakness.unit == "entropy l":
+
+    def _ruled_out(self, one: Targets, numbers: list[int], who: str) -> str:
+        sizes = [int(self._release(one, c).sizes[q]) for c, q in enumerate(one.classes[0].tolist())]
+        searched = int(np.argmin(sizes))
+        left, size, k = int(one.totals[0]), sizes[searched], int(self.weakness.threshold)
+        verdict = f"fewer than k = {k}" if left < k else f"still at least k = {k}"
+        where = self.series.words.release(numbers[searched])
+        if left == size:
+            return f"Only {size} records of {where} match someone {who}, {verdict}."
         return (
-            f"The {left} records that remain for someone {who} are as diverse as {level:.2f} equally frequent values, "
-            f"fewer than l = {weakness.threshold:g}."
+            f"{size - left} of the {size} records of {where} that match someone {who} can be ruled out; {left} "
+            f"{'remains' if left == 1 else 'remain'}, {verdict}."
         )
-    value = series.words.value(int(weakness.value[entry]))
-    return (
-        f"Among the {left} records that remain for someone {who}, {value} is {level:.2f} times as frequent as the rare "
-        f"values together, not below c = {weakness.threshold:g}."
-    )
 
+    def _details(self, one: Targets, numbers: list[int], composed: int) -> dict[str, object]:
+        """Class sizes, what can be ruled out per release in all and by value, what the paper's compositions leave."""
+        word = self.series.words.value
+        left = dict(zip(one.values.tolist(), one.amounts.tolist(), strict=True))
+        sizes, cracked = {}, {}
+        for c, cls in enumerate(one.classes[0].tolist()):
+            release = self._release(one, c)
+            here = slice(release.start[cls], release.start[cls + 1])
+            groups = zip(release.values[here].tolist(), release.counts[here].tolist(), strict=True)
+            sizes[numbers[c]] = int(release.sizes[cls])
+            cracked[numbers[c]] = {word(v): n - left.get(v, 0) for v, n in groups if n > left.get(v, 0)}
+        return {
+            "arrival": numbers[0],
+            "candidates": int(one.totals[0]),
+            "sizes": sizes,
+            "ruled_out": {number: sum(by_value.values()) for number, by_value in cracked.items()},
+            "ruled_out_by_value": cracked,
+            "composed": composed,
+        }
 
-def _ruled_out(series: Observed, chain: Chain, one: Targets, numbers: list[int], who: str, weakness: Weakness) -> str:
-    sizes = [int(chain.releases[one.arrival + c].sizes[q]) for c, q in enumerate(one.classes[0].tolist())]
-    searched = int(np.argmin(sizes))
-    left, size, k = int(one.totals[0]), sizes[searched], int(weakness.threshold)
-    verdict = f"fewer than k = {k}" if left < k else f"still at least k = {k}"
-    where = series.words.release(numbers[searched])
-    if left == size:
-        return f"Only {size} records of {where} match someone {who}, {verdict}."
-    return (
-        f"{size - left} of the {size} records of {where} that match someone {who} can be ruled out; {left} "
-        f"{'remains' if left == 1 else 'remain'}, {verdict}."
-    )
-
-
-def _where(series: Observed, chain: Chain, one: Targets) -> str:
-    box = series.words.box(chain.joint_boxes(one)[0])
-    return f"in {box}" if box else "anywhere"
-
-
-def _details(series: Observed, chain: Chain, one: Targets, numbers: list[int]) -> dict[str, object]:
-    """Class sizes, what can be ruled out per release in all and by value, and what the paper's compositions leave."""
-    left = dict(zip(one.values.tolist(), one.amounts.tolist(), strict=True))
-    sizes, cracked = {}, {}
-    for c, cls in enumerate(one.classes[0].tolist()):
-        release = chain.releases[one.arrival + c]
-        here = slice(release.start[cls], release.start[cls + 1])
-        counts: NDArray[np.int64] = release.counts[here]
-        sizes[numbers[c]] = int(counts.sum())
-        gone = {v: n - left.get(v, 0) for v, n in zip(release.values[here].tolist(), counts.tolist(), strict=True)}
-        cracked[numbers[c]] = {series.words.value(v): n for v, n in gone.items() if n}
-    return {
-        "arrival": numbers[0],
-        "candidates": int(one.totals[0]),
-        "sizes": sizes,
-        "ruled_out": {number: sum(by_value.values()) for number, by_value in cracked.items()},
-        "ruled_out_by_value": cracked,
-        "composed": int(composed(chain, one)[0]),
-    }
+    def _release(self, one: Targets, column: int) -> Grouped:
+        return self.chain.releases[one.arrival + column]

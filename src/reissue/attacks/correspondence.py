@@ -9,12 +9,16 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.attacks.candidates import Asked, Weakness, describe, weaknesses
+from reissue.attacks.candidates import Asked, Seen, weaknesses
 from reissue.core.candidates import Chain, Targets, composed, known_targets, possible_targets
 from reissue.core.cracks import Grouped
-from reissue.core.domain import Int32, Int64
-from reissue.core.observed import Members, Observed, Release
+from reissue.core.distinct import locate, number
+from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.observed import Observed, Release
 from reissue.errors import SettingsError
+
+CALM = 10
+"""How many findings short of a breach are told, beside all breaches up to the limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +109,10 @@ def _why_apart(earlier: Release, later: Release) -> str | None:
     if earlier.members is None or later.members is None:
         return None
     old, new = earlier.members, later.members
-    at = np.searchsorted(new.subjects, old.subjects)
-    at[at == len(new.subjects)] = 0
-    stays = new.subjects[at] == old.subjects if len(new.subjects) else np.zeros(len(old.subjects), dtype=np.bool_)
-    if not stays.all():
-        return "publishes only new people" if not stays.any() else "lacks people of the release before"
-    if (new.codes[at] != old.codes).any():
+    at = locate(new.subjects, old.subjects)
+    if (at < 0).any():
+        return "publishes only new people" if (at < 0).all() else "lacks people of the release before"
+    if any((new.codes[at, a] != old.codes[:, a]).any() for a in range(old.codes.shape[1])):
         return "changed quasi-identifiers of people of the release before"
     return None
 
@@ -123,7 +125,7 @@ class _Sight:
         self.measures: dict[str, float] = {}
         self.notes: list[str] = []
         self.total = 0
-        self._weak: list[tuple[Chain, int, Targets, Weakness]] = []
+        self._weak: list[Seen] = []
         self._at_risk: dict[int, list[Int64]] = {}
 
     def look(self, chain: Chain, first: int, only_last: bool) -> None:
@@ -158,15 +160,16 @@ class _Sight:
     def _measure_targets(self, chain: Chain, first: int, targets: Targets, people: _Arrivals | None) -> None:
         if len(targets) == 0:
             return
-        number = self.series.releases[first + targets.arrival].number
-        lowest = {"candidates": int(targets.totals.min()), "composed": int(composed(chain, targets).min())}
-        lowest[f"candidates({number})"] = lowest["candidates"]
+        came = self.series.releases[first + targets.arrival].number
+        by_paper = composed(chain, targets)
+        lowest = {"candidates": int(targets.totals.min()), "composed": int(by_paper.min())}
+        lowest[f"candidates({came})"] = lowest["candidates"]
         for name, level in lowest.items():
             self.measures[name] = min(self.measures.get(name, level), level)
         broken = np.zeros(len(targets), dtype=np.bool_)
         for weakness in weaknesses(chain, targets, self.asked):
             self.total += len(weakness.which)
-            self._weak.append((chain, first, targets, weakness))
+            self._weak.append(Seen(self.series, chain, first, targets, by_paper, weakness))
             broken[weakness.which[weakness.breach]] = True
         if people is not None:
             subjects = people.subjects(targets.arrival, broken)
@@ -180,15 +183,14 @@ class _Sight:
         """The worst first: breaches before the rest, then by how far below what was asked."""
         if not self._weak:
             return ()
-        source = np.concatenate([np.full(len(w.which), s) for s, (*_, w) in enumerate(self._weak)])
-        entry = np.concatenate([np.arange(len(w.which)) for *_, w in self._weak])
-        calm = np.concatenate([~w.breach for *_, w in self._weak])
-        badness = np.concatenate([w.margin for *_, w in self._weak])
-        found = []
-        for at in np.lexsort((entry, source, badness, calm))[:limit].tolist():
-            chain, first, targets, weakness = self._weak[source[at]]
-            found.append(describe(self.series, chain, first, targets, weakness, int(entry[at])))
-        return tuple(found)
+        weak = [seen.weakness for seen in self._weak]
+        source = np.concatenate([np.full(len(w.which), s) for s, w in enumerate(weak)])
+        entry = np.concatenate([np.arange(len(w.which)) for w in weak])
+        calm = np.concatenate([~w.breach for w in weak])
+        badness = np.concatenate([w.margin for w in weak])
+        worst = np.lexsort((entry, source, badness, calm))[:limit]
+        told = worst[: int(np.count_nonzero(~calm[worst])) + CALM]
+        return tuple(self._weak[source[at]].finding(int(entry[at])) for at in told.tolist())
 
 
 class _Arrivals:
@@ -196,27 +198,23 @@ class _Arrivals:
 
     def __init__(self, releases: Sequence[Release]) -> None:
         self._members = [release.members for release in releases if release.members is not None]
-        self._who: dict[int, tuple[Int64, Int64]] = {}
+        self._who: dict[int, tuple[Int64, Int32]] = {}
 
     def paths(self, arrival: int) -> Int32:
         """int32[targets, releases from the arrival on]: the distinct paths of the people who came then."""
         now = self._members[arrival]
         came = now.subjects
         if arrival:
-            came = np.setdiff1d(came, self._members[arrival - 1].subjects, assume_unique=True)
-        classes = np.stack([_class_of(members, came) for members in self._members[arrival:]], axis=1)
-        target = np.zeros(len(came), dtype=np.int64)
-        for column in classes.T:  # one column at a time, so that the key never overflows
-            _, target = np.unique(target * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
-        _, one = np.unique(target, return_index=True)
+            came = came[locate(self._members[arrival - 1].subjects, came) < 0]
+        columns = [members.classes[locate(members.subjects, came)] for members in self._members[arrival:]]
+        classes = np.stack(columns, axis=1).astype(np.int32)
+        target, one = np.zeros(len(came), dtype=np.int32), np.zeros(min(1, len(came)), dtype=np.int64)
+        for column in columns:  # one column at a time, so that the key never overflows
+            target, one = number(target * (np.int64(column.max(initial=0)) + 1) + column)
         self._who[arrival] = (came, target)
-        return np.asarray(classes[one], dtype=np.int32)
+        return classes[one]
 
-    def subjects(self, arrival: int, which: np.typing.NDArray[np.bool_]) -> Int64:
+    def subjects(self, arrival: int, which: Bool) -> Int64:
         """int64[]: the people behind the chosen targets."""
         came, target = self._who[arrival]
         return np.asarray(came[which[target]], dtype=np.int64)
-
-
-def _class_of(members: Members, subjects: Int64) -> Int32:
-    return np.asarray(members.classes[np.searchsorted(members.subjects, subjects)], dtype=np.int32)

@@ -40,14 +40,19 @@ class Grouped:
     counts: Int64
 
     @staticmethod
-    def of(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> Grouped:
+    def of(boxes: Int32, classes: Int32 | Int64, values: Int32 | Int64, counts: Int64) -> Grouped:
         """From groups sorted by class, then value."""
         start = np.searchsorted(classes, np.arange(len(boxes) + 1)).astype(np.int64)
         return Grouped(boxes, start, values.astype(np.int32), counts.astype(np.int64))
 
     @staticmethod
     def published(release: Release) -> Grouped:
-        return Grouped.of(release.boxes, *release.groups)
+        width = int(release.values.max()) + 1 if len(release.values) else 1
+        if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
+            return Grouped.of(release.boxes, *release.groups)
+        counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort
+        key = np.flatnonzero(counts)
+        return Grouped.of(release.boxes, key // width, key % width, counts[key])
 
     @cached_property
     def classes(self) -> Int32:

@@ -12,8 +12,7 @@ _ROOM = np.int64(2) ** 62
 
 def distinct(codes: Int32, values: Int32) -> tuple[Int64, Int32]:
     """(one row of each distinct combination, ascending by value; int32[rows] the combination of each row). O(rows)."""
-    key = _packed(codes, values)
-    home, first = _number(key)
+    home, first = number(_packed(codes, values))
     order = np.argsort(values[first], kind="stable")
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -22,27 +21,47 @@ def distinct(codes: Int32, values: Int32) -> tuple[Int64, Int32]:
 
 def _packed(codes: Int32, values: Int32) -> Int64:
     """int64[rows]: one key per row, different for different combinations; columns are renumbered if they must be."""
+    columns = [*(codes[:, a] for a in range(codes.shape[1])), values]
+    ends = [_ends(column) for column in columns]
     key: Int64 = np.zeros(len(values), dtype=np.int64)
-    room = 1
-    for column in (*(codes[:, a] for a in range(codes.shape[1])), values):
-        low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-        span = high - low + 1
-        if room * span > _ROOM:
-            number, first = _number(key)
-            key, room = number.astype(np.int64), len(first)
-        _append(key, column, span, low)
-        room *= span
+    room, done = 1, 0
+    for at, (low, high) in enumerate(ends):
+        if room * (high - low + 1) > _ROOM:
+            _append(key, columns[done:at], np.array(ends[done:at], dtype=np.int64))
+            numbered, first = number(key)
+            key, room, done = numbered.astype(np.int64), len(first), at
+        room *= high - low + 1
+    _append(key, columns[done:], np.array(ends[done:], dtype=np.int64))
     return key
 
 
+def _append(key: Int64, columns: list[Int32], ends: Int64) -> None:
+    """Append the digits of some columns to the keys, a block of rows at a time so that the keys stay in the cache."""
+    block = 1 << 14
+    for start in range(0, len(key), block):
+        for column, (low, high) in zip(columns, ends.tolist(), strict=True):
+            _append_digits(key[start : start + block], column[start : start + block], high - low + 1, low)
+
+
 @njit(cache=True)
-def _append(key: Int64, column: Int32, span: int, low: int) -> None:
+def _append_digits(key: Int64, column: Int32, span: int, low: int) -> None:
     for row in range(len(key)):
         key[row] = key[row] * span + (column[row] - low)
 
 
 @njit(cache=True)
-def _number(key: Int64) -> tuple[Int32, Int64]:
+def _ends(column: Int32) -> tuple[int, int]:
+    """The lowest and highest entry; (0, 0) of nothing."""
+    if len(column) == 0:
+        return 0, 0
+    low, high = column[0], column[0]
+    for row in range(len(column)):
+        low, high = min(low, column[row]), max(high, column[row])
+    return int(low), int(high)
+
+
+@njit(cache=True)
+def number(key: Int64) -> tuple[Int32, Int64]:
     """Number the distinct keys in order of appearance: (number of each row, first row of each number). O(rows)."""
     home = np.empty(len(key), dtype=np.int32)
     first = np.empty(1024, dtype=np.int64)
@@ -73,9 +92,21 @@ def _number(key: Int64) -> tuple[Int32, Int64]:
 
 
 @njit(cache=True)
-def tally(home: Int32, arrival: Int32, combinations: int, arrivals: int) -> Int64:
-    """int64[arrivals, combinations]: rows of each combination by arrival. O(rows)."""
+def tally(home: Int32, arrival: Int32, start: int, combinations: int, arrivals: int) -> Int64:
+    """int64[arrivals, combinations]: rows of each combination by arrival, counted from `start`. O(rows)."""
     counts = np.zeros((arrivals, combinations), dtype=np.int64)
     for row in range(len(home)):
-        counts[arrival[row], home[row]] += 1
+        counts[arrival[row] - start, home[row]] += 1
     return counts
+
+
+@njit(cache=True)
+def locate(known: Int64, wanted: Int64) -> Int64:
+    """int64[len(wanted)]: where each number is in `known`, or -1; both ascending and unique. O(both)."""
+    at = np.empty(len(wanted), dtype=np.int64)
+    k = 0
+    for w in range(len(wanted)):
+        while k < len(known) and known[k] < wanted[w]:
+            k += 1
+        at[w] = k if k < len(known) and known[k] == wanted[w] else -1
+    return at

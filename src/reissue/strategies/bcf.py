@@ -116,28 +116,32 @@ class BCF:
     def _make(self, snapshot: Coded, log: ChainLog, number: int, renewed: str | None) -> Candidate:
         """The release that continues the chain of `log`."""
         arrival = log.arrivals(snapshot.subjects, number)
-        rows = np.flatnonzero(arrival >= log.start)
         _refuse_gone(log, arrival, number)
-        if len(rows) == 0:
+        rows = None if log.start == 1 else np.flatnonzero(arrival >= log.start)
+        part = snapshot if rows is None else _part(snapshot, rows)
+        if len(part) == 0:
             raise InfeasiblePolicy(
                 f"k = {self.k} cannot hold: there are no {'new ' if renewed else ''}records to publish. Wait for some."
             )
-        first, home = distinct(snapshot.codes[rows], snapshot.values[rows])
-        counts = tally(home, arrival[rows] - log.start, len(first), number - log.start + 1)
-        found = snapshot.codes[rows[first]], snapshot.values[rows[first]]
-        task = self._task(snapshot, log, found, counts)
+        first, home = distinct(part.codes, part.values)
+        arrived = arrival if rows is None else arrival[rows]
+        counts = tally(home, arrived, log.start, len(first), number - log.start + 1)
+        task = self._task(part, log, (part.codes[first], part.values[first]), counts)
         last = next((cut for cut in reversed(log.cuts) if cut is not None), None)
         frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(snapshot.domains)]
         search = TopDown(task, frontiers, self.score)
         self._refuse_infeasible(search, number - log.start)
         search.run()
-        classes = np.full(len(snapshot), -1, dtype=np.int32)
-        classes[rows] = search.classes_of_items()[home]
+        classes = search.classes_of_items()[home]
+        if rows is not None:
+            everyone = np.full(len(snapshot), -1, dtype=np.int32)
+            everyone[rows] = classes
+            classes = everyone
         return Candidate(
             boxes=_published(search.boxes(), snapshot),
             classes=classes,
             counterfeits=Counterfeits.none(len(snapshot.domains)),
-            steps=self._steps(search, len(rows), len(snapshot), number, log, renewed),
+            steps=self._steps(search, len(part), len(snapshot), number, log, renewed),
             extras=_cut(frontiers, snapshot, log.start).table(),
         )
 
@@ -148,7 +152,7 @@ class BCF:
         chain, total = log.chain(), counts.sum(axis=0)
         after = counts[::-1].cumsum(axis=0)[::-1][1:]
         arrivals = [*chain.arrivals(), *([newest] if counts[newest].any() else [])]
-        table = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+        table = np.bincount(values, total, minlength=snapshot.value_count).astype(np.int64)
         limits, more = (requirement.limits(table) for requirement in self._requirements())
         cuts = [cut for cut in log.cuts if cut is not None]
         limited = np.array([[domain.lo, domain.hi] for domain in snapshot.domains], dtype=np.int64)
@@ -171,7 +175,7 @@ class BCF:
 
     def _exact_check(self, snapshot: Coded, chain: Chain, values: Int32, total: Int64, arrivals: list[int]) -> Check:
         """The attack's own measure of a step, by flows: for chains that were begun with another strategy."""
-        table = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+        table = np.bincount(values, total, minlength=snapshot.value_count).astype(np.int64)
         limits = [requirement.limits(table) for requirement in self._requirements()]
 
         def check(home: Int32, boxes: Int32) -> tuple[bool, Int64]:
@@ -234,14 +238,20 @@ def _reached(fewest: Int64, arrivals: Int64, newest: int) -> str:
     return " and ".join(parts)
 
 
+def _part(snapshot: Coded, rows: Int64) -> Coded:
+    """Some rows of a snapshot."""
+    codes = np.asfortranarray(snapshot.codes[rows])
+    return Coded(snapshot.subjects[rows], codes, snapshot.values[rows], snapshot.domains, snapshot.value_count)
+
+
 def _renewed(log: ChainLog, number: int) -> ChainLog:
     return ChainLog(number, log.subjects, log.arrival)
 
 
 def _refuse_gone(log: ChainLog, arrival: Int32, number: int) -> None:
     """Records never leave: everyone of the running chain must be in the snapshot."""
-    expected = int((log.arrival >= log.start).sum())
-    here = int(((arrival >= log.start) & (arrival < number)).sum())
+    expected = int(np.count_nonzero(log.arrival >= log.start))
+    here = int(np.count_nonzero((arrival >= log.start) & (arrival < number)))
     if here < expected:
         raise ChangeError(
             f"{expected - here:,} subjects of earlier releases are not in the snapshot. BCF protects tables that only "
