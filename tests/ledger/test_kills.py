@@ -160,20 +160,24 @@ def test_kills_at_any_moment_lose_nothing(tmp_path: Path) -> None:
     """Not only at the named points: a process that publishes without pause is killed again and again."""
     path = tmp_path / "s"
     create(path).close()
-    started = time.perf_counter()
     publish(Ledger.open(path), 1)
+    started = time.perf_counter()
+    publish(Ledger.open(path), 2)
     once = time.perf_counter() - started
     chance = random.Random(7)
-    published = 1
-    for _ in range(8):
+    published = 2
+    for _ in range(20):
         child = os.fork()
         if child == 0:
-            ledger = Ledger.open(path)
-            while True:
-                publish(ledger, len(ledger.releases) + 1)
+            try:
+                ledger = Ledger.open(path)
+                while True:
+                    publish(ledger, len(ledger.releases) + 1)
+            finally:
+                os._exit(1)
         time.sleep(3 * once * chance.random())
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == KILLED  # it had not failed by itself
         with Ledger.open(path) as ledger:
             assert len(ledger.releases) >= published
             published = len(ledger.releases)
