@@ -1,0 +1,54 @@
+"""Revised priors: posterior beliefs carried to the next release by what is known of how values change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.core.domain import Float64
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """PDcor: one: float64[values, values], P(next | now). two: float64[values, values], P(value two observations on).
+
+    `two` is the two-step knowledge as equations 3 and 4 use it: the sum over the value between of
+    PD1(between | first) PD2(last | first, between). None where one step is used.
+    """
+
+    one: Float64
+    two: Float64 | None = None
+
+
+def contracted(one: Float64, second: Float64) -> Float64:
+    """`Moves.two` from PD1 float64[v, v] and PD2 float64[v, v, v] (first, between, last). O(values^3)."""
+    return np.asarray(np.einsum("ab,abc->ac", one, second), dtype=np.float64)
+
+
+def revised(last: Float64, before: Float64, twice: np.ndarray[tuple[int], np.dtype[np.bool_]], moves: Moves) -> Float64:
+    """float64[people, values]: RPD (equations 3, 4), normalized. O(people * values^2).
+
+    last: float64[people, values] posterior of the last observation; before: that of the one before, for the people
+    who were seen `twice`: with two steps their revised prior starts from it, everybody else's from `last`.
+    """
+    prior = last @ moves.one
+    if moves.two is not None and twice.any():
+        prior[twice] = before[twice] @ moves.two
+    return normalized(prior)
+
+
+def normalized(shares: Float64) -> Float64:
+    """Rows divided by their sums; a row of zeros becomes uniform: nothing is known."""
+    total = shares.sum(axis=-1, keepdims=True)
+    even = 1.0 / max(1, shares.shape[-1])
+    return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), even)
+
+
+def widened(shares: Float64, values: int) -> Float64:
+    """float64[n, values]: with zeros for the values that the series has learned since."""
+    if shares.shape[1] >= values:
+        return shares
+    wide = np.zeros((len(shares), values))
+    wide[:, : shares.shape[1]] = shares
+    return wide
