@@ -1,0 +1,267 @@
+"""One adversary over all: what holds in every world that is consistent with all releases at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.attacks.base import Finding, Outcome
+from reissue.attacks.sides import check_settings, names, people
+from reissue.core.domain import Bool, Float64, Int64
+from reissue.core.observed import Observed, Release
+from reissue.core.requirements import as_fraction
+from reissue.core.settling import Inconsistent, Settled, settle
+from reissue.core.worlds import Paths, Worlds, narrowed, paths_of, truth, worlds_of
+from reissue.errors import SettingsError
+
+CHANGED = "No assignment of values to people fits all releases: values have changed, and nothing can be concluded."
+
+
+@dataclass(frozen=True, kw_only=True)
+class PossibleWorlds:
+    """Count, over all consistent assignments of values to people, what no assignment avoids.
+
+    People with the same path through the classes are exchangeable, so an assignment is a table of counts, path by
+    value, with one equation per class and value; integer programs settle each connected part of it.
+
+    c:           the largest share of one value that may be certain among people who shared all their classes
+    m:           fewer possible values than this for a person is a breach
+    compromised: people whose value the attacker knows (surrogate numbers, or names as the series' words give them)
+    seconds:     the time for integer programs; what is not reached is told in the notes
+    limit:       the most findings to describe
+    """
+
+    c: float = 0.5
+    m: int = 2
+    compromised: tuple[int | str, ...] = ()
+    seconds: float = 5.0
+    limit: int = 100
+
+    name: ClassVar[str] = "possible-worlds"
+    assumes: ClassVar[str] = (
+        "The attacker knows who is in which class of every release, that values do not change, and reasons about "
+        "everybody at once."
+    )
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_settings(c=self.c, limit=self.limit)
+        if self.m < 2:
+            raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")
+        if not self.seconds >= 0:
+            raise SettingsError(f"seconds is {self.seconds}; it is a time limit, at least 0.")
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Settle all paths; `involving=n`: the releases up to n, without what those before n tell already."""
+        until = len(series) if involving is None else involving
+        releases = list(series.releases[:until])
+        view = self._seen(series, releases)
+        if view is None:
+            return Outcome(attack=self.name, findings=(), total=0, notes=(CHANGED,))
+        broken = view.broken(self.c, self.m)
+        if involving is not None and until > 1:
+            before = self._seen(series, releases[:-1])
+            told = np.empty(0, np.int64) if before is None else before.subjects(before.broken(self.c, self.m))
+            broken &= np.isin(view.order, view.paths.of[~np.isin(view.paths.subjects, told)])
+        ruled_out = view.ruled_out() & ~broken if involving is None else np.zeros_like(broken)
+        findings = [self._finding(series, view, int(p)) for p in view.worst(broken, self.limit)]
+        left = self.limit - len(findings)
+        findings += [self._excluded(series, view, int(p)) for p in view.worst(ruled_out, left)]
+        exposed = view.subjects(broken)
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings),
+            total=int(broken.sum() + ruled_out.sum()),
+            at_risk={r.number: np.intersect1d(_subjects(r), exposed) for r in releases},
+            measures=view.measures(len(exposed)),
+            notes=view.notes(self.seconds),
+        )
+
+    def _seen(self, series: Observed, releases: list[Release]) -> View | None:
+        """The settled series; None if no world fits it."""
+        paths = paths_of(releases, self._known(series, releases))
+        worlds = worlds_of(releases, paths)
+        bounds = narrowed(worlds)
+        if bounds is None:
+            return None
+        try:
+            settled = settle(worlds, bounds, truth(worlds, releases, paths), float(as_fraction(self.c)), self.seconds)
+        except Inconsistent:
+            return None
+        return View(releases, paths, worlds, settled)
+
+    def _known(self, series: Observed, releases: list[Release]) -> Int64:
+        """int64[]: the numbers of the compromised."""
+        everyone = np.unique(np.concatenate([np.empty(0, np.int64), *(_subjects(r) for r in releases)]))
+        numbers = [person for person in self.compromised if isinstance(person, int)]
+        named = {person for person in self.compromised if isinstance(person, str)}
+        if named:
+            found = {series.words.subject(number): number for number in everyone.tolist()}
+            missing = sorted(named - set(found))
+            if missing:
+                raise SettingsError(f"'{missing[0]}' is in no release; compromised must name people of the series.")
+            numbers += [found[person] for person in named]
+        return np.array(sorted(numbers), dtype=np.int64)
+
+    def _finding(self, series: Observed, view: View, path: int) -> Finding:
+        words, who, classes, entries = series.words, *view.about(path)
+        size = int(view.paths.size[path])
+        top = entries[np.argmax(view.settled.least[entries])]
+        certain, most = int(view.settled.least[top]), int(view.settled.most[top])
+        possible = entries[view.settled.most[entries] > 0]
+        share, value = certain / size, words.value(int(view.worlds.value[top]))
+        few = share <= self.c and certain < size
+        which = people_named(names(words, who), size)
+        where = " and ".join(words.release(number) for number, _ in classes)
+        if few:
+            left = ", ".join(words.value(int(view.worlds.value[e])) for e in possible)
+            says = f"{which}: only {left} is possible" if len(possible) == 1 else f"{which}: only {left} are possible"
+            says += f", fewer than m = {self.m} values"
+        elif certain == size:
+            says = f"{which} certainly {'has' if size == 1 else 'have'} {value}"
+        else:
+            says = f"{which}: at least {certain} of them certainly have {value} (at most {100 * self.c:.0f}% may)"
+        joint = len(entries) > 1
+        why = "no other assignment of values fits all classes" if joint else "it is all that their classes share"
+        return Finding(
+            attack=self.name,
+            releases=tuple(number for number, _ in classes),
+            subjects=names(words, who),
+            classes=classes,
+            value=None if few else value,
+            level=float(len(possible)) if few else share,
+            unit="possible values" if few else "share of one value",
+            threshold=float(self.m) if few else self.c,
+            breach=True,
+            sentence=f"From {where}: {says}; {why}.",
+            details={"people": size, "share": (share, most / size), "joint": joint},
+        )
+
+    def _excluded(self, series: Observed, view: View, path: int) -> Finding:
+        words, who, classes, entries = series.words, *view.about(path)
+        never = entries[view.settled.most[entries] == 0]
+        left = entries[view.settled.most[entries] > 0]
+        label = [", ".join(words.value(int(view.worlds.value[e])) for e in part) for part in (never, left)]
+        size = int(view.paths.size[path])
+        verb = "has" if size == 1 else "have"
+        return Finding(
+            attack=self.name,
+            releases=tuple(number for number, _ in classes),
+            subjects=names(words, who),
+            classes=classes,
+            value=None,
+            level=float(len(left)),
+            unit="possible values",
+            threshold=float(self.m),
+            breach=False,
+            sentence=(
+                f"{people_named(names(words, who), size)} certainly {verb} not {label[0]}, although all their classes "
+                f"show it; left {'is' if len(left) == 1 else 'are'} {label[1]}."
+            ),
+            details={"people": size, "joint": True},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A settled series, by path."""
+
+    releases: list[Release]
+    paths: Paths
+    worlds: Worlds
+    settled: Settled
+
+    @property
+    def order(self) -> Int64:
+        return np.arange(len(self.paths.size), dtype=np.int64)
+
+    @property
+    def _asked(self) -> Bool:
+        """bool[paths]: paths of people whose value the attacker does not know beforehand."""
+        return np.asarray((self.order < self.paths.people) & (self.paths.known < 0), dtype=np.bool_)
+
+    def share(self) -> Float64:
+        """float64[paths]: the largest share of one value that is certain."""
+        top = np.zeros(len(self.paths.size))
+        np.maximum.at(top, self.worlds.path, self.settled.least / self.paths.size[self.worlds.path])
+        return top
+
+    def possible(self) -> Int64:
+        """int64[paths]: how many values remain."""
+        return np.bincount(self.worlds.path, self.settled.most > 0, len(self.paths.size)).astype(np.int64)
+
+    def broken(self, c: float, m: int) -> Bool:
+        limit = as_fraction(c)
+        size = self.paths.size[self.worlds.path]
+        over = (self.settled.least * limit.denominator > size * limit.numerator) | (self.settled.least == size)
+        any_over = np.bincount(self.worlds.path, over, len(self.paths.size)) > 0
+        return np.asarray(self._asked & (any_over | (self.possible() < m)), dtype=np.bool_)
+
+    def ruled_out(self) -> Bool:
+        """bool[paths]: some value that all its classes show is in no world."""
+        never = np.bincount(self.worlds.path, self.settled.most == 0, len(self.paths.size)) > 0
+        return np.asarray(self._asked & never, dtype=np.bool_)
+
+    def worst(self, chosen: Bool, limit: int) -> Int64:
+        """The worst of the chosen paths: the surest first, then those with the fewest values left."""
+        which = np.flatnonzero(chosen)
+        rank = np.lexsort((self.possible()[which], -self.share()[which]))
+        return which[rank[: max(limit, 0)]]
+
+    def subjects(self, chosen: Bool) -> Int64:
+        return self.paths.subjects[chosen[self.paths.of]]
+
+    def about(self, path: int) -> tuple[Int64, tuple[tuple[int, int], ...], Int64]:
+        """(subjects, (release, class) pairs, entries) of one path."""
+        way = self.paths.classes[path]
+        classes = tuple((r.number, int(c)) for r, c in zip(self.releases, way, strict=True) if c >= 0)
+        first, last = np.searchsorted(self.worlds.path, [path, path + 1])
+        return self.paths.subjects[self.paths.of == path], classes, np.arange(first, last)
+
+    def measures(self, at_risk: int) -> dict[str, float]:
+        asked = self._asked
+        share, possible = self.share()[asked], self.possible()[asked]
+        sure = share >= 1.0
+        single = np.bincount(self.worlds.path, minlength=len(self.paths.size))[asked] == 1
+        size = self.paths.size[asked]
+        return {
+            "paths": float(asked.sum()),
+            "highest_certain_share": float(share.max(initial=0.0)),
+            "fewest_possible_values": float(possible.min(initial=0)) if len(possible) else 0.0,
+            "subjects_at_risk": float(at_risk),
+            "certain_subjects": float(size[sure].sum()),
+            "certain_only_jointly": float(size[sure & ~single].sum()),
+            "values_ruled_out_jointly": float((self.settled.most == 0)[asked[self.worlds.path]].sum()),
+            "components": float(self.settled.components),
+            "components_left_out": float(self.settled.left_out),
+        }
+
+    def notes(self, seconds: float) -> tuple[str, ...]:
+        notes = []
+        if (self.paths.size[self.paths.people :] > 0).any():
+            extra = int(self.paths.size[self.paths.people :].sum())
+            notes.append(f"{extra:,} rows belong to nobody known (counterfeits, say); they may hold any values.")
+        if self.settled.left_out:
+            paths = np.unique(self.worlds.path[~self.settled.looked])
+            paths = paths[paths < self.paths.people]
+            left = int(self.paths.size[paths].sum())
+            notes.append(
+                f"{self.settled.left_out:,} of {self.settled.components:,} connected parts, with {people(left)}, were "
+                f"too large for {seconds:g} seconds: for them only what single equations imply was found; there may "
+                "be more."
+            )
+        return tuple(notes)
+
+
+def people_named(who: tuple[str, ...], size: int) -> str:
+    if size == 1:
+        return who[0]
+    return f"{people(size)} ({', '.join(who[:3])}{', ...' if len(who) > 3 else ''})"
+
+
+def _subjects(release: Release) -> Int64:
+    assert release.members is not None, "needs_members: the auditor skips the attack otherwise"
+    return release.members.subjects
