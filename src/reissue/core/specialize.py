@@ -20,7 +20,6 @@ from numba import njit
 
 from reissue.core.candidates import Targets
 from reissue.core.domain import Bool, Int32, Int64
-from reissue.core.limits import Limits, meets
 
 
 class Items(NamedTuple):
@@ -60,6 +59,7 @@ class State(NamedTuple):
     begin, end, size: int64[classes] slice of `order` and records of each class; node: int32[classes, attributes]
     cell:    int64[J, items] the item that names the group (cell of release j, value) an item is in
     newer:   int64[J, items] N_j of each such group, at the item that names it
+    spare:   int64[J, items] all 0 between steps, so that a step pays only for what it touches; name: likewise, all -1
     ranked:  int64[targets] targets cell by cell; first, last: int64[T, classes] slice of `ranked` comparable to a class
     """
 
@@ -70,6 +70,8 @@ class State(NamedTuple):
     node: Int32
     cell: Int64
     newer: Int64
+    spare: Int64
+    name: Int64
     ranked: Int64
     first: Int64
     last: Int64
@@ -107,6 +109,8 @@ def begin(items: Items, past: Known, most_classes: int) -> State:
         np.zeros((most_classes, items.codes.shape[1]), dtype=np.int32),
         np.tile(name.astype(np.int64), (releases, 1)),
         newer,
+        np.zeros((releases, count), dtype=np.int64),
+        np.full(count, -1, dtype=np.int64),
         np.arange(past.bounds[-1], dtype=np.int64),
         np.zeros((arrivals, most_classes), dtype=np.int64),
         np.zeros((arrivals, most_classes), dtype=np.int64),
@@ -180,144 +184,6 @@ def _deal(items: Items, state: State, touched: Int64, attribute: int, bounds: In
 
 
 @njit(cache=True)
-def weigh(
-    items: Items,
-    past: Known,
-    state: State,
-    step: Plan,
-    limits: Limits,
-    more: Limits,
-    value_count: int,
-    measure: bool,
-) -> tuple[bool, Int64]:
-    """Whether all classes the step makes leave everyone enough candidates; and the fewest per arrival, if measured.
-
-    O(items touched + sum over the new classes of the entries of comparable targets); stops at the first failure
-    unless `measure`.
-    """
-    releases, arrivals, parts = len(items.after), len(past.arrivals), len(step.bounds)
-    fewest = np.full(arrivals, np.iinfo(np.int64).max)
-    holds = True
-    side = np.zeros(len(past.lows), dtype=np.int32)
-    for target in range(len(side)):
-        side[target] = np.searchsorted(step.bounds, past.lows[target, step.attribute])
-    newer = np.zeros((releases, len(items.values)), dtype=np.int64)
-    left = np.zeros((arrivals, value_count), dtype=np.int64)
-    present = np.empty(value_count, dtype=np.int32)
-    some = np.zeros(value_count, dtype=np.int64)
-    those = np.empty(value_count, dtype=np.int32)
-    for c in range(parts):
-        for j in range(releases):
-            if step.splits_cells[j]:
-                for x in range(len(step.touched)):
-                    for p in range(step.stops[x, c], step.stops[x, c + 1]):
-                        item = step.dealt[p]
-                        newer[j, state.cell[j, item]] += items.after[j, item]
-        for x in range(len(step.touched)):
-            if step.stops[x, c] == step.stops[x, c + 1]:
-                continue
-            found = _leave(items, past, state, step, x, c, newer, left, present)
-            for t in range(arrivals):
-                q = step.touched[x]
-                if past.arrivals[t] == releases:
-                    total = 0
-                    for i in range(found):
-                        total += left[t, present[i]]
-                    fewest[t] = min(fewest[t], total)
-                    holds &= total >= limits.k and _fits(left[t], present, found, total, some, those, limits, more)
-                else:
-                    for p in range(state.first[t, q], state.last[t, q]):
-                        target = state.ranked[p]
-                        if step.splits_targets[t] and side[target] != c:
-                            continue
-                        total = _common(past, target, left[t], limits, more, some, those, measure)
-                        fewest[t] = min(fewest[t], total)
-                        holds &= total >= limits.k
-                        if not holds and not measure:
-                            return holds, fewest
-                if not holds and not measure:
-                    return holds, fewest
-            for i in range(found):
-                left[:, present[i]] = 0
-        for j in range(releases):
-            if step.splits_cells[j]:
-                for x in range(len(step.touched)):
-                    for p in range(step.stops[x, c], step.stops[x, c + 1]):
-                        newer[j, state.cell[j, step.dealt[p]]] = 0
-    return holds, fewest
-
-
-@njit(cache=True)
-def _leave(
-    items: Items, past: Known, state: State, step: Plan, x: int, c: int, newer: Int64, left: Int64, present: Int32
-) -> int:
-    """Fill left[t, s] = min(g(s), N_j(s) for j < t) for part c of touched class x; how many values it has."""
-    found = 0
-    p = step.stops[x, c]
-    while p < step.stops[x, c + 1]:
-        item = step.dealt[p]
-        value, amount = items.values[item], 0
-        while p < step.stops[x, c + 1] and items.values[step.dealt[p]] == value:
-            amount += items.counts[step.dealt[p]]
-            p += 1
-        present[found] = value
-        found += 1
-        j = 0
-        for t in range(len(past.arrivals)):
-            while j < past.arrivals[t]:
-                name = state.cell[j, item]
-                amount = min(amount, newer[j, name] if step.splits_cells[j] else state.newer[j, name])
-                j += 1
-            left[t, value] = amount
-    return found
-
-
-@njit(cache=True)
-def _common(
-    past: Known, target: int, left: Int64, limits: Limits, more: Limits, some: Int64, those: Int32, measure: bool
-) -> int:
-    """Candidates of a target in a class, at least k being enough unless measured; 0 if their values break a limit."""
-    total = 0
-    if not (limits.by_value or more.by_value):
-        for e in range(past.start[target], past.start[target + 1]):
-            total += min(past.amounts[e], left[past.values[e]])
-            if total >= limits.k and not measure:
-                break
-        return total
-    found = 0
-    for e in range(past.start[target], past.start[target + 1]):
-        amount = min(past.amounts[e], left[past.values[e]])
-        if amount > 0:
-            some[past.values[e]] = amount
-            those[found] = past.values[e]
-            found += 1
-            total += amount
-    fits = meets(some, those, found, total, limits) and meets(some, those, found, total, more)
-    for i in range(found):
-        some[those[i]] = 0
-    return total if fits or measure else 0
-
-
-@njit(cache=True)
-def _fits(
-    left: Int64, present: Int32, found: int, total: int, some: Int64, those: Int32, limits: Limits, more: Limits
-) -> bool:
-    """Whether the values of what is left keep within the limits; values of which nothing is left do not count."""
-    if not (limits.by_value or more.by_value):
-        return True
-    kept = 0
-    for i in range(found):
-        if left[present[i]] > 0:
-            some[present[i]] = left[present[i]]
-            those[kept] = present[i]
-            kept += 1
-    fits = meets(some, those, kept, total, limits) and meets(some, those, kept, total, more)
-    for i in range(kept):
-        some[those[i]] = 0
-    return fits
-
-
-@njit(cache=True)
 def apply(items: Items, past: Known, state: State, step: Plan, parts: Int32, classes: int) -> int:
     """Carry the step out; the number of classes afterwards. O(items touched + targets touched)."""
     _split_cells(items, state, step)
@@ -360,12 +226,12 @@ def _side(past: Known, state: State, step: Plan, at: int) -> int:
 @njit(cache=True)
 def _split_cells(items: Items, state: State, step: Plan) -> None:
     """Give every part of a split cell's groups a name and its own count of newer records."""
-    name = np.full(len(items.values), -1, dtype=np.int64)
-    total = np.zeros(len(items.values), dtype=np.int64)
+    name = state.name
     seen = np.empty(len(step.dealt), dtype=np.int64)
     for j in range(len(items.after)):
         if not step.splits_cells[j]:
             continue
+        total = state.spare[j]
         for c in range(len(step.bounds)):
             found = 0
             for x in range(len(step.touched)):

@@ -15,7 +15,8 @@ from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.limits import Limits
 from reissue.core.recoding import Cut, Frontier, Ranges
 from reissue.core.scores import best_split, gain_of_parts, smallest_part
-from reissue.core.specialize import Items, Known, Plan, apply, begin, homes, plan, tentative, weigh, whole
+from reissue.core.specialize import Items, Known, Plan, apply, begin, homes, plan, tentative, whole
+from reissue.core.weighing import too_small, weigh
 
 Score = Literal["discernibility", "information-gain"]
 Check = Callable[[Int32, Int32], tuple[bool, Int64]]
@@ -103,8 +104,10 @@ class TopDown:
         above = np.array([cut.below(attribute, lo, hi) for cut in task.cuts], dtype=np.bool_)
         # someone who came with release t is told apart by every cut from t on, so the finest of them counts
         finest = np.array([bool(above[t:].any()) for t in task.past.arrivals.tolist()], dtype=np.bool_)
+        if too_small(task.items, self.state, touched, attribute, bounds, task.limits.k):
+            return False
         step = plan(task.items, self.state, touched, attribute, bounds, above, finest)
-        if ((step.sizes > 0) & (step.sizes < task.limits.k)).any() or not self._weigh(step, measure=False)[0]:
+        if not self._weigh(step, measure=False)[0]:
             return False
         if task.check is not None and not self._passes(step, lo, hi):
             return False
