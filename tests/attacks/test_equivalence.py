@@ -53,7 +53,11 @@ def test_examples_4_and_6_frank_equals_harry_is_the_minimum_attack() -> None:
 def test_example_5_person_and_value_matrices() -> None:
     (block,) = all_blocks(clinic(TABLE_4, TABLE_5, TABLE_6), apart=False)
     assert block.values.tolist() == [[2, 2, 0], [1, 0, 1], [2, 2, 0], [2, 0, 2], [2, 2, 0], [1, 0, 1]]
-    rows = {NAMES.get(int(who), "c1"): block.inside[c].astype(int).tolist() for c in range(len(block.weight)) for who in block.who(c)}
+    rows = {
+        NAMES.get(int(who), "c1"): block.inside[c].astype(int).tolist()
+        for c in range(len(block.weight))
+        for who in block.who(c)
+    }
     assert rows["Alice"] == rows["Chris"] == [1, 0, 1, 0, 1, 0]
     assert rows["Bob"] == rows["Dan"] == [1, 0, 0, 0, 0, 0]
     assert rows["Ellen"] == [0, 1, 0, 1, 0, 0]

@@ -75,7 +75,12 @@ def test_no_attack_below_e_on_generated_histories(case: str) -> None:
     for seed in range(6):
         m, e = 2 + seed % 3, 1 + seed % 4
         snapshots = generate(
-            np.random.default_rng(seed), releases=5, rows=30 + 15 * seed, values=5, turnover=CASES[case], skew=0.1 * seed
+            np.random.default_rng(seed),
+            releases=5,
+            rows=30 + 15 * seed,
+            values=5,
+            turnover=CASES[case],
+            skew=0.1 * seed,
         )
         releases = run_series(EEquivalence(m=m, e=e, on_ineligible="counterfeit"), snapshots, seed)
         assert_sound(releases, snapshots, m, e, exact=seed < 4)
@@ -105,7 +110,7 @@ def test_few_counterfeits_where_buckets_are_large() -> None:
     snapshots = generate(np.random.default_rng(2), releases=6, rows=3000, values=8, turnover=Turnover(0.1, 0.1))
     releases = run_series(EEquivalence(m=4, e=5), snapshots)
     assert_sound(releases, snapshots, 4, 5)
-    assert sum(int((~facts.real).sum()) for facts in releases) <= 6
+    assert sum(int((~facts.real).sum()) for facts in releases) < 0.01 * sum(len(facts.subjects) for facts in releases)
 
 
 def test_caches_count_lifespans_and_are_rebuilt_from_facts() -> None:
@@ -124,7 +129,9 @@ def test_caches_count_lifespans_and_are_rebuilt_from_facts() -> None:
             expected[key] = expected.get(key, 0) + 1
     closed = recall_spans(caches, 3).closed
     counted: dict[tuple[int, int], int] = {}
-    for entered, left, count in zip(closed["entered"].tolist(), closed["left"].tolist(), closed["count"].tolist(), strict=True):
+    for entered, left, count in zip(
+        closed["entered"].tolist(), closed["left"].tolist(), closed["count"].tolist(), strict=True
+    ):
         counted[entered, left] = counted.get((entered, left), 0) + count
     assert counted == expected
 

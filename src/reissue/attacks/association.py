@@ -35,6 +35,8 @@ class Association:
     persistent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "m", int(self.m))  # thresholds come as floats
+        object.__setattr__(self, "invariant", bool(self.invariant))
         if self.m < 2:
             raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")
         if self.limit < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import ClassVar
@@ -12,15 +12,19 @@ import numpy as np
 from reissue.attacks.base import Finding, Outcome
 from reissue.core.association import members_of
 from reissue.core.class_pairs import Pairs, class_pairs, exposed
-from reissue.core.domain import Int64
+from reissue.core.domain import Bool, Int64
 from reissue.core.equivalence import Block, Rows, blocks, invariant, patterns_of, rows_of
 from reissue.core.newcomers import undecided
-from reissue.core.observed import Observed
+from reissue.core.observed import Observed, Release
 from reissue.core.programs import Way, found_attacks, smallest_attack, smallest_new_cut, whole_cut
 from reissue.errors import SettingsError
 
 _NOBODY = "a row of nobody"
 _NO_ATTACK = 2**62
+_PAIRS_ONLY = "The releases are not merged buckets: classes were only set against each other in pairs; no lower bound."
+_BY_SIGNATURE = (
+    "Searched by signature: this finds the smallest attack if it has at most m people on each side (lemma 3)."
+)
 _MOST_ROWS, _MOST_COLUMNS = 60, 1500
 """Beyond this many classes or kinds of people a block is too large for the integer program."""
 
@@ -58,41 +62,50 @@ class Equivalence:
         until = len(series) if involving is None else involving
         releases = series.releases if until == len(series) else series.releases[:until]
         tally = _Tally(self, series)
-        if involving is not None:
-            open_sets = undecided(releases, 2 * (self.e - 1))
-            if open_sets is not None:  # merged buckets: only those whose new cut is not plainly large enough
-                tally.proved = self.e
-                if len(open_sets):
-                    rows = rows_of(releases)
-                    keep = _shown_by(rows, open_sets)
-                    for block in blocks(releases, rows, patterns_of(releases, rows, keep), apart=True):
-                        tally.bucket(block, only_last=True)
-                return tally.outcome()
-        if involving is None:
-            rows = rows_of(releases)
-            patterns = patterns_of(releases, rows)
-            apart = invariant(rows, patterns)
-            if apart and bool(rows.merged.all()):
-                for block in blocks(releases, rows, patterns, apart=True):
-                    tally.bucket(block)
-                return tally.outcome()
-            if self.exact and len(np.unique(patterns.pattern)) <= 20 * _MOST_COLUMNS:
-                for block in blocks(releases, rows, patterns, apart=apart):
-                    tally.program(block)
-        for pairs in class_pairs(releases, involving=None if involving is None else involving - 1):
-            tally.pairs(pairs)
-        tally.notes.append(
-            "The releases are not merged buckets, so no bound by cuts exists; classes were set against each other in pairs."
-        )
+        if until == 0:
+            return tally.outcome()
+        decided = self._whole(releases, tally) if involving is None else self._added(releases, tally)
+        if not decided:
+            for pairs in class_pairs(releases, involving=None if involving is None else involving - 1):
+                tally.pairs(pairs)
+            tally.notes.append(_PAIRS_ONLY)
         return tally.outcome()
 
+    def _added(self, releases: Sequence[Release], tally: _Tally) -> bool:
+        """What the last release adds, if the releases are merged buckets: those whose new cut is not plainly large."""
+        open_sets = undecided(releases, 2 * (self.e - 1))
+        if open_sets is None:
+            return False
+        tally.proved = self.e
+        if open_sets:
+            rows = rows_of(releases)
+            patterns = patterns_of(releases, rows, _shown_by(rows, open_sets))
+            for block in blocks(releases, rows, patterns, apart=True):
+                tally.bucket(block, only_last=True)
+        return True
 
-def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    def _whole(self, releases: Sequence[Release], tally: _Tally) -> bool:
+        """The whole series: by signature if it is m-invariant, with the bound by cuts if its buckets are merged."""
+        rows = rows_of(releases)
+        patterns = patterns_of(releases, rows)
+        apart = invariant(rows, patterns)
+        merged = apart and bool(rows.merged.all())
+        if apart and len(rows.sets):
+            tally.decomposes = int(rows.sets.sizes.min())
+            tally.notes.append(_BY_SIGNATURE)
+        if merged or (self.exact and len(np.unique(patterns.pattern)) <= 20 * _MOST_COLUMNS):
+            for block in blocks(releases, rows, patterns, apart=apart):
+                (tally.bucket if merged else tally.program)(block)
+        return merged
+
+
+def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
     """bool[rows]: classes that show one of the wanted sets of values."""
     sets = rows.sets
     chosen = {tuple(values) for values in wanted}
     hit = np.array(
-        [tuple(sets.values[sets.start[i] : sets.start[i + 1]].tolist()) in chosen for i in range(len(sets))], dtype=np.bool_
+        [tuple(sets.values[sets.start[i] : sets.start[i + 1]].tolist()) in chosen for i in range(len(sets))],
+        dtype=np.bool_,
     )
     return np.asarray(hit[rows.shows], dtype=np.bool_)
 
@@ -106,6 +119,7 @@ class _Tally:
     proved: int | None = None  # no attack is smaller
     smallest: int | None = None  # the smallest attack found
     cut: int | None = None
+    decomposes: int | None = None  # searching by signature is exact up to this size
     closed: bool = True  # whether bound and attack meet everywhere
     found: list[tuple[int, Finding]] = field(default_factory=list)
     total: int = 0
@@ -228,7 +242,7 @@ class _Tally:
         numbers = tuple(sorted({number for number, _ in classes}))
         side_by_side = ", ".join(words.release(number) for number in numbers)
         left, right = (_listed(side) for side in sides)
-        verb = "has" if len(sides[0]) == 1 else "have, together,"
+        verb, value = ("has", "value") if size == 1 else ("have, together,", "values")
         return Finding(
             attack=self.attack.name,
             releases=numbers,
@@ -239,7 +253,7 @@ class _Tally:
             unit="people on each side",
             threshold=float(e),
             breach=size < e,
-            sentence=f"From {side_by_side}: {left} {verb} the same sensitive value{'' if size == 1 else 's'} as {right}.",
+            sentence=f"From {side_by_side}: {left} {verb} the same sensitive {value} as {right}.",
             details={"left": tuple(sides[0]), "right": tuple(sides[1])},
         )
 
@@ -260,11 +274,16 @@ class _Tally:
         ordered = sorted(once.values(), key=lambda finding: finding.level)
         findings = [finding for finding in ordered if finding.breach] or ordered[:1]
         measures: dict[str, float] = {}
-        for name, value in (("lower_bound", self.proved), ("smallest_attack", self.smallest), ("smallest_cut", self.cut)):
+        for name, value in (
+            ("lower_bound", self.proved),
+            ("smallest_attack", self.smallest),
+            ("smallest_cut", self.cut),
+        ):
             if value is not None:
                 measures[name] = float(value)
         if self.proved is not None and self.smallest is not None:
-            measures["exact"] = float(self.closed or self.proved >= self.smallest)
+            within = self.decomposes is None or self.smallest <= self.decomposes
+            measures["exact"] = float(within and (self.closed or self.proved >= self.smallest))
         return Outcome(
             attack=self.attack.name,
             findings=tuple(findings[: self.attack.limit]),

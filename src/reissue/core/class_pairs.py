@@ -102,7 +102,8 @@ def _pairs(one: Release, two: Release, left: _Shown, right: _Shown, where: tuple
 
 def _shown_people(times: Int64, left: Int64, right: Int64, both: Int64) -> Int64:
     """int64[n]: people shown, counted as often as they are."""
-    return times[:, 0] * (left - both) + times[:, 1] * (right - both) + np.abs(times[:, 0] - times[:, 1]) * both
+    apart = times[:, 0] * (left - both) + times[:, 1] * (right - both)
+    return np.asarray(apart + np.abs(times[:, 0] - times[:, 1]) * both, dtype=np.int64)
 
 
 def exposed(releases: Sequence[Release], pairs: Pairs, chosen: Int64) -> tuple[Int64, Int64]:

@@ -169,9 +169,7 @@ def blocks(releases: Sequence[Release], rows: Rows, patterns: Patterns, *, apart
         yield _block(releases, rows, patterns, steps[own], [patterns.subjects[order[low[i] : high[i]]] for i in own])
 
 
-def _block(
-    releases: Sequence[Release], rows: Rows, patterns: Patterns, steps: Int32, people: list[Int64]
-) -> Block:
+def _block(releases: Sequence[Release], rows: Rows, patterns: Patterns, steps: Int32, people: list[Int64]) -> Block:
     ways = [patterns.rows(int(step)) for step in steps]
     used = np.unique(np.concatenate([np.array(way) for way in ways]))
     inside = np.zeros((len(ways), len(used)), dtype=np.bool_)
@@ -218,5 +216,3 @@ def _with_strangers(inside: Bool, weight: Int64, real: Bool, values: Int64) -> t
         np.concatenate([weight, missing[at]]),
         np.concatenate([real, np.zeros(len(at), dtype=np.bool_)]),
     )
-
-

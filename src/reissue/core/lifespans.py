@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.core.mincut import cut_between
 from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.mincut import cut_between
 from reissue.core.signatures import Known, recall, remember, seek
 from reissue.core.snapshot import Facts, Table
 

@@ -11,7 +11,7 @@ from reissue.core.domain import Bool, Int32, Int64
 
 
 @njit(cache=True)
-def _stoer_wagner(weights: Int64) -> tuple[int, Bool]:  # pragma: no cover - compiled
+def _stoer_wagner(weights: Int64) -> tuple[np.int64, Bool]:  # pragma: no cover - compiled
     """(value, bool[nodes] one side) of a global minimum cut of a graph with at least two nodes. O(nodes^3)."""
     n = len(weights)
     w = weights.copy()
@@ -65,7 +65,7 @@ def components(weights: Int64) -> tuple[int, Int32]:
 
 
 @njit(cache=True)
-def _flow(weights: Int64, source: int, sink: int) -> tuple[int, Bool]:  # pragma: no cover - compiled
+def _flow(weights: Int64, source: int, sink: int) -> tuple[np.int64, Bool]:  # pragma: no cover - compiled
     """(value, bool[nodes] the source's side) of a minimum cut between two nodes. O(nodes^2) per augmenting path.
 
     Paths are widest first (capacity scaling), so their number grows with the logarithm of the weights.

@@ -1,4 +1,4 @@
-"""The smallest equivalence attack on a block: a bound by cuts, attacks that are found, the minimum by integer program."""
+"""The smallest equivalence attack on a block: a bound by cuts, attacks found, the minimum by integer program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Way:
 
 
 def _runs(block: Block, until: int) -> tuple[Int64, Int64, Int64, bool]:
-    """(tail, head, count) of the columns with one lifespan, as seen with the first `until` rows; whether some have more.
+    """(tail, head, count) of the columns with one lifespan within the first `until` rows; whether some have more.
 
     Nodes are row positions from 1; 0 stands for "still there".
     """
@@ -52,7 +52,7 @@ def whole_cut(block: Block) -> int:
 
 
 def smallest_new_cut(block: Block, *, only_last: bool = False) -> int | None:
-    """The smallest cut between a snapshot and node 0 at the time it was made: twice no attack is smaller. None: no attack.
+    """The smallest cut between a snapshot and node 0 when it was made: no attack shows fewer people. None: no attack.
 
     See `lifespans` for why this bounds every attack on a merged block.
     """
@@ -123,7 +123,7 @@ def _proportional(block: Block) -> Int64:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What the integer program says: the smallest attack it has (None: there is none), a bound, whether it is proven."""
+    """What the integer program says: the smallest attack (None: there is none), a bound, whether it is proven."""
 
     way: Way | None
     bound: int
@@ -131,7 +131,7 @@ class Proof:
 
 
 def smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
-    """Minimize the people in an attack over all weights, by HiGHS. At most `at_most` people on each side are looked for.
+    """Minimize the people in an attack over all weights, by HiGHS; at most `at_most` people on each side.
 
     Variables: a weight per row (real), shown and its absolute value per column (whole numbers), and a switch per real
     column, one of which must be on and makes its column shown at least once; an attack and its mirror image are one.
@@ -166,7 +166,7 @@ def smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
     whole = np.concatenate([np.zeros(rows), np.ones(2 * columns), np.ones(columns)])
     answer = milp(
         cost,
-        constraints=LinearConstraint(matrix, low, high),
+        constraints=LinearConstraint(matrix, low, high),  # type: ignore[arg-type]
         bounds=bounds,
         integrality=whole,
         options={"time_limit": seconds},

@@ -1,0 +1,231 @@
+"""The experiments of He, Barman & Naughton (2011) on census-like data: attacks, counterfeits, query error, time.
+
+    python -m experiments.equivalence_occ [--quick]
+
+writes docs/experiments/equivalence/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from experiments.equivalence_occ_report import Results, write
+
+from reissue.attacks.equivalence import Equivalence
+from reissue.core.class_pairs import class_pairs, exposed
+from reissue.core.domain import Domain, Int32, Int64
+from reissue.core.observed import Observed, Release
+from reissue.core.snapshot import Coded, Facts, History, Table
+from reissue.strategies.base import Strategy
+from reissue.strategies.e_equivalence import EEquivalence
+from reissue.strategies.m_invariance import MInvariance
+from reissue.utility.queries import count_exactly, estimate, random_queries
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data" / "occ" / "occ_like_600k.csv.gz"
+ATTRIBUTES = ("age", "sex", "education", "birthplace")
+M, E, VALUES = 10, 5, 50
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The paper's sizes, or a tenth of them."""
+
+    live: int
+    updates: int
+    slopes: tuple[int, ...]
+    skewed_updates: int
+    queries: int
+
+
+FULL = Scale(200_000, 20, (0, 3, 6, 9, 12, 15), 10, 1000)
+QUICK = Scale(20_000, 5, (0, 15), 3, 200)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    codes: Int32
+    values: Int32
+    domains: tuple[Domain, ...]
+
+    def snapshot(self, rows: Int64, values: Int32 | None = None) -> Coded:
+        own = self.values if values is None else values
+        codes = np.asfortranarray(self.codes[rows % len(self.codes)])
+        return Coded(rows, codes, own[rows], self.domains, VALUES)
+
+
+def people() -> People:
+    frame = pl.read_csv(DATA, columns=[*ATTRIBUTES, "occupation"])
+    order = np.random.default_rng(0).permutation(len(frame))
+    columns = [np.unique(frame[name].to_numpy(), return_inverse=True)[1] for name in ATTRIBUTES]
+    codes = np.stack(columns, axis=1).astype(np.int32)[order]
+    domains = tuple(Domain(name, 0, int(codes[:, a].max())) for a, name in enumerate(ATTRIBUTES))
+    return People(codes, frame["occupation"].to_numpy().astype(np.int32)[order], domains)
+
+
+def random_updates(data: People, scale: Scale) -> Iterator[Coded]:
+    """The first snapshot, then updates that delete a tenth and insert as many from the pool."""
+    rng, batch = np.random.default_rng(1), scale.live // 10
+    here = np.arange(scale.live)
+    yield data.snapshot(here)
+    for update in range(scale.updates):
+        fresh = scale.live + update * batch + np.arange(batch)
+        here = np.concatenate([rng.permutation(here)[batch:], fresh])
+        yield data.snapshot(here)
+
+
+def skewed_updates(data: People, scale: Scale, slope: int) -> Iterator[Coded]:
+    """As above, but the values of each inserted batch follow a line of that slope over values in random order.
+
+    The slope is the paper's for batches of 20,000 and is scaled with the batch.
+    """
+    rng, batch = np.random.default_rng(2), scale.live // 10
+    values = data.values.copy()
+    here = np.arange(scale.live)
+    yield data.snapshot(here)
+    for update in range(scale.skewed_updates):
+        fresh = scale.live + update * batch + np.arange(batch)
+        line = slope * batch / 20_000 * np.arange(VALUES)
+        share = np.maximum(line + (batch - line.sum()) / VALUES, 0)
+        values[fresh] = rng.choice(rng.permutation(VALUES), batch, p=share / share.sum())
+        here = np.concatenate([rng.permutation(here)[batch:], fresh])
+        yield data.snapshot(here, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    releases: list[Facts]
+    last: Coded
+    seconds: list[float]
+
+    @property
+    def counterfeits(self) -> list[int]:
+        return [int((~facts.real).sum()) for facts in self.releases]
+
+
+def publish(strategy: Strategy, snapshots: Iterator[Coded]) -> Published:
+    releases: list[Facts] = []
+    caches: dict[str, Table] = {}
+    seconds = []
+    for number, snapshot in enumerate(snapshots, start=1):
+        begin = time.perf_counter()
+        candidate = strategy.publish(snapshot, History(releases, caches, number))
+        facts = candidate.facts(number, snapshot)
+        caches = dict(strategy.remember(caches, facts))
+        seconds.append(time.perf_counter() - begin)
+        releases.append(facts)
+    return Published(releases, snapshot, seconds)
+
+
+def observed(published: Published, until: int) -> Observed:
+    releases = [Release.of(facts) for facts in published.releases[:until]]
+    return Observed(releases, published.last.domains, VALUES, _Numbers())
+
+
+def compromised_by_pairs(published: Published) -> list[int]:
+    """People in an attack of fewer than E found by setting two classes against each other, release by release."""
+    series = observed(published, len(published.releases))
+    found = np.empty(0, dtype=np.int64)
+    counts = [0]
+    for position in range(1, len(series)):
+        for pairs in class_pairs(series.releases, involving=position):
+            chosen = np.flatnonzero(pairs.size < E)
+            found = np.union1d(found, exposed(series.releases, pairs, chosen)[0])
+        counts.append(len(found))
+    return counts
+
+
+def compromised_in_buckets(published: Published) -> list[int]:
+    """The same for merged buckets, where sets of snapshots are weighed, not only two."""
+    counts = []
+    for until in range(1, len(published.releases) + 1):
+        at_risk = Equivalence(e=E, limit=1).run(observed(published, until)).at_risk
+        counts.append(len(np.unique(np.concatenate(list(at_risk.values())))) if at_risk else 0)
+    return counts
+
+
+class _Numbers:
+    """Words for a study in which nobody has a name."""
+
+    def box(self, box: Int32) -> str:
+        return str(box.tolist())
+
+    def value(self, code: int) -> str:
+        return str(code)
+
+    def subject(self, number: int) -> str:
+        return str(number)
+
+    def release(self, number: int) -> str:
+        return f"release {number}"
+
+
+def errors(published: dict[str, Published], queries: int) -> list[dict[str, object]]:
+    """Median relative error of random count queries on the last release, by selectivity."""
+    rows: list[dict[str, object]] = []
+    for selectivity in (0.01, 0.02, 0.04, 0.06, 0.08, 0.1):
+        for name, made in published.items():
+            asked = random_queries(
+                np.random.default_rng(3), made.last.domains, VALUES, count=queries, selectivity=selectivity
+            )
+            actual = count_exactly(asked, made.last.codes, made.last.values)
+            shown = estimate(asked, made.releases[-1], made.last.domains)
+            some = actual > 0
+            error = float(np.median(np.abs(shown[some] - actual[some]) / actual[some]))
+            rows.append({"selectivity": selectivity, "strategy": name, "error": error})
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, five updates")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "experiments" / "equivalence")
+    options = parser.parse_args()
+    scale, data = QUICK if options.quick else FULL, people()
+    publish(MInvariance(m=2), iter([data.snapshot(np.arange(1000))]))  # compile
+    publish(EEquivalence(m=2, e=1), iter([data.snapshot(np.arange(1000))]))
+
+    def made(strategy: Strategy) -> Published:
+        print(strategy, flush=True)
+        return publish(strategy, random_updates(data, scale))
+
+    split, split_exact = made(MInvariance(m=M)), made(MInvariance(m=M, publishing="anatomized"))
+    by_e = {e: made(EEquivalence(m=M, e=e)) for e in (1, 2, 5, 10, 20)}
+    print("attacks", flush=True)
+    compromised = {
+        "m-invariance, split": compromised_by_pairs(split),
+        "m-invariance, buckets not split": compromised_in_buckets(by_e[1]),
+        f"e-equivalence, e = {E}": compromised_in_buckets(by_e[E]),
+    }
+    skewed = []
+    for slope in scale.slopes:
+        for name, strategy in (("m-invariance", MInvariance(m=M)), (f"e-equivalence, e = {E}", EEquivalence(m=M, e=E))):
+            print("slope", slope, name, flush=True)
+            counts = publish(strategy, skewed_updates(data, scale, slope)).counterfeits
+            skewed.append({"slope": slope, "strategy": name, "mean": float(np.mean(counts[1:])), "most": max(counts)})
+    released = {"m-invariance": split.counterfeits} | {
+        f"e-equivalence, e = {e}": run.counterfeits for e, run in by_e.items() if e > 1
+    }
+    answers = errors(
+        {
+            "m-invariance, boxes": split,
+            "m-invariance, Anatomy": split_exact,
+            f"e-equivalence, e = {E}": by_e[E],
+        },
+        scale.queries,
+    )
+    seconds = [{"e": 1, "strategy": "m-invariance", "seconds": float(np.median(split.seconds[1:]))}]
+    seconds += [
+        {"e": e, "strategy": "e-equivalence", "seconds": float(np.median(r.seconds[1:]))} for e, r in by_e.items()
+    ]
+    write(Results(scale.live, M, E, compromised, released, skewed, answers, seconds), options.output)
+
+
+if __name__ == "__main__":
+    main()
