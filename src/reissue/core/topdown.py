@@ -46,10 +46,13 @@ class Task:
 
 
 class TopDown:
-    """The release being made: `fewest` measures the start, `run` specializes it as far as the task allows."""
+    """The release being made: `fewest` measures the start, `run` specializes it as far as the task allows.
 
-    def __init__(self, task: Task, frontiers: Sequence[Frontier], score: Score) -> None:
-        self.task, self.frontiers, self._by = task, frontiers, score
+    newcomers: how many records are new in this release
+    """
+
+    def __init__(self, task: Task, frontiers: Sequence[Frontier], score: Score, newcomers: int) -> None:
+        self.task, self.frontiers, self.newcomers, self._by = task, frontiers, newcomers, score
         most = int(task.items.counts.sum()) // max(1, task.limits.k) + 1
         self.state = begin(task.items, task.past, most)
         self.classes, self.steps = 1, 0

@@ -129,7 +129,7 @@ class BCF:
         task = self._task(part, log, (part.codes[first], part.values[first]), counts)
         last = next((cut for cut in reversed(log.cuts) if cut is not None), None)
         frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(snapshot.domains)]
-        search = TopDown(task, frontiers, self.score)
+        search = TopDown(task, frontiers, self.score, int(counts[-1].sum()))
         self._refuse_infeasible(search, number - log.start)
         search.run()
         classes = search.classes_of_items()[home]
@@ -192,9 +192,7 @@ class BCF:
         if holds:
             return
         reached, feasible = _reached(fewest, np.array(search.task.arrivals), newest), int(fewest.min())
-        remedy = "wait for more new records" + (
-            ", or publish the new records alone as a new chain (start_new_chain)." if newest else "."
-        )
+        remedy = self._remedy(search, newest)
         if feasible < self.k:
             largest = f"The largest feasible k is {feasible}: lower k" if feasible > 1 else "No k is feasible"
             raise InfeasiblePolicy(
@@ -204,6 +202,14 @@ class BCF:
             f"{self._asked()} cannot hold: even the most general release, which reaches {reached}, leaves candidates "
             f"whose values are not diverse enough. Relax the requirement, {remedy}"
         )
+
+    def _remedy(self, search: TopDown, newest: int) -> str:
+        """What to do beside lowering k; a new chain is of use only once it has k records of its own."""
+        if newest == 0:
+            return "or wait for more records."
+        if search.newcomers < self.k:
+            return f"or wait until at least {self.k} records are new (a new chain, start_new_chain, needs as many)."
+        return "wait for more new records, or publish the new records alone as a new chain (start_new_chain)."
 
     def _asked(self) -> str:
         return ", ".join(f"{name} = {limit:g}" for name, limit in self.thresholds().items())
