@@ -7,6 +7,7 @@ import pwd
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,22 +43,18 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql_url() -> Iterator[str]:
     """A PostgreSQL server of our own on loopback, as `postgresql://user:password@host:port/database`."""
     programs = postgresql_programs()
     if programs is None:
         pytest.skip("PostgreSQL's server programs are not installed")
-    home = tmp_path_factory.mktemp("postgresql")
+    home = Path(tempfile.mkdtemp(prefix="reissue-postgresql-"))  # pytest's own folder is closed to other users
     password = home / "password"
     password.write_text("secret\n")
     user: str | None = None
     if os.geteuid() == 0:  # the server refuses to run as root
         user = "postgres"
         owner = pwd.getpwnam(user)
-        for parent in [home, *home.parents]:
-            if parent == Path(parent.anchor):
-                break
-            parent.chmod(parent.stat().st_mode | 0o055)
         for path in (home, password):
             os.chown(path, owner.pw_uid, owner.pw_gid)
 
@@ -72,3 +69,4 @@ def postgresql_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"postgresql://reissue:secret@127.0.0.1:{port}/postgres"
     finally:
         run(str(programs / "pg_ctl"), "-D", str(cluster), "-m", "immediate", "stop")
+        shutil.rmtree(home, ignore_errors=True)

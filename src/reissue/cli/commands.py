@@ -54,8 +54,13 @@ def publish(
 
     SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation).
     """
+    from reissue.core.warm import warm_up
+
+    warm_up()
+    from reissue.engine.start import without_pandas
     from reissue.series import Series
 
+    without_pandas()
     with Series.open(series, key=key) as opened, show.progress("publishing") as progress:
         chosen = opened.changed_strategy(strategy, settings)
         release = opened.publish(
@@ -133,7 +138,9 @@ def extend(series: str, hierarchies: tuple[str, ...], key: str | None) -> None:
 
 @click.command()
 @click.option("--data", type=click.Path(file_okay=False), help="Only write the clinic's snapshots and config there.")
-@click.option("--output", "-o", type=click.Path(file_okay=False), default="demo", show_default=True)
+@click.option(
+    "--output", "-o", type=click.Path(file_okay=False), default="demo", show_default=True, help="Where to publish."
+)
 @click.option("--months", type=click.IntRange(1, 24), default=6, show_default=True, help="How many months to publish.")
 def demo(data: str | None, output: str, months: int) -> None:
     """Publish some months of a made-up clinic and show what was released and what it cost."""

@@ -43,7 +43,8 @@ def contain(boxes: Int32, codes: Int32, classes: Int32) -> Bool:
     """bool[rows]: whether each row's codes lie in the box of its class (rows of class -1: True)."""
     inside = np.ones(len(codes), dtype=np.bool_)
     for a in range(codes.shape[1]):
-        inside &= (codes[:, a] >= boxes[classes, a, 0]) & (codes[:, a] <= boxes[classes, a, 1])
+        lo, hi = np.ascontiguousarray(boxes[:, a, 0]), np.ascontiguousarray(boxes[:, a, 1])
+        inside &= (codes[:, a] >= lo[classes]) & (codes[:, a] <= hi[classes])
     return inside | (classes < 0)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reissue.core.domain import Bool, Domain, Int32, Int64
+
+IntT = TypeVar("IntT", np.int32, np.int64)
 
 Table = Mapping[str, NDArray[np.generic]]
 """Named columns of equal length: the form in which caches and extras are kept in the ledger."""
@@ -125,18 +128,29 @@ class Candidate:
 
     def facts(self, number: int, snapshot: Coded) -> Facts:
         """The facts the ledger will keep of this candidate: counterfeits first, then subjects, ascending."""
-        kept = np.flatnonzero(self.classes >= 0)
+        rows = np.flatnonzero(self.classes >= 0)
+        if (np.diff(snapshot.subjects[rows]) < 0).any():
+            rows = rows[np.argsort(snapshot.subjects[rows], kind="stable")]
+        every = len(rows) == len(snapshot) and bool((rows[:-1] < rows[1:]).all())
         fake = self.counterfeits
-        subjects = np.concatenate([fake.subjects, snapshot.subjects[kept]])
-        order = np.argsort(subjects, kind="stable")
-        codes = np.concatenate([fake.codes, snapshot.codes[kept]])[order]
+        first = np.argsort(fake.subjects, kind="stable")
+
+        def column(fakes: NDArray[IntT], real: NDArray[IntT]) -> NDArray[IntT]:
+            picked = real if every else real[rows]
+            return np.concatenate([fakes[first], picked]) if len(first) else picked
+
+        codes = snapshot.codes
+        if not every or len(first):  # column by column: gathering rows of a Fortran array is slow
+            codes = np.empty((len(first) + len(rows), snapshot.codes.shape[1]), dtype=np.int32, order="F")
+            for a in range(codes.shape[1]):
+                codes[:, a] = column(fake.codes[:, a], snapshot.codes[:, a])
         return Facts(
             number=number,
             boxes=self.boxes,
-            subjects=subjects[order],
-            classes=np.concatenate([fake.classes, self.classes[kept]])[order],
-            values=np.concatenate([fake.values, snapshot.values[kept]])[order],
-            codes=np.asfortranarray(codes),
+            subjects=column(fake.subjects, snapshot.subjects),
+            classes=column(fake.classes, self.classes),
+            values=column(fake.values, snapshot.values),
+            codes=codes,
             anatomized=self.anatomized,
             extras=self.extras,
         )

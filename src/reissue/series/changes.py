@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.coding import Coding
+from reissue.core.ascending import find
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.snapshot import Facts, Table
 from reissue.errors import ChangeError
@@ -40,19 +41,26 @@ class Compared:
 def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, absent: Table | None) -> Compared:
     """Look every row's subject up in the last release, then among the absent. O(n log n)."""
     rows, attributes = codes.shape
+    if last is None:
+        nothing = np.zeros(rows, dtype=np.bool_)
+        unmoved = np.zeros((rows, attributes), dtype=np.bool_)
+        gone = np.empty(0, dtype=np.int64)
+        return Compared(np.full(rows, -1, dtype=np.int64), nothing, unmoved, nothing, codes, values, gone)
     found = np.zeros(rows, dtype=np.bool_)
     back = np.zeros(rows, dtype=np.bool_)
     old_codes, old_values = codes.copy(order="F"), values.copy()
-    gone = np.empty(0, dtype=np.int64)
-    if last is not None:
-        real = np.flatnonzero(last.real)
-        subjects = last.subjects[real]
-        here, where = _lookup(subjects, numbers)
-        found |= here
-        old_codes[here], old_values[here] = last.codes[real[where]], last.values[real[where]]
-        gone = subjects[~np.isin(subjects, numbers)]
+    real = slice(int(np.searchsorted(last.subjects, 0)), None)  # counterfeits come first
+    subjects = last.subjects[real]
+    here, where = find(subjects, numbers)
+    found |= here
+    old_values[here] = last.values[real][where]
+    for a in range(attributes):  # gathering rows of a Fortran array is slow
+        old_codes[here, a] = last.codes[real, a][where]
+    stayed = np.zeros(len(subjects), dtype=np.bool_)
+    stayed[where] = True
+    gone = subjects[~stayed]
     if absent is not None:
-        back, where = _lookup(absent["subject"], numbers)  # type: ignore[arg-type]
+        back, where = find(absent["subject"], numbers)  # type: ignore[arg-type]
         back &= ~found
         found |= back
         old_codes[back] = absent_codes(absent, attributes)[where]
@@ -66,15 +74,6 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
         old_values=old_values,
         gone=gone,
     )
-
-
-def _lookup(ascending: Int64, wanted: Int64) -> tuple[Bool, Int64]:
-    """Which of `wanted` occur in `ascending`, and where those do."""
-    if len(ascending) == 0:
-        return np.zeros(len(wanted), dtype=np.bool_), np.empty(0, dtype=np.int64)
-    where = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
-    here = ascending[where] == wanted
-    return here, where[here]
 
 
 def permit(

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
-from typing import cast
+from typing import NoReturn, cast
 
 import numpy as np
 
 from reissue.attacks.base import Attack
 from reissue.core.boxes import contain, snap
+from reissue.core.domain import Int64
 from reissue.core.observed import Observed, Release, Words
 from reissue.core.snapshot import Coded, Facts
 from reissue.errors import GuaranteeBroken, SettingsError
 from reissue.strategies.base import Strategy
 
 # name on the command line -> where the attack lives
-ATTACKS: dict[str, str] = {}
+ATTACKS = {
+    "intersection": "reissue.attacks.intersection:Intersection",
+    "difference": "reissue.attacks.difference:Difference",
+    "record-tracing": "reissue.attacks.record_tracing:RecordTracing",
+    "correspondence": "reissue.attacks.correspondence:Correspondence",
+    "association": "reissue.attacks.association:Association",
+}
 
 
 def attack_class(name: str) -> type[Attack]:
@@ -37,17 +44,16 @@ def attack_from(name: str, thresholds: Mapping[str, float]) -> Attack:
 
 def check_rows(facts: Facts, snapshot: Coded, suppressed: int) -> None:
     """Every row in exactly one class, inside its box, its value unchanged; boxes are taxonomy nodes; none is empty."""
-    real = np.flatnonzero(facts.real)
-    if len(real) + suppressed != len(snapshot):
-        _broken(f"{len(snapshot):,} rows came in, {len(real):,} would go out and {suppressed:,} are suppressed")
-    order = np.argsort(snapshot.subjects, kind="stable")
-    where = np.searchsorted(snapshot.subjects[order], facts.subjects[real])
-    source = order[np.minimum(where, max(len(order) - 1, 0))] if len(order) else where
-    if not np.array_equal(snapshot.subjects[source], facts.subjects[real]) or (np.diff(facts.subjects) <= 0).any():
+    real = slice(int(np.searchsorted(facts.subjects, 0)), None)  # counterfeits come first
+    people = len(facts.subjects[real])
+    if people + suppressed != len(snapshot):
+        _broken(f"{len(snapshot):,} rows came in, {people:,} would go out and {suppressed:,} are suppressed")
+    source = _source_rows(facts.subjects[real], snapshot.subjects)
+    if source is None or (np.diff(facts.subjects) <= 0).any():
         _broken("a subject would be published twice, or one who is not in the snapshot")
     if not np.array_equal(snapshot.values[source], facts.values[real]):
         _broken("a sensitive value would be altered")
-    if not np.array_equal(snapshot.codes[source], facts.codes[real]):
+    if any(not np.array_equal(snapshot.codes[source, a], facts.codes[real, a]) for a in range(facts.codes.shape[1])):
         _broken("a quasi-identifier would be altered")
     if len(facts.classes) and (facts.classes.min() < 0 or facts.classes.max() >= facts.class_count):
         _broken("a row lies in no class")
@@ -59,6 +65,16 @@ def check_rows(facts: Facts, snapshot: Coded, suppressed: int) -> None:
         _broken("a box is not a node of its hierarchy")
 
 
+def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:
+    """Where each subject stands in the snapshot; None if one does not."""
+    if np.array_equal(subjects, snapshot):
+        return slice(None)
+    order = np.argsort(snapshot, kind="stable")
+    where = np.searchsorted(snapshot, subjects, sorter=order)
+    source = order[np.minimum(where, len(order) - 1)] if len(order) else where
+    return source if np.array_equal(snapshot[source], subjects) else None
+
+
 def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded) -> None:
     """Every class meets the strategy's own requirement on its value counts, if it states one."""
     requirement = getattr(strategy, "requirement", None)
@@ -66,9 +82,8 @@ def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded) -> None:
         return
     from reissue.core.requirements import violations
 
-    problem = violations(requirement, facts.classes, facts.values, snapshot.value_count)
-    if problem:
-        _broken(str(problem))
+    for broken in violations(requirement, facts.classes, facts.values, snapshot.value_count):
+        _broken(f"{broken.classes:,} classes break {broken.condition} ({broken.measured:g} against {broken.limit:g})")
 
 
 def check_attacks(strategy: Strategy, facts: Facts, past: Sequence[Facts], snapshot: Coded, words: Words) -> list[str]:
@@ -106,7 +121,7 @@ class _Observing(Sequence[Release]):
         return self._seen[position]
 
 
-def _broken(reason: str) -> None:
+def _broken(reason: str) -> NoReturn:
     raise GuaranteeBroken(
         f"The finished release failed its own check: {reason}. Nothing was published. This is a fault in Reissue, not "
         "in your data: please report it with the output of `reissue log`."

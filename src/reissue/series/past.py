@@ -8,6 +8,7 @@ from typing import overload
 import numpy as np
 
 from reissue.coding import Coding
+from reissue.core.ascending import find
 from reissue.core.domain import Int32, Int64
 from reissue.core.snapshot import Facts, Table
 from reissue.ledger import Ledger
@@ -63,10 +64,10 @@ def remember_absent(before: Table | None, previous: Facts | None, release: Facts
     attributes = release.codes.shape[1]
     table = _absent_columns(before, attributes)
     if previous is not None:
-        left = previous.real & ~np.isin(previous.subjects, release.subjects)
+        left = previous.real & ~find(release.subjects, previous.subjects)[0]
         rows = _absent_rows(previous, np.flatnonzero(left))
         table = {name: np.concatenate([table[name], rows[name]]) for name in table}
-    keep = ~np.isin(table["subject"], release.subjects)
+    keep = ~find(release.subjects, table["subject"])[0]
     order = np.flatnonzero(keep)[np.argsort(table["subject"][keep], kind="stable")]
     return {name: column[order] for name, column in table.items()}
 

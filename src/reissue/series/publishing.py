@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -60,11 +61,17 @@ class Publishing:
         steps = (*steps, *candidate.steps, *self._checked(candidate, facts, past, coded, words))
         self.progress("write")
         stage = self.ledger.stage(number)
-        cost = write_public(stage.public, snapshot, coded, candidate, facts, coding, self.strategy, seed, self.formats)
-        stage.facts(facts)
-        stage.caches(fold(self.strategy, caches, past[-1] if len(past) else None, facts))
         new = np.flatnonzero(compared.numbers < 0)
-        stage.identities(snapshot.identifiers_at(new), coded.subjects[new])
+        with ThreadPoolExecutor() as pool:  # writing releases the interpreter, so the files are written side by side
+            jobs = [
+                pool.submit(stage.facts, facts),
+                pool.submit(stage.identities, snapshot.identifiers_at(new), coded.subjects[new]),
+            ]
+            public = snapshot, coded, candidate, facts, coding
+            cost = write_public(stage.public, *public, self.strategy, seed, self.formats)
+            stage.caches(fold(self.strategy, caches, past[-1] if len(past) else None, facts))
+        for job in jobs:
+            job.result()
         if coding.version not in self.ledger.coding_versions:
             stage.coding(coding.version, coding.to_dict())
         self.progress("commit")

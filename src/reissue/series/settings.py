@@ -15,6 +15,8 @@ from reissue.strategies.base import Strategy
 STRATEGIES = {
     "static": "reissue.strategies.static:Static",
     "merge": "reissue.strategies.merge:Merge",
+    "bcf": "reissue.strategies.bcf:BCF",
+    "m-invariance": "reissue.strategies.m_invariance:MInvariance",
 }
 
 
@@ -44,6 +46,16 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
             f"'{name}' has no setting '{unknown[0]}'.{hint} Its settings are: {', '.join(sorted(known))}."
         )
     return _validated(chosen, name, settings)
+
+
+def strategy_of(name: str, settings: Mapping[str, object]) -> Strategy:
+    """The strategy of a release in the ledger: its settings were validated when it was published."""
+    return strategy_class(name)(**{key: _frozen(value) for key, value in settings.items()})
+
+
+def _frozen(value: object) -> object:
+    """Lists as JSON gives them back, as the tuples they were."""
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
 def _validated(chosen: type[Strategy], name: str, settings: dict[str, object]) -> Strategy:
