@@ -150,6 +150,20 @@ def test_releases_of_large_enough_classes_still_break_side_by_side(maker: object
     assert broken > 20
 
 
+def test_exact_answers_are_never_above_the_formula_and_sometimes_below() -> None:
+    rng = np.random.default_rng(59)
+    below = 0
+    for _ in range(40):
+        series = observed(random_boxes_chain(rng, 3, values=1, people=7))
+        quick, exact = (Correspondence(k=100, exact=e, limit=10_000).run(series) for e in (False, True))
+        levels = {(finding.details["arrival"], finding.classes): finding.level for finding in quick.findings}
+        for finding in exact.findings:
+            assert 0 < finding.level <= levels[finding.details["arrival"], finding.classes]
+            below += finding.level < levels[finding.details["arrival"], finding.classes]
+        below += len(quick.findings) - len(exact.findings)
+    assert below > 0
+
+
 def brute_requirements(counts: list[int], c: float, most: int, top: float) -> tuple[bool, bool, bool]:
     n, ranked = sum(counts), sorted(counts, reverse=True)
     entropy = -sum(x / n * np.log(x / n) for x in counts if x)

@@ -14,6 +14,7 @@ from reissue.core.candidates import Chain, Targets, composed, known_targets, pos
 from reissue.core.cracks import Grouped
 from reissue.core.distinct import locate, number
 from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.joint import exact_amounts
 from reissue.core.observed import Observed, Release
 from reissue.errors import SettingsError
 
@@ -32,6 +33,7 @@ class Correspondence:
     confidence, alpha: largest share of one value among the candidates (confidence bounding, (alpha, k)-anonymity)
     entropy_l:  the candidates' values must have entropy of at least log l
     recursive_c, recursive_l: recursive (c, l)-diversity of the candidates' values
+    exact:      over three and more releases, tighten every answer by integer programs; for small series
     limit:      how many findings to list
     """
 
@@ -46,6 +48,7 @@ class Correspondence:
     entropy_l: float | None = None
     recursive_c: float | None = None
     recursive_l: int | None = None
+    exact: bool = False
     limit: int = 100
 
     def __post_init__(self) -> None:
@@ -66,7 +69,7 @@ class Correspondence:
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
         notes: list[str] = []
-        sight = _Sight(series, self._asked())
+        sight = _Sight(series, self._asked(), self.exact)
         for chain, first in chains(series, notes):
             numbers = [release.number for release in series.releases[first : first + len(chain)]]
             if involving is not None and involving not in numbers:
@@ -120,8 +123,8 @@ def _why_apart(earlier: Release, later: Release) -> str | None:
 class _Sight:
     """What the attack has seen so far: weak targets of every chain, measures, people at risk."""
 
-    def __init__(self, series: Observed, asked: Asked) -> None:
-        self.series, self.asked = series, asked
+    def __init__(self, series: Observed, asked: Asked, exact: bool) -> None:
+        self.series, self.asked, self.exact = series, asked, exact
         self.measures: dict[str, float] = {}
         self.notes: list[str] = []
         self.total = 0
@@ -140,6 +143,10 @@ class _Sight:
                 targets = possible_targets(chain, arrival)
             else:
                 targets = known_targets(chain, arrival, people.paths(arrival))
+            if self.exact and len(chain) > 2:
+                targets = exact_amounts(chain, targets)
+                if people is None:  # where nothing is left nobody can be
+                    targets = targets.keep(np.flatnonzero(targets.totals > 0))
             self._measure_targets(chain, first, targets, people)
 
     def _measure_pair(self, chain: Chain, earlier: int, later: int, releases: Sequence[Release]) -> None:
