@@ -16,7 +16,7 @@ from reissue.ledger import Damage, Ledger, ReleaseRecord, read_key
 from reissue.schema import Schema, read_config
 from reissue.series.past import PastReleases, rebuild
 from reissue.series.release import Release
-from reissue.series.settings import policy_of, strategy_from, strategy_of
+from reissue.series.settings import ADOPTED, policy_of, strategy_from, strategy_of
 from reissue.strategies.base import Strategy
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ class Series:
     @property
     def strategy(self) -> Strategy:
         """The strategy of the next release: that of the last one, or at first the one the series was created with."""
-        if self._ledger.releases:
-            last = self._ledger.releases[-1]
+        last = self._ledger.releases[-1] if self._ledger.releases else None
+        if last is not None and last.strategy != ADOPTED:
             return strategy_of(last.strategy, last.settings)
         settings = dict(_mapping(self._ledger.meta["policy"]))
         return strategy_of(str(settings.pop("strategy")), settings)

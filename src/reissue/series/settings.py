@@ -19,6 +19,9 @@ STRATEGIES = {
     "m-invariance": "reissue.strategies.m_invariance:MInvariance",
 }
 
+ADOPTED = "adopted"
+"""The strategy on record of releases that another tool made. It makes none itself."""
+
 
 def strategy_class(name: str) -> type[Strategy]:
     """The strategy of that name; a SettingsError with the near misses if there is none."""
