@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from reissue.schema import Categorical as Categorical
     from reissue.schema import Numeric as Numeric
     from reissue.schema import Schema as Schema
+    from reissue.series import Release as Release
     from reissue.series import Series as Series
+    from reissue.strategies.bcf import BCF as BCF
+    from reissue.strategies.checked_mondrian import CheckedMondrian as CheckedMondrian
+    from reissue.strategies.cor_split import CorSplit as CorSplit
+    from reissue.strategies.e_equivalence import EEquivalence as EEquivalence
+    from reissue.strategies.m_invariance import MInvariance as MInvariance
     from reissue.strategies.merge import Merge as Merge
     from reissue.strategies.static import Static as Static
 
@@ -22,17 +28,23 @@ __version__ = "0.1.0"
 
 # Public name -> where it lives. Nothing heavy is imported before it is asked for.
 _HOMES = {
+    "BCF": "reissue.strategies.bcf",
     "Categorical": "reissue.schema",
+    "CheckedMondrian": "reissue.strategies.checked_mondrian",
+    "CorSplit": "reissue.strategies.cor_split",
+    "EEquivalence": "reissue.strategies.e_equivalence",
     "Hierarchy": "reissue.hierarchy",
+    "MInvariance": "reissue.strategies.m_invariance",
     "Merge": "reissue.strategies.merge",
     "Numeric": "reissue.schema",
+    "Release": "reissue.series",
     "Schema": "reissue.schema",
     "Series": "reissue.series",
     "Static": "reissue.strategies.static",
 }
 _MODULES = ("attacks", "clinic", "errors", "utility")
 
-__all__ = ["__version__", *sorted([*_HOMES, *_MODULES])]  # noqa: PLE0604
+__all__ = ["__version__", *sorted([*_HOMES, *_MODULES])]
 
 
 def __getattr__(name: str) -> object:

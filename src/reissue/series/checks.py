@@ -24,6 +24,9 @@ ATTACKS = {
     "record-tracing": "reissue.attacks.record_tracing:RecordTracing",
     "correspondence": "reissue.attacks.correspondence:Correspondence",
     "association": "reissue.attacks.association:Association",
+    "equivalence": "reissue.attacks.equivalence:Equivalence",
+    "historical-correlation": "reissue.attacks.historical_correlation:HistoricalCorrelation",
+    "possible-worlds": "reissue.attacks.possible_worlds:PossibleWorlds",
 }
 
 

@@ -17,6 +17,9 @@ STRATEGIES = {
     "merge": "reissue.strategies.merge:Merge",
     "bcf": "reissue.strategies.bcf:BCF",
     "m-invariance": "reissue.strategies.m_invariance:MInvariance",
+    "e-equivalence": "reissue.strategies.e_equivalence:EEquivalence",
+    "cor-split": "reissue.strategies.cor_split:CorSplit",
+    "checked-mondrian": "reissue.strategies.checked_mondrian:CheckedMondrian",
 }
 
 ADOPTED = "adopted"

@@ -1,0 +1,53 @@
+"""The exported names are a promise: a change here is a change for everybody who scripts against them."""
+
+from __future__ import annotations
+
+import reissue
+import reissue.attacks
+
+NAMES = [
+    "BCF",
+    "Categorical",
+    "CheckedMondrian",
+    "CorSplit",
+    "EEquivalence",
+    "Hierarchy",
+    "MInvariance",
+    "Merge",
+    "Numeric",
+    "Release",
+    "Schema",
+    "Series",
+    "Static",
+    "__version__",
+    "attacks",
+    "clinic",
+    "errors",
+    "utility",
+]
+ATTACKS = [
+    "Association",
+    "Attack",
+    "Correspondence",
+    "Difference",
+    "Equivalence",
+    "Finding",
+    "HistoricalCorrelation",
+    "Intersection",
+    "Outcome",
+    "PossibleWorlds",
+    "RecordTracing",
+]
+
+
+def test_public_names() -> None:
+    assert sorted(reissue.__all__) == sorted(NAMES)
+    assert dir(reissue) == sorted(reissue.__all__)
+    for name in NAMES:
+        assert getattr(reissue, name) is not None
+
+
+def test_public_attacks() -> None:
+    assert sorted(reissue.attacks.__all__) == sorted(ATTACKS)
+    for name in ATTACKS:
+        assert getattr(reissue.attacks, name) is not None
