@@ -115,7 +115,6 @@ class PossibleWorlds:
         share, value = certain / size, words.value(int(view.worlds.value[top]))
         few = share <= self.c and certain < size
         which = people_named(names(words, who), size)
-        where = " and ".join(words.release(number) for number, _ in classes)
         if few:
             left = ", ".join(words.value(int(view.worlds.value[e])) for e in possible)
             says = f"{which}: only {left} is possible" if len(possible) == 1 else f"{which}: only {left} are possible"
@@ -125,10 +124,12 @@ class PossibleWorlds:
         else:
             says = f"{which}: at least {certain} of them certainly have {value} (at most {100 * self.c:.0f}% may)"
         joint = len(entries) > 1
-        why = "no other assignment of values fits all classes" if joint else "it is all that their classes share"
+        why = "no other assignment of values fits all classes" if joint else "the classes share no other value"
+        used = tuple(r.number for r in view.releases) if joint else tuple(number for number, _ in classes)
+        where = " and ".join(words.release(number) for number in used)
         return Finding(
             attack=self.name,
-            releases=tuple(number for number, _ in classes),
+            releases=used,
             subjects=names(words, who),
             classes=classes,
             value=None if few else value,
@@ -136,7 +137,7 @@ class PossibleWorlds:
             unit="possible values" if few else "share of one value",
             threshold=float(self.m) if few else self.c,
             breach=True,
-            sentence=f"From {where}: {says}; {why}.",
+            sentence=f"Taking {where} together, {says}; {why}.",
             details={"people": size, "share": (share, most / size), "joint": joint},
         )
 
@@ -149,7 +150,7 @@ class PossibleWorlds:
         verb = "has" if size == 1 else "have"
         return Finding(
             attack=self.name,
-            releases=tuple(number for number, _ in classes),
+            releases=tuple(r.number for r in view.releases),
             subjects=names(words, who),
             classes=classes,
             value=None,

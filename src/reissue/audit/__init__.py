@@ -1,0 +1,20 @@
+"""Audit any series: what an attacker with all the releases learns, about whom; and adopt releases made elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from reissue.audit.adopting import Adopted, adopt
+from reissue.audit.auditing import Audit, audit, audit_series
+
+__all__ = ["Adopted", "Audit", "adopt", "audit", "audit_series"]
+
+
+class _Callable(ModuleType):
+    """`reissue.audit` is a function to its users; once this package is imported, its name is the package's, too."""
+
+    __call__ = staticmethod(audit)
+
+
+sys.modules[__name__].__class__ = _Callable

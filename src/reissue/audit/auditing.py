@@ -1,0 +1,290 @@
+"""`reissue.audit` and `Series.audit`: every attack that applies, and what it means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reissue.attacks.base import Finding, Outcome
+from reissue.audit.document import document, verdict
+from reissue.audit.gathering import Sheet, gather
+from reissue.audit.running import Checked, check_given, chosen_names, run_attacks
+from reissue.audit.timeline import Changes, People, follow
+from reissue.audit.traceable import Traceable, traceable
+from reissue.audit.words import AuditWords
+from reissue.coding import Coding
+from reissue.core.domain import Int64
+from reissue.core.observed import Observed
+from reissue.core.observed import Release as ObservedRelease
+from reissue.errors import SeriesError, SettingsError
+from reissue.schema import Schema
+from reissue.series.identities import Identities
+from reissue.series.past import PastReleases
+from reissue.series.settings import policy_of
+from reissue.strategies.base import Strategy
+
+if TYPE_CHECKING:
+    from reissue.engine.read import Source
+    from reissue.engine.text import Text
+    from reissue.series.series import Series
+
+ARX_RISK = 0.2
+"""ARX counts a record as at risk above this chance of re-identification."""
+
+IN_REPORT = 40
+"""Findings of each attack that the HTML report shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an attacker with all the releases learns, about whom.
+
+    checked:  every attack, with its outcome or the reason why it did not run; breached ones first
+    sheets, changes, people: what the timeline tells beside what an attacker sees
+    """
+
+    observed: Observed
+    coding: Coding
+    checked: Sequence[Checked]
+    sheets: Sequence[Sheet]
+    changes: Sequence[Changes] | None
+    people: People | None
+    traceable: Sequence[Traceable]
+    thresholds: Mapping[str, object]
+    thresholds_from: str
+    about: Mapping[str, object]
+    notes: Sequence[str]
+    names_shown: bool
+    risk_threshold: float
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """What each attack found, by name; attacks that did not run are in `skipped`."""
+        return {one.name: one.outcome for one in self.checked if one.outcome is not None}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Why each of the other attacks did not run."""
+        return {one.name: str(one.reason) for one in self.checked if one.outcome is None}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for outcome in self.outcomes.values() for finding in outcome.findings)
+
+    @property
+    def breaches(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.breach)
+
+    @property
+    def subjects(self) -> int | None:
+        """How many different people are in the series; None where nobody is known."""
+        return None if self.people is None else len(self.people.subjects)
+
+    @cached_property
+    def at_risk(self) -> Int64:
+        """int64[]: different people whom a successful attack puts at risk, by number."""
+        parts = [
+            ids for one in self.checked if one.outcome and one.outcome.breaches for ids in one.outcome.at_risk.values()
+        ]
+        return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+
+    @property
+    def verdict(self) -> str:
+        return str(verdict(self)["sentence"])
+
+    def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
+        """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
+        return document(self, findings)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The document as text, also written to `path` if one is given."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """One self-contained offline page, also written to `path` if one is given."""
+        # the report lies above this layer and is a function of the document alone: it is only looked up when asked for
+        report = import_module("reissue.report")
+        page = str(report.audit_html(self.to_dict(findings=IN_REPORT)))
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def describe(self) -> str:
+        """The audit in a few lines, for a terminal."""
+        lines = [self.verdict, ""]
+        for one in self.checked:
+            lines.append(f"{one.status:9} {one.name}: {_in_a_line(one)}")
+            if one.outcome is not None:
+                lines += [f"            - {finding.sentence}" for finding in one.outcome.breaches[:3]]
+                more = len(one.outcome.breaches) - 3
+                lines += [f"            - ... and {more:,} more"] if more > 0 else []
+                lines += [f"            note: {note}" for note in one.outcome.notes]
+        lines += [f"traceable {one.sentence}" for one in self.traceable]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _in_a_line(one: Checked) -> str:
+    if one.outcome is None:
+        return str(one.reason)
+    at_risk = [len(ids) for ids in one.outcome.at_risk.values()]
+    most = max(at_risk, default=0)
+    people = f", up to {'1 person' if most == 1 else f'{most:,} people'} at risk in one release" if most else ""
+    found = "1 finding" if one.outcome.total == 1 else f"{one.outcome.total:,} findings"
+    return f"{found}{people}. Assumes: {one.attack.assumes}"
+
+
+def audit(
+    releases: Sequence[Source],
+    schema: Schema,
+    snapshots: Sequence[Source] | None = None,
+    *,
+    match: str = "order",
+    attacks: Sequence[str] | None = None,
+    strategy: Strategy | None = None,
+    names: bool = True,
+    risk_threshold: float = ARX_RISK,
+    progress: Callable[[str], None] | None = None,
+    **thresholds: object,
+) -> Audit:
+    """Attack releases made with any tool.
+
+    releases: CSV or Parquet files, frames of labels, or release folders of ours, oldest first. snapshots: the raw
+    table of each; without them only attacks run that need no members. match: how rows of a release and its snapshot
+    belong together, "order" or "content". strategy: whose promises are measured against; thresholds (k=5, c=0.5, m=3,
+    seconds=5, ...) win over them. names: whether people appear by identifier.
+    """
+    say = progress or (lambda stage: None)
+    chosen = chosen_names(attacks)
+    check_given(chosen, thresholds)
+    gathered = gather(releases, schema, snapshots, match, names, say)
+    about = {
+        "name": f"{len(releases)} releases" if len(releases) > 1 else "1 release",
+        "kind": "releases",
+        **_policy(strategy),
+    }
+    return _audited(
+        gathered.observed, gathered.coding, gathered.sheets, gathered.notes, about, strategy, chosen, thresholds, names,
+        risk_threshold, say,
+    )  # fmt: skip
+
+
+def audit_series(
+    series: Series,
+    *,
+    attacks: Sequence[str] | None = None,
+    names: bool = True,
+    risk_threshold: float = ARX_RISK,
+    progress: Callable[[str], None] | None = None,
+    **thresholds: object,
+) -> Audit:
+    """Attack a series of ours: its ledger knows who is in which class. See `audit` for the arguments."""
+    ledger, coding, strategy = series._ledger, series.coding, series.strategy
+    if not ledger.releases:
+        raise SeriesError("Nothing has been published yet, so there is nothing to audit.")
+    say = progress or (lambda stage: None)
+    chosen = chosen_names(attacks)
+    check_given(chosen, thresholds)
+    say("read")
+    releases = [ObservedRelease.of(facts) for facts in PastReleases(ledger, coding)]
+    identities = Identities.read(ledger)
+    words = AuditWords(coding, identities.name if names else (lambda number: f"subject {number}"))
+    observed = Observed(releases, coding.domains, len(coding.values), words)
+    sheets = [
+        Sheet(
+            f"release {one.number}",
+            one.counts.get("suppressed", 0),
+            insensitive=_insensitive(one.path, coding.schema),
+            about={"created": one.created, "strategy": one.strategy, "settings": one.settings, "steps": one.steps},
+        )
+        for one in series.releases
+    ]
+    about = {"name": Path(series.path).name, "kind": "series", **_policy(strategy)}
+    return _audited(
+        observed, coding, sheets, [], about, strategy, chosen, thresholds, names, risk_threshold, say
+    )  # fmt: skip
+
+
+def _audited(
+    observed: Observed,
+    coding: Coding,
+    sheets: Sequence[Sheet],
+    notes: Sequence[str],
+    about: Mapping[str, object],
+    strategy: Strategy | None,
+    chosen: Sequence[str],
+    given: Mapping[str, object],
+    names: bool,
+    risk_threshold: float,
+    say: Callable[[str], None],
+) -> Audit:
+    if not 0 < risk_threshold <= 1:
+        raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
+    known = all(release.members is not None for release in observed.releases)
+    changes, people = follow(observed.releases, len(observed.domains)) if known else (None, None)
+    promised = dict(strategy.thresholds()) if strategy is not None else {}
+    checked = run_attacks(observed, chosen, promised, given, 0 if people is None else people.changed_value, say)
+    k = given.get("k", promised.get("k", 2))
+    linked = traceable(
+        [sheet.insensitive for sheet in sheets], coding.schema.identifier, int(k) if isinstance(k, int | float) else 2
+    )
+    return Audit(
+        observed=observed,
+        coding=coding,
+        checked=checked,
+        sheets=sheets,
+        changes=changes,
+        people=people,
+        traceable=linked,
+        thresholds={**promised, **given},
+        thresholds_from="given" if given else "policy" if promised else "defaults",
+        about=about,
+        notes=notes,
+        names_shown=names,
+        risk_threshold=risk_threshold,
+    )
+
+
+def _policy(strategy: Strategy | None) -> dict[str, object]:
+    if strategy is None:
+        return {"strategy": None, "settings": {}}
+    settings = policy_of(strategy)
+    private = getattr(strategy, "private_settings", ())
+    name = settings.pop("strategy")
+    plain = {key: value for key, value in settings.items() if key not in private}
+    return {"strategy": name, "settings": {k: v for k, v in plain.items() if isinstance(v, str | int | float | bool)}}
+
+
+def _insensitive(folder: Path, schema: Schema) -> dict[str, Text]:
+    """The insensitive columns as they were published."""
+    if not schema.insensitive:
+        return {}
+    from reissue.engine.read import find
+    from reissue.engine.text import text_of
+
+    for name in ("release", "quasi_identifiers"):
+        for suffix in (".parquet", ".csv"):
+            if (folder / f"{name}{suffix}").exists():
+                table = find(folder / f"{name}{suffix}", list(schema.insensitive)).table
+                return {column: text_of(table.column(column)) for column in table.column_names}
+    return {}
+
+
+def strategy_of_config(policy: Mapping[str, object]) -> Strategy | None:
+    """The strategy of a config's policy section; None if it has none."""
+    from reissue.series.settings import strategy_from
+
+    settings = {key: value for key, value in policy.items() if key != "on_change"}
+    return strategy_from(settings) if settings else None

@@ -1,0 +1,223 @@
+"""The audit as one JSON document, `reissue-audit/1` (docs/audit-json.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reissue.attacks.base import Finding
+from reissue.audit.running import Checked
+from reissue.audit.timeline import risk, sizes, utility
+from reissue.audit.words import interval_label
+from reissue.coding import Coding
+from reissue.core.domain import Domain
+from reissue.core.observed import Release
+
+if TYPE_CHECKING:
+    from reissue.audit.auditing import Audit
+
+FORMAT = "reissue-audit/1"
+CLASSES = 12
+VALUES = 8
+SUBJECTS = 20
+
+
+def document(audit: Audit, findings: int | None) -> dict[str, object]:
+    """Everything a reader or the report needs, JSON-able; at most `findings` of each attack."""
+    from reissue import __version__
+
+    return {
+        "format": FORMAT,
+        "reissue": __version__,
+        "created": audit.created,
+        "series": {**audit.about},
+        "names_shown": audit.names_shown,
+        "verdict": verdict(audit),
+        "thresholds": {key: plain(value) for key, value in audit.thresholds.items()},
+        "thresholds_from": audit.thresholds_from,
+        "attributes": [_attribute(audit.coding, a) for a in range(len(audit.coding.domains))],
+        "sensitive": list(audit.coding.schema.sensitive),
+        "releases": [_release(audit, position) for position in range(len(audit.observed))],
+        "attacks": [_attack(audit, checked, findings) for checked in audit.checked],
+        "traceable": [one.to_dict() for one in audit.traceable],
+        "notes": list(audit.notes),
+    }
+
+
+def plain(value: object) -> object:
+    """Numbers, text, lists and objects that JSON knows; what is not a number is null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def verdict(audit: Audit) -> dict[str, object]:
+    """The answer in one sentence, and who it is about."""
+    by = {status: [c.name for c in audit.checked if c.status == status] for status in ("breached", "held", "skipped")}
+    return {
+        "breached": bool(by["breached"]),
+        "sentence": _sentence(audit, by),
+        "attacks_breached": by["breached"],
+        "attacks_held": by["held"],
+        "attacks_skipped": by["skipped"],
+        "subjects": audit.subjects,
+        "subjects_at_risk": None if audit.subjects is None else len(audit.at_risk),
+    }
+
+
+def _sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
+    ran = len(by["breached"]) + len(by["held"])
+    count = len(audit.observed)
+    together = "The release" if count == 1 else f"The {count} releases, laid side by side,"
+    traced = " Insensitive columns link rows across releases." if audit.traceable else ""
+    if ran == 0:
+        return f"Nothing can be said: none of the attacks could be run.{traced}"
+    people = ""
+    if audit.subjects is not None:
+        people = f", and {len(audit.at_risk):,} of {audit.subjects:,} people are at risk"
+    if by["breached"]:
+        verb = "tells" if count == 1 else "tell"
+        broken = by["breached"]
+        which = f"{len(broken)} of the {ran} attacks that were run {'succeeds' if len(broken) == 1 else 'succeed'}"
+        which = "the one attack that was run succeeds" if ran == 1 else which
+        return f"{together} {verb} more than the thresholds allow: {which} ({', '.join(broken)}){people}.{traced}"
+    kept = "keeps" if count == 1 else "keep"
+    skipped = f" {len(by['skipped'])} did not apply." if by["skipped"] else ""
+    return f"{together} {kept} to the thresholds: {_none(ran)}.{skipped}{traced}"
+
+
+def _none(ran: int) -> str:
+    return "the one attack that was run does not succeed" if ran == 1 else f"none of the {ran} attacks run succeeds"
+
+
+def _attribute(coding: Coding, a: int) -> dict[str, object]:
+    domain = coding.domains[a]
+    ends = [interval_label(coding, a, code, code) if domain.lo <= domain.hi else "" for code in (domain.lo, domain.hi)]
+    kind = "numeric" if domain.numeric else "hierarchy"
+    return {"name": domain.name, "kind": kind, "lowest": ends[0], "highest": ends[1]}
+
+
+def _release(audit: Audit, position: int) -> dict[str, object]:
+    release, sheet = audit.observed.releases[position], audit.sheets[position]
+    members = None if release.members is None else len(release.members.subjects)
+    fakes = None if members is None else len(release.classes) - members
+    changes = None if audit.changes is None else asdict(audit.changes[position])
+    return {
+        "number": release.number,
+        "name": sheet.name,
+        "created": plain(sheet.about.get("created")),
+        "style": "anatomized" if release.anatomized else "generalized",
+        "strategy": plain(sheet.about.get("strategy")),
+        "settings": plain(sheet.about.get("settings", sheet.about.get("parameters", {}))),
+        "steps": plain(sheet.about.get("steps", ())),
+        "rows": len(release.classes),
+        "classes": int((release.sizes > 0).sum()),
+        "suppressed": sheet.suppressed,
+        "counterfeits": fakes,
+        "members": members,
+        "ambiguous": sheet.ambiguous,
+        "changes": changes,
+        "sizes": sizes(release),
+        "utility": plain(utility(release, audit.observed.domains, sheet.suppressed)),
+        "risk": plain(risk(release, audit.people, audit.risk_threshold)),
+    }
+
+
+def _attack(audit: Audit, checked: Checked, findings: int | None) -> dict[str, object]:
+    outcome = checked.outcome
+    found = () if outcome is None else outcome.findings
+    worst = next((one for one in found if one.breach), found[0] if found else None)
+    return {
+        "name": checked.name,
+        "title": checked.name.replace("-", " ").capitalize(),
+        "assumes": checked.attack.assumes,
+        "needs_members": checked.attack.needs_members,
+        "persistent": checked.attack.persistent,
+        "status": checked.status,
+        "reason": checked.reason,
+        "settings": plain(checked.settings),
+        "seconds": round(checked.seconds, 3),
+        "findings_total": 0 if outcome is None else outcome.total,
+        "breaches_total": 0 if outcome is None else len(outcome.breaches),
+        "subjects_at_risk": _subjects_at_risk(checked),
+        "at_risk": _at_risk(audit, checked),
+        "worst": None if worst is None else {key: plain(getattr(worst, key)) for key in WORST},
+        "measures": {} if outcome is None else plain(outcome.measures),
+        "notes": [] if outcome is None else list(outcome.notes),
+        "findings": [_finding(audit, finding) for finding in found[:findings]],
+    }
+
+
+WORST = ("level", "unit", "threshold", "sentence")
+
+
+def _subjects_at_risk(checked: Checked) -> int | None:
+    if checked.outcome is None or not checked.outcome.at_risk:
+        return None
+    return len(np.unique(np.concatenate(list(checked.outcome.at_risk.values()))))
+
+
+def _at_risk(audit: Audit, checked: Checked) -> list[dict[str, object]]:
+    if checked.outcome is None:
+        return []
+    of = {r.number: None if r.members is None else len(r.members.subjects) for r in audit.observed.releases}
+    at_risk = checked.outcome.at_risk
+    return [{"release": n, "subjects": len(at_risk[n]), "of": of.get(n)} for n in sorted(at_risk)]
+
+
+def _finding(audit: Audit, finding: Finding) -> dict[str, object]:
+    releases = {release.number: release for release in audit.observed.releases}
+    people = finding.details.get("people", len(finding.subjects))
+    total = people if isinstance(people, int) else len(finding.subjects)
+    return {
+        "attack": finding.attack,
+        "breach": bool(finding.breach),
+        "sentence": finding.sentence,
+        "releases": [int(number) for number in finding.releases],
+        "subjects": list(finding.subjects[:SUBJECTS]),
+        "subjects_total": max(total, len(finding.subjects)),
+        "value": finding.value,
+        "level": plain(float(finding.level)),
+        "unit": finding.unit,
+        "threshold": plain(finding.threshold),
+        "classes_total": len(finding.classes),
+        "classes": [_class(audit, releases[number], int(its)) for number, its in finding.classes[:CLASSES]],
+        "details": plain(finding.details),
+    }
+
+
+def _class(audit: Audit, release: Release, number: int) -> dict[str, object]:
+    classes, values, counts = release.groups
+    first, last = np.searchsorted(classes, [number, number + 1])
+    order = first + np.argsort(-counts[first:last], kind="stable")
+    box = release.boxes[number]
+    words = audit.observed.words
+    return {
+        "release": release.number,
+        "class": number,
+        "rows": int(release.sizes[number]),
+        "box": words.box(box),
+        "intervals": [
+            _interval(audit.coding, a, domain, *box[a].tolist()) for a, domain in enumerate(audit.observed.domains)
+        ],
+        "values": [{"value": words.value(int(values[i])), "rows": int(counts[i])} for i in order[:VALUES]],
+        "values_total": int(last - first),
+    }
+
+
+def _interval(coding: Coding, a: int, domain: Domain, lo: int, hi: int) -> dict[str, object]:
+    """An interval with its place on the attribute's scale, 0 to 1; a single value has a width, too."""
+    steps = max(1, domain.hi - domain.lo + 1)
+    start = min(max((lo - domain.lo) / steps, 0.0), 1.0 - 1.0 / steps)
+    end = min(max((hi + 1 - domain.lo) / steps, start + 1.0 / steps), 1.0)
+    return {"attribute": domain.name, "label": interval_label(coding, a, lo, hi), "lo": start, "hi": end}

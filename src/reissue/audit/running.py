@@ -1,0 +1,113 @@
+"""Run every attack that applies, and say of the others why they do not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+
+from reissue.attacks.base import Attack, Outcome
+from reissue.core.observed import Observed
+from reissue.errors import InputError, SettingsError
+from reissue.series import checks
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """One attack of an audit. outcome is None where it was skipped, and `reason` says why."""
+
+    name: str
+    attack: type[Attack]
+    settings: Mapping[str, object]
+    outcome: Outcome | None
+    reason: str | None
+    seconds: float
+
+    @property
+    def status(self) -> str:
+        if self.outcome is None:
+            return "skipped"
+        return "breached" if self.outcome.breaches else "held"
+
+
+def chosen_names(attacks: Sequence[str] | None) -> list[str]:
+    """The attacks asked for, each once; all by default."""
+    if isinstance(attacks, str):
+        attacks = [attacks]
+    names = list(dict.fromkeys(attacks)) if attacks else list(checks.ATTACKS)
+    for name in names:
+        checks.attack_class(name)
+    return names
+
+
+def check_given(names: Sequence[str], given: Mapping[str, object]) -> None:
+    """Refuse thresholds that none of the attacks knows."""
+    known = {field.name for name in names for field in fields(checks.attack_class(name))}  # type: ignore[arg-type]
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise SettingsError(
+            f"No attack of this audit has a setting '{unknown[0]}'. They have: {', '.join(sorted(known))}."
+        )
+
+
+def run_attacks(
+    observed: Observed,
+    names: Sequence[str],
+    policy: Mapping[str, float],
+    given: Mapping[str, object],
+    changed: int,
+    progress: Callable[[str], None],
+) -> list[Checked]:
+    """Every attack in turn; breached ones first, then those that held, then those skipped.
+
+    policy: what the strategy promises; given: what the caller set, which wins. changed: people whose value changed.
+    """
+    done = []
+    for name in names:
+        progress(name)
+        done.append(_run(observed, name, policy, given, changed))
+    return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
+
+
+def _run(
+    observed: Observed, name: str, policy: Mapping[str, float], given: Mapping[str, object], changed: int
+) -> Checked:
+    kind = checks.attack_class(name)
+    settings = {**policy, **given}
+    reason = _needs(kind, settings) or _not_here(kind, observed, changed)
+    try:
+        attack = None if reason else checks.attack_from(name, settings)  # type: ignore[arg-type]
+    except SettingsError as error:
+        if {field.name for field in fields(kind)} & set(given):  # type: ignore[arg-type]
+            raise
+        attack, reason = None, f"the policy's thresholds do not fit it: {error}"
+    if attack is None:
+        known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+        kept = {key: value for key, value in settings.items() if key in known}
+        return Checked(name, kind, kept, None, reason, 0.0)
+    used = {field.name: getattr(attack, field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    start = time.perf_counter()
+    try:
+        outcome = attack.run(observed)
+    except InputError as error:  # an attack that finds what it needs missing
+        return Checked(name, kind, used, None, str(error), time.perf_counter() - start)
+    return Checked(name, kind, used, outcome, None, time.perf_counter() - start)
+
+
+def _needs(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
+    missing = [
+        field.name
+        for field in fields(kind)  # type: ignore[arg-type]
+        if field.default is MISSING and field.default_factory is MISSING and field.name not in settings
+    ]
+    return f"it needs the settings {', '.join(missing)}; give them with the audit." if missing else None
+
+
+def _not_here(kind: type[Attack], observed: Observed, changed: int) -> str | None:
+    """Why the attack does not apply to this series; None where it does."""
+    if kind.needs_members and any(release.members is None for release in observed.releases):
+        return "it needs to know who is in which class: give the snapshots of all releases."
+    if kind.persistent and changed:
+        people = "1 person has" if changed == 1 else f"{changed:,} people have"
+        return f"it holds only where values never change, and {people} another value in a later release."
+    return None

@@ -1,0 +1,163 @@
+"""The commands `audit` and `adopt`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reissue.cli import show
+from reissue.cli.options import JSON, KEY, SERIES
+from reissue.errors import SettingsError
+
+if TYPE_CHECKING:
+    from reissue.audit import Audit
+
+RELEASES = click.option(
+    "--release", "releases", multiple=True, metavar="FILE", help="A release, oldest first: CSV, Parquet or a folder."
+)
+SNAPSHOTS = click.option(
+    "--snapshot", "snapshots", multiple=True, metavar="FILE", help="The raw table of each release, in the same order."
+)
+MATCH = click.option(
+    "--match",
+    type=click.Choice(["order", "content"]),
+    default="order",
+    show_default=True,
+    help="How rows of a release and of its snapshot belong together.",
+)
+NAMES = click.option("--names", is_flag=True, help="Show people by identifier, not by number.")
+CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML file with schema and policy.")
+
+
+@click.command()
+@click.argument("series", type=click.Path(file_okay=False), required=False)
+@CONFIG
+@RELEASES
+@SNAPSHOTS
+@MATCH
+@click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Only this attack (may be repeated).")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
+@click.option("--html", type=click.Path(dir_okay=False), help="Also write a report that opens without a network.")
+@NAMES
+@JSON
+@KEY
+def audit(
+    series: str | None,
+    config: str | None,
+    releases: tuple[str, ...],
+    snapshots: tuple[str, ...],
+    match: str,
+    attacks: tuple[str, ...],
+    settings: tuple[str, ...],
+    html: str | None,
+    names: bool,
+    as_json: bool,
+    key: str | None,
+) -> None:
+    """Attack SERIES, or releases made with another tool (--config and --release), and say what they give away.
+
+    Exit code 1 if an attack succeeds. Without --snapshot only attacks run that need not know who is in which class.
+    """
+    with show.progress("auditing") as progress:
+        if series is not None and not (config or releases or snapshots):
+            done = _of_series(series, attacks, settings, names, key, progress)
+        elif series is None and config and releases:
+            done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
+        else:
+            raise SettingsError("Name either a SERIES, or --config and at least one --release (not both).")
+    if html:
+        done.to_html(html)
+    click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
+    raise SystemExit(1 if done.breaches else 0)
+
+
+def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
+    """KEY=VALUE arguments, without those that are options of their own."""
+    from reissue.series.series import parsed_settings
+
+    parsed = parsed_settings(settings)
+    for name in ("attacks", "match", "names", "progress", "strategy"):
+        if name in parsed:
+            raise SettingsError(f"'{name}' is not a threshold: use the command's options.")
+    return parsed
+
+
+def _of_series(
+    path: str,
+    attacks: tuple[str, ...],
+    settings: tuple[str, ...],
+    names: bool,
+    key: str | None,
+    progress: Callable[[str], None],
+) -> Audit:
+    from reissue.audit import audit_series
+    from reissue.series import Series
+
+    with Series.open(path, key=key) as opened:
+        return audit_series(opened, attacks=attacks, names=names, progress=progress, **_thresholds(settings))
+
+
+def _of_files(
+    config: str,
+    releases: tuple[str, ...],
+    snapshots: tuple[str, ...],
+    match: str,
+    attacks: tuple[str, ...],
+    settings: tuple[str, ...],
+    names: bool,
+    progress: Callable[[str], None],
+) -> Audit:
+    from reissue.audit import audit as run
+    from reissue.audit.auditing import strategy_of_config
+    from reissue.schema import read_config
+
+    read = read_config(config)
+    return run(
+        releases,
+        read.schema,
+        snapshots or None,
+        match=match,
+        attacks=attacks,
+        strategy=strategy_of_config(read.policy),
+        names=names,
+        progress=progress,
+        **_thresholds(settings),
+    )
+
+
+@click.command()
+@SERIES
+@click.option("--config", type=click.Path(dir_okay=False), required=True, help="TOML file with schema and policy.")
+@RELEASES
+@SNAPSHOTS
+@MATCH
+@click.option("--catalogue", metavar="URL", help="Keep the catalogue in PostgreSQL (postgresql://...), not SQLite.")
+@NAMES
+@JSON
+@KEY
+def adopt(
+    series: str,
+    config: str,
+    releases: tuple[str, ...],
+    snapshots: tuple[str, ...],
+    match: str,
+    catalogue: str | None,
+    names: bool,
+    as_json: bool,
+    key: str | None,
+) -> None:
+    """Create SERIES with releases already published with another tool, so that the next one is safe given them.
+
+    What they give away together is reported once, with exit code 1: it cannot be undone.
+    """
+    from reissue.audit import adopt as take
+
+    with show.progress("adopting") as progress:
+        adopted = take(
+            series, releases, snapshots, config=config, match=match, names=names, catalogue=catalogue, key=key,
+            progress=progress,
+        )  # fmt: skip
+    click.echo(adopted.audit.to_json() if as_json else adopted.describe(), nl=not as_json)
+    raise SystemExit(1 if adopted.audit.breaches else 0)
