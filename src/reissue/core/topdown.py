@@ -5,7 +5,7 @@ Sound because everyone's candidates can only become fewer when the release is sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -67,13 +67,15 @@ class TopDown:
         return holds, fewest
 
     def run(self) -> None:
-        while (best := self._best()) is not None:
-            attribute, node = best
-            self._open[attribute].remove(node)
-            touched = self._touched(attribute, node)
-            bounds = self._bounds(attribute, node, touched)
-            if bounds is not None and self._specialize(attribute, node, touched, bounds):
-                self.steps += 1
+        while any(self._advance(attribute, node) for attribute, node in self._ranking()):
+            self.steps += 1
+
+    def _advance(self, attribute: int, node: int) -> bool:
+        """Try one candidate, once and for all; scores change only when it is taken."""
+        self._open[attribute].remove(node)
+        touched = self._touched(attribute, node)
+        bounds = self._bounds(attribute, node, touched)
+        return bounds is not None and self._specialize(attribute, node, touched, bounds)
 
     def classes_of_items(self) -> Int32:
         """int32[items]: the class of each distinct combination."""
@@ -120,7 +122,7 @@ class TopDown:
         numbers = np.array(parts, dtype=np.int32)
         self.classes = apply(task.items, task.past, self.state, step, numbers, self.classes)
         self.frontiers[attribute].replace(node, parts)
-        self._open[attribute].update(parts)
+        self._open[attribute].update(p for p in parts if isinstance(labels, Ranges) or labels.parts(p))
         return True
 
     def _passes(self, step: Plan, lo: int, hi: int) -> bool:
@@ -147,18 +149,17 @@ class TopDown:
         at = best_split(self.task.items, self.state, touched, attribute, lowest, highest, self._by != "discernibility")
         return None if at is None else np.array([at, np.iinfo(np.int32).max], dtype=np.int32)
 
-    def _best(self) -> tuple[int, int] | None:
-        """The open node with the highest score; among equals the first attribute, then the first node."""
-        best, found = 0.0, None
-        for attribute, open_nodes in enumerate(self._open):
-            if not open_nodes:
-                continue
-            nodes = np.array(sorted(open_nodes), dtype=np.int64)
-            scores = self._scores(attribute, nodes)
-            at = int(scores.argmax())
-            if scores[at] > best:
-                best, found = float(scores[at]), (attribute, int(nodes[at]))
-        return found
+    def _ranking(self) -> Iterator[tuple[int, int]]:
+        """Open nodes with records, best first; among equals the first attribute, then the first node."""
+        attributes = [a for a, nodes in enumerate(self._open) if nodes]
+        nodes = [np.array(sorted(self._open[a]), dtype=np.int64) for a in attributes]
+        if not nodes:
+            return iter(())
+        scores = np.concatenate([self._scores(a, here) for a, here in zip(attributes, nodes, strict=True)])
+        owner = np.repeat(attributes, [len(here) for here in nodes])
+        order = np.argsort(-scores, kind="stable")
+        order = order[scores[order] > 0]
+        return zip(owner[order].tolist(), np.concatenate(nodes)[order].tolist(), strict=True)
 
     def _scores(self, attribute: int, nodes: Int64) -> Float64:
         """float64[nodes]: the sum of squared sizes of the classes a node is in, or information gained per loss."""
