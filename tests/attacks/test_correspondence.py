@@ -83,6 +83,8 @@ def test_tables_1_and_2_fall_below_5_in_all_three_scenarios(members: bool) -> No
     alice_british = scenarios[2, ((2, 0),)]  # scenario III
     assert alice_british.details["ruled_out_by_value"] == {2: {"flu": 1}}
     assert all(finding.level < 5 and finding.threshold == 5 for finding in outcome.breaches)
+    assert alice_french.subjects == (("#3", "#4") if members else ())
+    assert alice_british.subjects == (("#8", "#9") if members else ())
 
 
 def test_people_at_risk_are_those_of_a_cracked_combination() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -141,6 +142,16 @@ class _Rows:
         return np.where(tail > 0, self.top / np.maximum(1, tail), np.inf)
 
 
+NAMED = 100
+"""How many people a finding names; `at_risk` has all of them."""
+
+
+class Behind(Protocol):
+    """Tells who is behind a target, if that is known."""
+
+    def behind(self, arrival: int, target: int) -> Int64: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """Weak targets of one arrival of one chain, ready to be told.
@@ -155,6 +166,7 @@ class Seen:
     targets: Targets
     composed: Int64
     weakness: Weakness
+    people: Behind | None = None
 
     def finding(self, entry: int) -> Finding:
         """The finding of one weak target."""
@@ -165,7 +177,7 @@ class Seen:
         return Finding(
             attack="correspondence",
             releases=tuple(released),
-            subjects=(),
+            subjects=self._subjects(entry),
             classes=tuple(zip(numbers, one.classes[0].tolist(), strict=True)),
             value=self.series.words.value(blamed) if blamed >= 0 else None,
             level=float(weakness.level[entry]),
@@ -175,6 +187,13 @@ class Seen:
             sentence=self._sentence(one, numbers, entry),
             details=self._details(one, numbers, int(self.composed[weakness.which[entry]])),
         )
+
+    def _subjects(self, entry: int) -> tuple[str, ...]:
+        """Who is at risk, where the finding is a breach and members are known."""
+        if self.people is None or not self.weakness.breach[entry]:
+            return ()
+        behind = self.people.behind(self.targets.arrival, int(self.weakness.which[entry]))
+        return tuple(self.series.words.subject(subject) for subject in behind[:NAMED].tolist())
 
     def _sentence(self, one: Targets, numbers: list[int], entry: int) -> str:
         words, unit = self.series.words, self.weakness.unit

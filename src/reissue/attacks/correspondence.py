@@ -176,7 +176,7 @@ class _Sight:
         broken = np.zeros(len(targets), dtype=np.bool_)
         for weakness in weaknesses(chain, targets, self.asked):
             self.total += len(weakness.which)
-            self._weak.append(Seen(self.series, chain, first, targets, by_paper, weakness))
+            self._weak.append(Seen(self.series, chain, first, targets, by_paper, weakness, people))
             broken[weakness.which[weakness.breach]] = True
         if people is not None:
             subjects = people.subjects(targets.arrival, broken)
@@ -206,6 +206,7 @@ class _Arrivals:
     def __init__(self, releases: Sequence[Release]) -> None:
         self._members = [release.members for release in releases if release.members is not None]
         self._who: dict[int, tuple[Int64, Int32]] = {}
+        self._sorted: dict[int, tuple[Int64, Int32]] = {}
 
     def paths(self, arrival: int) -> Int32:
         """int32[targets, releases from the arrival on]: the distinct paths of the people who came then."""
@@ -225,3 +226,13 @@ class _Arrivals:
         """int64[]: the people behind the chosen targets."""
         came, target = self._who[arrival]
         return np.asarray(came[which[target]], dtype=np.int64)
+
+    def behind(self, arrival: int, target: int) -> Int64:
+        """int64[]: the people behind one target; sorted by target when first asked."""
+        if arrival not in self._sorted:
+            came, targets = self._who[arrival]
+            order = np.argsort(targets, kind="stable")
+            self._sorted[arrival] = (came[order], targets[order])
+        came, targets = self._sorted[arrival]
+        first, last = np.searchsorted(targets, [target, target + 1])
+        return came[first:last]
