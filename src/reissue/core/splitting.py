@@ -19,7 +19,7 @@ def split(codes: Int32, bucket: Int32, values: Int32, keys: Int64, domains: Sequ
 
     codes: int32[rows, a]; bucket, values: int32[rows]; keys: int64[rows] break ties between equal codes.
     """
-    order = np.lexsort((keys, values, bucket))
+    order = _in_order(bucket, values, keys)
     sorted_bucket, sorted_value = bucket[order], values[order]
     firsts = np.flatnonzero(np.diff(sorted_bucket, prepend=-1))
     bounds = np.append(firsts, len(order)).astype(np.int64)
@@ -33,6 +33,18 @@ def split(codes: Int32, bucket: Int32, values: Int32, keys: Int64, domains: Sequ
     classes = np.empty(len(order), dtype=np.int32)
     classes[order] = sorted_classes
     return classes, int(heights.sum())
+
+
+def _in_order(bucket: Int32, values: Int32, keys: Int64) -> Int64:
+    """int64[rows]: rows by bucket, then value, then key; one packed sort where the numbers fit into 63 bits."""
+    width = int(values.max(initial=0)) + 1
+    entries = (int(bucket.max(initial=0)) + 1) * width
+    room = 63 - entries.bit_length()
+    if room < 16:
+        return np.lexsort((keys, values, bucket))
+    lost = max(0, int(keys.max(initial=0)).bit_length() - room)  # keys only break ties, so their low bits may go
+    packed = (bucket.astype(np.int64) * width + values) << room | keys >> lost
+    return np.argsort(packed, kind="stable")
 
 
 def _flat_trees(domains: Sequence[Domain]) -> tuple[Float64, Int64, Int64, Int32, Int32, Int32, Int32]:
@@ -91,17 +103,24 @@ def _select(rows, left, right, middle, codes, a):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
-def _semiperimeter(rows, base, h, s, left, right, codes, trees):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """Sum over attributes of the normalized widths of the rows in columns left..right-1 of every value."""
+def _semiperimeter(rows, base, h, s, left, right, codes, trees, low, high):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Sum over attributes of the normalized widths of the rows in columns left..right-1 of every value.
+
+    low, high: int32[attributes] scratch. Row by row, so that a row's codes are fetched together.
+    """
     spans, leaf_at, node_at, leaf_node, parent, node_lo, node_hi = trees
+    attributes = codes.shape[1]
+    for a in range(attributes):
+        low[a] = high[a] = codes[rows[base + left], a]
+    for v in range(s):
+        for i in range(base + v * h + left, base + v * h + right):
+            row = rows[i]
+            for a in range(attributes):
+                code = codes[row, a]
+                low[a], high[a] = min(low[a], code), max(high[a], code)
     total = 0.0
-    for a in range(codes.shape[1]):
-        lo = hi = codes[rows[base + left], a]
-        for v in range(s):
-            for i in range(base + v * h + left, base + v * h + right):
-                code = codes[rows[i], a]
-                lo, hi = min(lo, code), max(hi, code)
-        total += _width(lo, hi, a, spans, leaf_at, node_at, leaf_node, parent, node_lo, node_hi)
+    for a in range(attributes):
+        total += _width(low[a], high[a], a, spans, leaf_at, node_at, leaf_node, parent, node_lo, node_hi)
     return total
 
 
@@ -110,6 +129,8 @@ def _split(codes, bounds, heights, first_class, spans, leaf_at, node_at, leaf_no
     """int32[rows] class of each row; rows are sorted by bucket, then value: bucket b is a (values x height) matrix."""
     trees = (spans, leaf_at, node_at, leaf_node, parent, node_lo, node_hi)
     attributes = codes.shape[1]
+    low, high = np.empty(attributes, dtype=np.int32), np.empty(attributes, dtype=np.int32)
+    varies = np.empty(attributes, dtype=np.bool_)
     rows = np.arange(len(codes))
     classes = np.empty(len(codes), dtype=np.int32)
     stack = np.empty((128, 2), dtype=np.int64)
@@ -126,15 +147,21 @@ def _split(codes, bounds, heights, first_class, spans, leaf_at, node_at, leaf_no
                     classes[rows[base + v * h + left]] = first_class[b] + left
                 continue
             half = (right - left) // 2
-            best, best_cost = 0, np.inf
+            best, best_cost, last = -1, np.inf, -1
+            _semiperimeter(rows, base, h, s, left, right, codes, trees, low, high)
             for a in range(attributes):
+                varies[a] = low[a] < high[a]
+            for a in range(attributes):
+                if not varies[a]:  # a cut along it changes nothing
+                    continue
+                last = a
                 for v in range(s):
                     _select(rows, base + v * h + left, base + v * h + right, half, codes, a)
-                cost = _semiperimeter(rows, base, h, s, left, left + half, codes, trees)
-                cost += _semiperimeter(rows, base, h, s, left + half, right, codes, trees)
+                cost = _semiperimeter(rows, base, h, s, left, left + half, codes, trees, low, high)
+                cost += _semiperimeter(rows, base, h, s, left + half, right, codes, trees, low, high)
                 if cost < best_cost:
                     best, best_cost = a, cost
-            if best != attributes - 1:
+            if best != last:
                 for v in range(s):
                     _select(rows, base + v * h + left, base + v * h + right, half, codes, best)
             stack[depth, 0], stack[depth, 1] = left, left + half
