@@ -44,13 +44,12 @@ def correlations(one: Group, two: Group) -> list[tuple[frozenset[int], frozenset
     if one.release == two.release or one.values != two.values:
         return []
     found = []
-    for kept_size in range(1, len(one.people) + 1):  # R1 is a proper subset, so somebody is kept
-        for kept in combinations(sorted(one.people), kept_size):
-            rest = frozenset(kept)
-            if rest <= two.people:
-                r1, r2 = one.people - rest, two.people - rest
-                if r1 != r2:
-                    found.append((r1, r2))
+    both = sorted(one.people & two.people)
+    for size in range(1, len(both) + 1):  # R1 and R2 are proper subsets, so somebody is in both classes and is kept
+        for kept in combinations(both, size):
+            r1, r2 = one.people - set(kept), two.people - set(kept)
+            if r1 != r2:
+                found.append((r1, r2))
     return found
 
 
