@@ -117,6 +117,8 @@ def _why_apart(earlier: Release, later: Release) -> str | None:
         return "publishes only new people" if (at < 0).all() else "lacks people of the release before"
     if any((new.codes[at, a] != old.codes[:, a]).any() for a in range(old.codes.shape[1])):
         return "changed quasi-identifiers of people of the release before"
+    if (new.values[at] != old.values).any():
+        return "changed sensitive values of people of the release before"
     return None
 
 
