@@ -261,7 +261,8 @@ def test_two_steps_start_from_the_observation_before_the_last() -> None:
     rng = np.random.default_rng(5)
     one, second = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3), (3, 3))
     last, before = rng.dirichlet(np.ones(3), 2), rng.dirichlet(np.ones(3), 2)
-    found = revised(last, before, np.array([True, False]), Moves(one, contracted(one, second)))
+    cells = (column.ravel().astype(np.int32) for column in np.indices((3, 3, 3)))
+    found = revised(last, before, np.array([True, False]), Moves(one, contracted(one, *cells, second.ravel())))
     slow = [
         sum(before[0, a] * one[a, b] * second[a, b, c] for a in range(3) for b in range(3)) for c in range(3)
     ]  # equations 3 and 4 with d = 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.domain import Float64
+from reissue.core.domain import Bool, Float64, Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +21,20 @@ class Moves:
     two: Float64 | None = None
 
 
-def contracted(one: Float64, second: Float64) -> Float64:
-    """`Moves.two` from PD1 float64[v, v] and PD2 float64[v, v, v] (first, between, last). O(values^3)."""
-    return np.asarray(np.einsum("ab,abc->ac", one, second), dtype=np.float64)
+def contracted(
+    one: Float64, first: Int32, between: Int32, last: Int32, shares: Float64, backed: Float64 | float = 0.0
+) -> Float64:
+    """`Moves.two` from PD1 float64[v, v] and sparse PD2: shares[i] of `last` after `first` and `between`.
+
+    backed: float64[v, v] (or one number): the share that backs off to one step, PD2(c|a,b) += backed[a,b] PD1(c|b).
+    O(entries + values^3) without ever holding values^3 numbers.
+    """
+    two = (one * backed) @ one
+    np.add.at(two, (first, last), one[first, between] * shares)
+    return np.asarray(two, dtype=np.float64)
 
 
-def revised(last: Float64, before: Float64, twice: np.ndarray[tuple[int], np.dtype[np.bool_]], moves: Moves) -> Float64:
+def revised(last: Float64, before: Float64, twice: Bool, moves: Moves) -> Float64:
     """float64[people, values]: RPD (equations 3, 4), normalized. O(people * values^2).
 
     last: float64[people, values] posterior of the last observation; before: that of the one before, for the people

@@ -1,0 +1,207 @@
+"""A release whose classes hold people of whom an attacker believes alike: what BayFrame and JS-reduce share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from reissue.beliefs.cycle import Applied, Beliefs, Reasoning, claims_for
+from reissue.beliefs.knowledge import Given, Knowledge, moves_of, shares_of
+from reissue.beliefs.measures import divergences, entropies
+from reissue.core.boxes import hulls, snap
+from reissue.core.domain import Bool, Float64, Int32, Int64
+from reissue.core.feasible import refuse_infeasible
+from reissue.core.growing import Believed, grow, join
+from reissue.core.requirements import Requirement, classes_meet
+from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
+from reissue.errors import InfeasiblePolicy
+
+Leftovers = Literal["suppress", "relax", "counterfeit"]
+
+WINDOW = 256
+"""How many rows in line a class may choose from when it passes over people of other beliefs."""
+RELAX, RELAX_AT_MOST = 1.1, 40
+"""Each relaxation multiplies J and beta (or t) by this; so many are tried."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What every class must keep: the requirement on its values and J, in bits, on its members' priors."""
+
+    requirement: Requirement
+    J: float
+
+    def relaxed(self, times: int) -> Promise:
+        """J and beta or t made looser; k stays."""
+        factor = RELAX**times
+        beta, t = self.requirement.beta, self.requirement.t
+        loose = replace(
+            self.requirement,
+            beta=None if beta is None else beta * factor,
+            t=None if t is None else min(1.0, t * factor),
+        )
+        return Promise(loose, self.J * factor)
+
+    def sentence(self) -> str:
+        return f"{self.requirement.sentence()}, J = {self.J:.4g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """classes: int32[rows], -1 where no class took the row; published: int32[rows] the value it is published with."""
+
+    classes: Int32
+    published: Int32
+
+    @property
+    def left(self) -> Int64:
+        return np.flatnonzero(self.classes < 0)
+
+
+def believe(
+    snapshot: Coded, history: History, knowledge: Knowledge, given: Given, how: Reasoning
+) -> tuple[Float64, Applied]:
+    """(float64[rows, v] the prior of everybody in the snapshot, what it was made with)."""
+    number = len(history) + 1
+    beliefs = Beliefs.read(history.caches)
+    values = snapshot.value_count
+    category, shares = shares_of(knowledge, given, snapshot.codes, snapshot.values, snapshot.domains, values)
+    counts, _ = beliefs.counted(snapshot.subjects, snapshot.values, values)
+    table = np.bincount(snapshot.values, minlength=values) + knowledge.smoothing / max(1, values)
+    moves = moves_of(knowledge, given, counts, table / table.sum(), how.steps, values)
+    new = np.flatnonzero(~np.isin(snapshot.subjects, beliefs.people))
+    new = new[np.argsort(snapshot.subjects[new])]
+    applied = Applied(
+        moves,
+        snapshot.subjects[new],
+        category[new],
+        shares,
+        claims_for(given.claims, number, how.cascading),
+        seed=int(history.seed) & 0x7FFFFFFF,
+    )
+    prior, _ = beliefs.settled(how, applied).priors(snapshot.subjects, applied, number)
+    return prior, applied
+
+
+def propose(
+    snapshot: Coded,
+    history: History,
+    promise: Promise,
+    leftovers: Leftovers,
+    order: Callable[[Coded], Int64],
+    prior: Float64,
+    applied: Applied,
+) -> Candidate:
+    """Group the rows, settle those left over, and say what was done."""
+    refuse_infeasible(
+        promise.requirement, np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+    )
+    rows = Believed(snapshot.values, prior, entropies(prior))
+    line = order(snapshot)
+    kept, grouped = promise, _grouped(snapshot, rows, line, promise, leftovers == "counterfeit")
+    for times in range(1, RELAX_AT_MOST if leftovers == "relax" else 0):
+        if len(grouped.left) == 0:
+            break
+        kept = promise.relaxed(times)
+        grouped = _grouped(snapshot, rows, line, kept, False)
+    if (grouped.classes < 0).all():
+        _refuse(promise, prior)
+    return _candidate(snapshot, history, kept, grouped, applied, kept is not promise)
+
+
+def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, invent: bool) -> Grouped:
+    """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
+
+    Shares in the published table differ from the snapshot's when rows are suppressed or counterfeited; classes must
+    hold against both. Every round undoes a class, so it ends.
+    """
+    values, requirement = snapshot.value_count, promise.requirement
+    limits = requirement.limits(_counts(snapshot.values, values))
+    reach = max(16, 4 * requirement.k)
+    classes = grow(line, rows, limits, promise.J, reach, max(WINDOW, reach))
+    published = snapshot.values.copy()
+    span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
+    points = np.ascontiguousarray(snapshot.codes / span[None, :])
+    out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
+    while True:
+        left = np.flatnonzero((classes < 0) & ~out)
+        number = int(classes.max(initial=-1)) + 1
+        join(left, classes, published, number, rows, points, limits, promise.J, invent)
+        out[left] = classes[left] < 0
+        table = requirement.limits(_counts(published[classes >= 0], values))
+        good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
+        undone = (classes >= 0) & ~good[classes]
+        if not undone.any():
+            return Grouped(_numbered(classes), published)
+        classes[undone] = -1
+        published[undone] = snapshot.values[undone]
+
+
+def _counts(values: Int32, value_count: int) -> Int64:
+    return np.bincount(values, minlength=value_count).astype(np.int64)
+
+
+def _numbered(classes: Int32) -> Int32:
+    """Classes that have rows numbered 0, 1, ...; -1 stays."""
+    used = np.unique(classes[classes >= 0])
+    numbered = np.searchsorted(used, classes).astype(np.int32)
+    return np.where(classes >= 0, numbered, np.int32(-1))
+
+
+def _refuse(promise: Promise, prior: Float64) -> None:
+    apart = float(divergences(prior, np.zeros(len(prior), dtype=np.int32), 1)[0])
+    raise InfeasiblePolicy(
+        f"No class can be made with {promise.sentence()}: not one group of people near each other keeps it. With all "
+        f"rows in one class the divergence of beliefs is {apart:.3g} bits; J = {np.ceil(apart * 1000) / 1000:g} always "
+        "works. Raise J or beta (t), or lower k."
+    )
+
+
+def _candidate(
+    snapshot: Coded, history: History, kept: Promise, grouped: Grouped, applied: Applied, relaxed: bool
+) -> Candidate:
+    number = int(grouped.classes.max()) + 1
+    invented = np.flatnonzero((grouped.classes >= 0) & (grouped.published != snapshot.values))
+    classes = grouped.classes.copy()
+    classes[invented] = -1
+    first = -((len(history) + 1) << 32) - 1
+    fakes = Counterfeits(
+        np.arange(first, first - len(invented), -1, dtype=np.int64),
+        grouped.classes[invented],
+        grouped.published[invented].astype(np.int32),
+        np.asfortranarray(snapshot.codes[invented]),
+    )
+    applied = replace(applied, stand_ins=fakes.subjects, behind=snapshot.subjects[invented])
+    asked = (kept.requirement.k, kept.J, kept.requirement.beta, kept.requirement.t)
+    extras = {**applied.extras(), "kept": np.array([np.nan if limit is None else limit for limit in asked])}
+    return Candidate(
+        boxes=snap(hulls(snapshot.codes, grouped.classes, number), snapshot.domains),
+        classes=classes,
+        counterfeits=fakes,
+        steps=_steps(snapshot, kept, grouped, applied, len(invented), relaxed),
+        extras=extras,
+    )
+
+
+def _steps(
+    snapshot: Coded, kept: Promise, grouped: Grouped, applied: Applied, invented: int, relaxed: bool
+) -> tuple[str, ...]:
+    sizes = np.bincount(grouped.classes[grouped.classes >= 0])
+    new, claims, suppressed = len(applied.newcomers), len(applied.claims), len(grouped.left)
+    said = [
+        f"Beliefs: revised for {len(snapshot) - new:,} people from earlier releases, by category for {new:,} new ones"
+        + (f"; {claims:,} compromised records were taken into account." if claims else "."),
+        f"Grouped into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows, {kept.sentence()}.",
+    ]
+    if relaxed:
+        said.append(f"The conditions were RELAXED so that every row found a class: {kept.sentence()}.")
+    if invented:
+        said.append(f"{invented:,} rows fitted no class with their own value and are published with another one.")
+    if suppressed:
+        said.append(
+            f"{suppressed:,} rows fitted no class and are suppressed. Who knows everybody in the table may wonder why."
+        )
+    return tuple(said)

@@ -1,0 +1,176 @@
+"""Classes of rows that are near in an order, whose beliefs are alike: BKAA's and JS-reduce's growing, as kernels.
+
+A class is good if its values meet the limits (k, beta or t) and the Jensen-Shannon divergence of its rows' beliefs,
+in bits, is at most J.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from reissue.core.domain import Float64, Int32, Int64
+from reissue.core.limits import Limits, meets
+
+
+class Believed(NamedTuple):
+    """Rows as the kernels see them: values int32[n], prior float64[n, v], entropy float64[n] of each prior in bits."""
+
+    values: Int32
+    prior: Float64
+    entropy: Float64
+
+
+@njit(cache=True)
+def divergence(total: Float64, entropy: float, size: int) -> float:
+    """Jensen-Shannon divergence in bits from the sums over a class. O(values)."""
+    mixture = 0.0
+    for s in range(len(total)):
+        share = total[s] / size
+        if share > 0.0:
+            mixture -= share * np.log2(share)
+    return mixture - entropy / size
+
+
+@njit(cache=True)
+def grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, window: int) -> Int32:
+    """int32[rows]: classes 0, 1, ... made along the order; -1: left over. O(n window values) at worst, most: J.
+
+    First as published: the next rows in the order are added until the class is good. If it is not with `reach` rows,
+    beliefs around here differ too much to come together by adding more people. Then rows whose belief would lift the
+    divergence above J are passed over, and wait in line for a class of their own kind; at most `window` rows in line
+    are looked at. A row for which neither works is left over.
+    """
+    n = len(order)
+    classes = np.full(len(rows.values), -1, dtype=np.int32)
+    after, before = np.arange(1, n + 2), np.arange(-1, n + 1)  # the line as a linked list; n is its end
+    taken = np.empty(max(reach, window), dtype=np.int64)
+    scratch = _scratch(rows.prior.shape[1])
+    seed, number = 0, 0
+    while seed < n:
+        size = _next_class(seed, order, after, rows, limits, most, reach, False, taken, scratch)
+        if size == 0:
+            size = _next_class(seed, order, after, rows, limits, most, window, True, taken, scratch)
+        if size > 0:
+            for i in range(size):
+                classes[order[taken[i]]] = number
+            number += 1
+        else:
+            taken[0], size = seed, 1
+        for i in range(size):
+            at = taken[i]
+            if at == seed:
+                seed = after[at]
+            if before[at] >= 0:
+                after[before[at]] = after[at]
+            before[after[at]] = before[at]
+    return classes
+
+
+@njit(cache=True)
+def _scratch(width):  # type: ignore[no-untyped-def]
+    """(counts of values, values present, sum of priors, the same with one more row)"""
+    return np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width), np.zeros(width)
+
+
+@njit(cache=True)
+def _next_class(  # type: ignore[no-untyped-def]
+    seed, order, after, rows, limits, most, look, choosy, taken, scratch
+) -> int:
+    """How many rows the class from `seed` has, their places in line in `taken`; 0 if it is not good within `look`."""
+    counts, present, total, trial = scratch
+    counts[:], total[:] = 0, 0.0
+    entropy, found, size, at = 0.0, 0, 0, seed
+    for _ in range(look):
+        if at >= len(order):
+            return 0
+        row = order[at]
+        trial[:] = total + rows.prior[row]
+        apart = divergence(trial, entropy + rows.entropy[row], size + 1)
+        if not choosy or apart <= most:
+            if counts[rows.values[row]] == 0:
+                present[found] = rows.values[row]
+                found += 1
+            counts[rows.values[row]] += 1
+            total[:] = trial
+            entropy += rows.entropy[row]
+            taken[size] = at
+            size += 1
+            if apart <= most and meets(counts, present, found, size, limits):
+                return size
+        at = after[at]
+    return 0
+
+
+@njit(cache=True)
+def join(
+    left: Int64,
+    classes: Int32,
+    published: Int32,
+    number: int,
+    rows: Believed,
+    points: Float64,
+    limits: Limits,
+    most: float,
+    invent: bool,
+) -> None:
+    """Put each row of `left` into the nearest class that stays good with it, if there is one.
+
+    left: int64[n] rows; classes, published: int32[rows] class and published value, changed in place; number: of
+    classes; points: float64[rows, d] quasi-identifiers. With `invent`, a class that cannot take the row's own value may
+    take it with the rarest of the class's values that keeps it good. All classes are tried in the order of the distance
+    of their middles. O(left classes (log classes + values)).
+    """
+    width = rows.prior.shape[1]
+    sizes, entropy = np.zeros(number, dtype=np.int64), np.zeros(number)
+    counts, total = np.zeros((number, width), dtype=np.int64), np.zeros((number, width))
+    middle = np.zeros((number, points.shape[1]))
+    for row in range(len(classes)):
+        if classes[row] >= 0:
+            _enter(classes[row], row, published[row], rows, points, sizes, counts, total, entropy, middle)
+    present, distance = np.empty(width, dtype=np.int32), np.empty(number)
+    for row in left:
+        for c in range(number):
+            distance[c] = ((middle[c] / sizes[c] - points[row]) ** 2).sum() if sizes[c] > 0 else np.inf
+        for c in np.argsort(distance):
+            if sizes[c] == 0:
+                break
+            if divergence(total[c] + rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
+                continue
+            value = _acceptable(counts[c], rows.values[row], sizes[c], present, limits, invent)
+            if value >= 0:
+                _enter(c, row, value, rows, points, sizes, counts, total, entropy, middle)
+                classes[row], published[row] = c, value
+                break
+
+
+@njit(cache=True)
+def _acceptable(counts, own, size, present, limits, invent) -> int:  # type: ignore[no-untyped-def]
+    """The value with which one more row leaves the class within the limits: its own, or an invented one; -1: none."""
+    order = np.argsort(counts)
+    for step in range(-1, len(counts) if invent else 0):
+        value = own if step < 0 else order[step]
+        if step >= 0 and counts[value] == 0:
+            continue
+        counts[value] += 1
+        found = 0
+        for s in range(len(counts)):
+            if counts[s] > 0:
+                present[found] = s
+                found += 1
+        good = meets(counts, present, found, size + 1, limits)
+        counts[value] -= 1
+        if good:
+            return int(value)
+    return -1
+
+
+@njit(cache=True)
+def _enter(c, row, value, rows, points, sizes, counts, total, entropy, middle) -> None:  # type: ignore[no-untyped-def]
+    sizes[c] += 1
+    counts[c, value] += 1
+    entropy[c] += rows.entropy[row]
+    total[c] += rows.prior[row]
+    middle[c] += points[row]
