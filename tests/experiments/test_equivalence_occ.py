@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.equivalence_occ_report import Results, write
 
 from experiments import equivalence_occ as study
-from experiments.equivalence_occ_report import Results, write
 from reissue.strategies.e_equivalence import EEquivalence
 from reissue.strategies.m_invariance import MInvariance
 
