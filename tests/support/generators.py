@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 
-from reissue.core.boxes import intersect
 from reissue.core.candidates import Chain
 from reissue.core.cracks import Grouped
 from reissue.core.domain import Int32
@@ -71,7 +70,3 @@ def exact_candidates(chain: Chain, values: Sequence[int]) -> dict[tuple[int, tup
         for kind in total:
             total[kind] += max(g[kind] for g in generators)
     return total
-
-
-def comparable(left: Int32, right: Int32) -> bool:
-    return bool(intersect(left, right))

@@ -106,7 +106,8 @@ def run_series(strategy: Strategy, snapshots: Sequence[Coded], seed: int = 0) ->
     caches: Mapping[str, Table] = {}
     for number, snapshot in enumerate(snapshots, start=1):
         candidate = strategy.publish(snapshot, History(releases, caches, seed + number))
-        facts = candidate.facts(number, snapshot)
+        shuffled = np.random.default_rng(number).permutation(len(candidate.boxes)).astype(np.int32)
+        facts = candidate.renumbered(shuffled).facts(number, snapshot)  # as a series does
         caches = strategy.remember(caches, facts)
         releases.append(facts)
     return releases

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -117,6 +117,7 @@ class Candidate:
     boxes:   int32[classes, attributes, 2]
     classes: int32[rows] class of each snapshot row in the snapshot's order, -1 where the row is suppressed
     steps:   plain sentences of what was done, for `release.steps`
+    extras:  as in Facts; an array named `class_...` has one entry per class
     """
 
     boxes: Int32
@@ -125,6 +126,18 @@ class Candidate:
     steps: tuple[str, ...]
     anatomized: bool = False
     extras: Table = field(default_factory=dict)
+
+    def renumbered(self, numbers: Int32) -> Candidate:
+        """The same release with class i called numbers[i], a permutation; extras named `class_...` go along."""
+        old = np.empty_like(numbers)
+        old[numbers] = np.arange(len(numbers), dtype=np.int32)
+        return replace(
+            self,
+            boxes=self.boxes[old],
+            classes=np.where(self.classes >= 0, numbers[self.classes], np.int32(-1)) if len(numbers) else self.classes,
+            counterfeits=replace(self.counterfeits, classes=numbers[self.counterfeits.classes]),
+            extras={name: part[old] if name.startswith("class_") else part for name, part in self.extras.items()},
+        )
 
     def facts(self, number: int, snapshot: Coded) -> Facts:
         """The facts the ledger will keep of this candidate: counterfeits first, then subjects, ascending."""

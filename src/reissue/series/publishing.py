@@ -124,13 +124,9 @@ class Publishing:
             candidate = self.strategy.publish(coded, History(past, own, seed))
         except InfeasiblePolicy as error:
             raise InfeasiblePolicy(named(str(error), coding)) from error
-        new_number = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
-        boxes = np.empty_like(candidate.boxes)
-        boxes[new_number] = candidate.boxes
-        fakes = replace(candidate.counterfeits, classes=new_number[candidate.counterfeits.classes])
-        classes = np.where(candidate.classes >= 0, new_number[candidate.classes], np.int32(-1))
+        numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
         steps = tuple(named(step, coding) for step in candidate.steps)
-        return replace(candidate, boxes=boxes, classes=classes, counterfeits=fakes, steps=steps)
+        return replace(candidate.renumbered(numbers), steps=steps)
 
     def _checked(
         self, candidate: Candidate, facts: Facts, past: PastReleases, coded: Coded, words: CodingWords

@@ -16,7 +16,7 @@ from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import ANYTHING, Changes
 from reissue.strategies.static import Algorithm, anonymize, check_algorithm, value_counts
 
-ROWS, CLASSES, LINEAGE = "merge_rows", "merge_classes", "lineage"
+ROWS, CLASSES, LINEAGE = "merge_rows", "merge_classes", "class_lineage"
 
 
 @dataclass(frozen=True, kw_only=True)
