@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, sides_of
+from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, sides_of, whole
 from reissue.core.domain import Bool, Int64
 from reissue.core.hall import Gap, Gaps, gaps
 from reissue.core.observed import Observed
@@ -34,6 +34,7 @@ class Difference:
     persistent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
         check_settings(k=self.k, c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:

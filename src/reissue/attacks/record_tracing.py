@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, rows, sides_of
+from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, rows, sides_of, whole
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
 from reissue.core.tracing import BACKWARD, FORCED, Traces, nothing, suspicious, traces
@@ -33,6 +33,7 @@ class RecordTracing:
     persistent: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
         check_settings(k=self.k, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:

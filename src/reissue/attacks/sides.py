@@ -76,6 +76,13 @@ def check_settings(*, k: int | None = None, c: float | None = None, limit: int) 
         raise SettingsError(f"limit is {limit}; it is the most findings to describe, at least 1.")
 
 
+def whole(k: float) -> int:
+    """k as an integer, if it is one."""
+    if k != int(k):
+        raise SettingsError(f"k is {k}; it is a number of people, without a fraction.")
+    return int(k)
+
+
 def names(words: Words, subjects: Int64, most: int = 200) -> tuple[str, ...]:
     """The first subjects as people call them; longer lists stay in `at_risk`."""
     return tuple(words.subject(int(subject)) for subject in subjects[:most].tolist())

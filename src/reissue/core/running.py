@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from reissue.core.domain import Int32, Int64
+from reissue.core.flows import components
 from reissue.core.overlap import Groups, Overlap
 from reissue.core.snapshot import Table
 
@@ -24,6 +25,8 @@ class Running:
     values: of each cell, the multiset intersection of its classes' values (IS)
     boxes: int32[cells, attributes, 2], the intersection of its classes' boxes (IQ)
     first: int64[cells] number of the first release; seen: int64[cells] in how many releases
+    chain: int32[cells, releases], the class in each release, -1 where it was not there
+    cluster: int64[cells], a number for all cells that are tied by classes, directly or through others
     """
 
     subjects: Int64
@@ -32,12 +35,15 @@ class Running:
     boxes: Int32
     first: Int64
     seen: Int64
+    chain: Int32
+    cluster: Int64
 
     @staticmethod
     def empty(attributes: int) -> Running:
         none = np.empty(0, dtype=np.int64)
         groups = Groups(np.zeros(1, dtype=np.int64), none.astype(np.int32), none)
-        return Running(none, none, groups, np.empty((0, attributes, 2), dtype=np.int32), none, none)
+        boxes, chain = np.empty((0, attributes, 2), dtype=np.int32), np.empty((0, 0), dtype=np.int32)
+        return Running(none, none, groups, boxes, none, none, chain, none)
 
     def after(self, number: int, subjects: Int64, classes: Int32, groups: Groups, boxes: Int32) -> Running:
         """With one more release: subjects ascending, their classes, the classes' values and boxes. O(people + cells).
@@ -55,6 +61,10 @@ class Running:
         order = np.argsort(everybody, kind="stable")
         kept, joined = self.boxes[overlap.left], boxes[overlap.right]
         met = np.stack([np.maximum(kept[..., 0], joined[..., 0]), np.minimum(kept[..., 1], joined[..., 1])], axis=-1)
+        chain = np.full((links + len(new) + len(old), self.chain.shape[1] + 1), -1, dtype=np.int32)
+        chain[:links, :-1], chain[links + len(new) :, :-1] = self.chain[overlap.left], self.chain[old]
+        chain[:links, -1], chain[links : links + len(new), -1] = overlap.right, new
+        tied = _tie(self.cluster, overlap, new, old, len(boxes))
         return Running(
             everybody[order],
             cell[order],
@@ -66,11 +76,15 @@ class Running:
             np.concatenate([met, boxes[new], self.boxes[old]]),
             np.concatenate([self.first[overlap.left], np.full(len(new), number), self.first[old]]),
             np.concatenate([self.seen[overlap.left] + 1, np.ones(len(new), dtype=np.int64), self.seen[old]]),
+            chain,
+            tied,
         )
 
     def tables(self) -> dict[str, Table]:
         """As the ledger's caches hold it: columns of equal length."""
-        cells: dict[str, NDArray[np.generic]] = {"first": self.first, "seen": self.seen}
+        cells: dict[str, NDArray[np.generic]] = {"first": self.first, "seen": self.seen, "cluster": self.cluster}
+        for n in range(self.chain.shape[1]):
+            cells[f"class{n + 1}"] = self.chain[:, n]
         for a in range(self.boxes.shape[1]):
             cells[f"lo{a}"], cells[f"hi{a}"] = self.boxes[:, a, 0], self.boxes[:, a, 1]
         values: Table = {"cell": self.values.classes, "value": self.values.value, "count": self.values.count}
@@ -93,7 +107,20 @@ class Running:
             len(first),
         )
         subject, cell = np.asarray(people["subject"], dtype=np.int64), np.asarray(people["cell"], dtype=np.int64)
-        return Running(subject, cell, groups, boxes, first, np.asarray(cells["seen"], dtype=np.int64))
+        releases = sum(name.startswith("class") for name in cells)
+        chain = np.empty((len(first), releases), dtype=np.int32)
+        for n in range(releases):
+            chain[:, n] = cells[f"class{n + 1}"]
+        seen, cluster = np.asarray(cells["seen"], dtype=np.int64), np.asarray(cells["cluster"], dtype=np.int64)
+        return Running(subject, cell, groups, boxes, first, seen, chain, cluster)
+
+
+def _tie(cluster: Int64, overlap: Overlap, new: Int32 | Int64, old: Int64, classes: int) -> Int64:
+    """int64[cells]: clusters after a release: those that its classes tie together become one."""
+    clusters = int(cluster.max(initial=-1)) + 1
+    label, class_label = components(cluster[overlap.left], overlap.right, clusters, classes)
+    tied = np.concatenate([label[cluster[overlap.left]], class_label[new], label[cluster[old]]])
+    return np.unique(tied, return_inverse=True)[1].astype(np.int64)
 
 
 def intersections(one: Groups, other: Groups, left: Int64, right: Int64) -> Groups:
