@@ -23,6 +23,8 @@ Leftovers = Literal["suppress", "relax", "counterfeit"]
 
 WINDOW = 256
 """How many rows in line a class may choose from when it passes over people of other beliefs."""
+ROUNDING = 1e-12
+"""Slack of J, so that equal beliefs count as equal; far below that of the check."""
 RELAX, RELAX_AT_MOST = 1.1, 40
 """Each relaxation multiplies J and beta (or t) by this; so many are tried."""
 
@@ -121,7 +123,8 @@ def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, inv
     values, requirement = snapshot.value_count, promise.requirement
     limits = requirement.limits(_counts(snapshot.values, values))
     reach = max(16, 4 * requirement.k)
-    classes = grow(line, rows, limits, promise.J, reach, max(WINDOW, reach))
+    most = promise.J + ROUNDING
+    classes = grow(line, rows, limits, most, reach, max(WINDOW, reach))
     published = snapshot.values.copy()
     span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
@@ -129,7 +132,9 @@ def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, inv
     while True:
         left = np.flatnonzero((classes < 0) & ~out)
         number = int(classes.max(initial=-1)) + 1
-        join(left, classes, published, number, rows, points, limits, promise.J, invent)
+        if number == 0:
+            return Grouped(classes, published)
+        join(left, classes, published, number, rows, points, limits, most, invent)
         out[left] = classes[left] < 0
         table = requirement.limits(_counts(published[classes >= 0], values))
         good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
