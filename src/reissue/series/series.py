@@ -101,9 +101,12 @@ class Series:
         )
 
     @classmethod
-    def open(cls, path: str | Path, *, key: str | bytes | None = None) -> Series:
-        """Open a series; what a killed run left is rolled forward or discarded first."""
-        return cls(Path(path), Ledger.open(Path(path), key=_key(key)))
+    def open(cls, path: str | Path, *, key: str | bytes | None = None, catalogue: str | None = None) -> Series:
+        """Open a series; what a killed run left is rolled forward or discarded first.
+
+        catalogue: the PostgreSQL URL again, if its password is not in PGPASSWORD or ~/.pgpass.
+        """
+        return cls(Path(path), Ledger.open(Path(path), key=_key(key), catalogue_url=catalogue))
 
     def close(self) -> None:
         self._ledger.close()
