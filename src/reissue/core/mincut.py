@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from reissue.core.domain import Bool, Int32, Int64
 
@@ -60,6 +58,9 @@ def min_cut(weights: Int64) -> int:
 
 def components(weights: Int64) -> tuple[int, Int32]:
     """(number of connected components, int32[nodes] component of each)."""
+    from scipy.sparse import csr_array  # publishing does not need it, so it need not wait for the import
+    from scipy.sparse.csgraph import connected_components
+
     count, part = connected_components(csr_array(weights), directed=False)
     return int(count), np.asarray(part, dtype=np.int32)
 

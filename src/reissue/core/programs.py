@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import block_array, csr_array, eye_array
 
 from reissue.core.domain import Float64, Int64
 from reissue.core.equivalence import Block
@@ -136,6 +134,9 @@ def smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
     Variables: a weight per row (real), shown and its absolute value per column (whole numbers), and a switch per real
     column, one of which must be on and makes its column shown at least once; an attack and its mirror image are one.
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # a release that is plainly safe need not import them
+    from scipy.sparse import block_array, csr_array, eye_array
+
     columns, rows = block.inside.shape
     most = 2 * at_most
     inside = csr_array(block.inside.astype(np.float64))
