@@ -122,6 +122,18 @@ def test_one_replaced_person_gives_plain_m_invariance_away_but_not_cor_split() -
     assert (~safe[1].real).sum() == 3  # nothing to exchange or merge with: one counterfeit of every value
 
 
+def test_a_bucket_too_small_to_be_safe_takes_new_people_before_counterfeits() -> None:
+    first, _ = one_leaves()
+    others = rows([0, 1, 3, 7, 8, 9], [0, 1, 2, 0, 1, 2], [30, 31, 32, 60, 61, 62])
+    releases = run_series(CorSplit(m=3, n=2), [first, others])
+    assert_sound(releases, [first, others], 3, 2)
+    assert releases[1].real.all()
+    partly = rows([0, 1, 3, 7, 8], [0, 1, 2, 0, 1], [30, 31, 32, 60, 61])
+    releases = run_series(CorSplit(m=3, n=2, on_ineligible="counterfeit"), [first, partly])
+    assert_sound(releases, [first, partly], 3, 2)
+    assert releases[1].values[~releases[1].real].tolist() == [2]
+
+
 def test_plain_m_invariance_is_broken_on_generated_histories() -> None:
     for seed in range(5):
         snapshots = generate(

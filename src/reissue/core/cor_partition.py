@@ -6,17 +6,19 @@ class that is unsafe is then repaired by the mildest means that helps:
      smallest semiperimeter of both classes;
   2. merge it with classes next to it, so that each value occurs equally often but more than once;
   3. give it one counterfeit of every value. They were in no earlier class, so s >= n rows of it are new: it is safe.
+Buckets so small that even all their rows together would be unsafe ask for more new rows before rows are assigned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reissue.core.buckets import Demand, Plan
 from reissue.core.domain import Bool, Domain, Int32, Int64
-from reissue.core.repair import exchange_unsafe, merge_unsafe
+from reissue.core.repair import exchange_unsafe, merge_unsafe, unsafe_together
 
 WINDOW = 12
 """How many classes to either side are tried for an exchange."""
@@ -48,6 +50,34 @@ class Partition:
     unsafe: int
     exchanged: int
     merged: int
+
+
+def wanting(demand: Demand, bucket: Int32, history: History, n: int) -> Demand:
+    """The demand with one more set of new rows for every bucket that would be unsafe even as one class.
+
+    bucket: int32[rows], -1 = new. Only buckets hardly larger than the largest earlier class can be: few are looked at.
+    """
+    known = demand.signatures
+    size = known.sizes * known.most(demand.alive)
+    small = (size > 0) & (size < int(history.sizes.max(initial=0)) + n)
+    chosen = np.flatnonzero(small)
+    rows = np.flatnonzero(small[bucket] & (bucket >= 0)) if len(small) else np.empty(0, dtype=np.int64)
+    rows = rows[np.argsort(bucket[rows], kind="stable")]
+    start = np.searchsorted(bucket[rows], np.append(chosen, len(known))).astype(np.int64)
+    trails = (history.begin, history.end, history.groups, history.sizes)
+    unsafe = unsafe_together(rows, start, size[chosen], trails, n)
+    extra = demand.extra.copy()
+    extra[chosen[unsafe]] += 1
+    return replace(demand, extra=extra)
+
+
+def without_empty_sets(plan: Plan) -> Plan:
+    """The plan without sets of counterfeits only: what a bucket asked for and no new row can give."""
+    if len(plan.signatures) == 0:
+        return plan
+    fewest = np.minimum.reduceat(plan.counterfeits, plan.signatures.start[:-1])
+    fakes = plan.counterfeits - fewest[plan.signatures.owner]
+    return Plan(plan.signatures, plan.height - fewest, plan.alive, fakes)
 
 
 def cor_partition(

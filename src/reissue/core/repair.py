@@ -13,13 +13,13 @@ from numba import njit
 
 
 @njit(cache=True)
-def _worst(order, low, high, trails, count, n):  # pragma: no cover - compiled
+def _worst(order, low, high, size, trails, count, n):  # pragma: no cover - compiled
     """(the earlier class that makes rows order[low:high] an unsafe class, rows they share); (-1, 0) if it is safe.
 
-    count: zeros over all earlier classes, and zeros again afterwards. O(rows x releases they lived in).
+    size: rows of the class, at least high - low; the others are new. count: zeros over all earlier classes, and zeros
+    again afterwards. O(rows x releases they lived in).
     """
     begin, end, groups, sizes = trails
-    size = high - low
     for i in range(low, high):
         for t in range(begin[order[i]], end[order[i]]):
             count[groups[t]] += 1
@@ -93,8 +93,8 @@ def _exchange(order, one, other, size, places, needed, rows, trails, count, n): 
         for first in range(len(ranked) - number + 1):
             _swap(order, one, other, ranked, first, number)
             if (
-                _worst(order, one, one + size, trails, count, n)[0] < 0
-                and _worst(order, other, other + size, trails, count, n)[0] < 0
+                _worst(order, one, one + size, size, trails, count, n)[0] < 0
+                and _worst(order, other, other + size, size, trails, count, n)[0] < 0
             ):
                 return _cost(order, one, other, size, rows), ranked, first, number
             _swap(order, one, other, ranked, first, number)
@@ -113,7 +113,7 @@ def exchange_unsafe(order, start, bounds, rows, trails, n, window):  # pragma: n
     for b in range(len(bounds) - 1):
         for c in range(bounds[b], bounds[b + 1]):
             one, size = start[c], start[c + 1] - start[c]
-            which, shared = _worst(order, one, one + size, trails, count, n)
+            which, shared = _worst(order, one, one + size, size, trails, count, n)
             if which < 0:
                 continue
             unsafe += 1
@@ -165,7 +165,8 @@ def merge_unsafe(order, start, bounds, left, rows, trails, n):  # pragma: no cov
                 low, high = _take_in(order, start, joins, low, high, bounds[b], bounds[b + 1], rows)
                 taken += 1
                 if taken >= check or (low == bounds[b] and high == bounds[b + 1]):
-                    safe = _worst(order, start[low], start[high], trails, count, n)[0] < 0
+                    size = start[high] - start[low]
+                    safe = _worst(order, start[low], start[high], size, trails, count, n)[0] < 0
                     check = taken + 1 if taken < 8 else 2 * taken
             if safe:
                 joins[low + 1 : high], lacking[low:high] = True, False
@@ -189,3 +190,13 @@ def _take_in(order, start, joins, low, high, least, most, rows):  # pragma: no c
     left = _semiperimeter(order, start[before], start[high], rows)
     right = _semiperimeter(order, start[low], start[after], rows)
     return (before, high) if left <= right else (low, after)
+
+
+@njit(cache=True)
+def unsafe_together(order, start, size, trails, n):  # pragma: no cover - compiled
+    """bool[sets]: whether rows order[start[i]:start[i + 1]] with new rows up to size[i] are unsafe as one class."""
+    count = np.zeros(len(trails[3]), dtype=np.int64)
+    unsafe = np.zeros(len(size), dtype=np.bool_)
+    for i in range(len(size)):
+        unsafe[i] = _worst(order, start[i], start[i + 1], size[i], trails, count, n)[0] >= 0
+    return unsafe

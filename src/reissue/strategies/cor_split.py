@@ -13,7 +13,7 @@ from reissue.core.boxes import hulls, snap
 from reissue.core.breach import breach_probability, choose_degree, longest_life
 from reissue.core.buckets import demand_of, divide, plan
 from reissue.core.cor_partition import History as Past
-from reissue.core.cor_partition import Partition, cor_partition
+from reissue.core.cor_partition import Partition, cor_partition, wanting, without_empty_sets
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.placement import Fakes, counterfeits, inside, place, steps
@@ -108,12 +108,13 @@ class CorSplit:
         rows = snapshot if stays.all() else _only(snapshot, stays)
         known = self._without_old_fakes(recall(history.caches, snapshot.codes.shape[1]), trails)
         bucket = divide(rows, known, self.m)  # int32[rows], -1 = new
-        demand = demand_of(rows, known, bucket)
-        decided = plan(demand, self.m, repair=self.on_ineligible == "counterfeit")  # counts only
+        past = Past(*trails.of(rows.subjects), trails.groups, trails.sizes)
+        demand = wanting(demand_of(rows, known, bucket), bucket, past, self.degree)
+        decided = without_empty_sets(plan(demand, self.m, repair=self.on_ineligible == "counterfeit"))  # counts only
         keys = hilbert_keys(rows.codes, rows.domains)
         placed = place(decided, rows, bucket, keys)  # int32[rows]
         fakes = counterfeits(decided, known, rows, placed, rng)
-        parts = self._partition(rows, placed, keys, fakes, trails)
+        parts = self._partition(rows, placed, keys, fakes, past, trails)
         told = steps(demand, decided, fakes, parts.count)
         fakes, fake_classes = _with_sets(parts, rows, placed, fakes, min(known.lowest, 0), rng)
         real = parts.classes[: len(rows)]
@@ -160,17 +161,18 @@ class CorSplit:
         fakes = {name: column[fresh] for name, column in known.fakes.items()}
         return replace(known, fakes=fakes, fake_codes=known.fake_codes[fresh])
 
-    def _partition(self, rows: Coded, placed: Int32, keys: Int64, fakes: Fakes, trails: Trails) -> Partition:
+    def _partition(
+        self, rows: Coded, placed: Int32, keys: Int64, fakes: Fakes, past: Past, trails: Trails
+    ) -> Partition:
         """Phase 4: split every bucket, then repair what is unsafe."""
         codes = np.concatenate([rows.codes, fakes.codes])
         all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, rows.domains)])
         bucket = np.concatenate([placed, fakes.signature])
         values = np.concatenate([rows.values, fakes.value])
         classes, _ = split(codes, bucket, values, all_keys, rows.domains)
-        both = trails.of(rows.subjects), trails.of_fakes(fakes.subjects)
-        begin, end = (np.concatenate(side) for side in zip(*both, strict=True))
-        past = Past(begin, end, trails.groups, trails.sizes)
-        return cor_partition(classes, bucket, values, codes, rows.domains, past, self.degree)
+        begin, end = trails.of_fakes(fakes.subjects)
+        everything = replace(past, begin=np.concatenate([past.begin, begin]), end=np.concatenate([past.end, end]))
+        return cor_partition(classes, bucket, values, codes, rows.domains, everything, self.degree)
 
     def _boxes(
         self, rows: Coded, real: Int32, fakes: Fakes, fake_classes: Int32, count: int, rng: np.random.Generator
