@@ -114,11 +114,11 @@ def publish(strategy: Strategy, snapshots: Iterator[Coded]) -> Published:
     caches: dict[str, Table] = {}
     seconds = []
     for number, snapshot in enumerate(snapshots, start=1):
-        begin = time.perf_counter()
+        begin = time.process_time()
         candidate = strategy.publish(snapshot, History(releases, caches, number))
         facts = candidate.facts(number, snapshot)
         caches = dict(strategy.remember(caches, facts))
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.process_time() - begin)
         releases.append(facts)
     return Published(releases, snapshot, seconds)
 

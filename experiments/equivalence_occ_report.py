@@ -40,7 +40,7 @@ def write(results: Results, folder: Path) -> None:
         _draw(_lines(rows, "release", "count", title), folder / name)
     _draw(_lines(results.skewed, "slope", "mean", "counterfeits per release (mean)"), folder / "skewed.svg")
     _draw(_lines(results.errors, "selectivity", "error", "median relative error"), folder / "errors.svg")
-    _draw(_lines(results.seconds, "e", "seconds", "seconds per release (median)"), folder / "seconds.svg")
+    _draw(_lines(results.seconds, "e", "seconds", "CPU seconds per release (median)"), folder / "seconds.svg")
     (folder / "README.md").write_text(_page(results))
 
 
@@ -85,7 +85,10 @@ def _cell(cell: object) -> str:
 
 def _page(results: Results) -> str:
     releases = len(next(iter(results.counterfeits.values())))
-    worst = max(max(counts) for counts in results.counterfeits.values())
+    most = "; ".join(
+        f"{strategy}: {max(counts)} ({100 * max(counts) / results.live:.3f}%)"
+        for strategy, counts in results.counterfeits.items()
+    )
     return f"""# Equivalence attacks on census-like data
 
 The experiments of He, Barman & Naughton, *Preventing equivalence attacks in updated, anonymized data* (2011), repeated:
@@ -106,7 +109,7 @@ to stop its exhaustive check after the fifth release. For merged buckets sets of
 
 ## Counterfeits
 
-With random updates: at most {worst} of {results.live:,} rows in any release ({100 * worst / results.live:.3f}%).
+With random updates, the most in any release of {results.live:,} rows: {most}.
 
 ![counterfeits](counterfeits.svg)
 
@@ -130,7 +133,7 @@ four quasi-identifiers and the sensitive value are restricted.
 
 ## Time
 
-Median seconds per release after the first, the strategy alone (no files, no self-check). e = 1 is m-invariance with
+Median CPU seconds per release after the first, the strategy alone (no files, no self-check). e = 1 is m-invariance with
 buckets that are not split.
 
 ![seconds](seconds.svg)
