@@ -7,11 +7,13 @@ import reissue.attacks
 
 NAMES = [
     "BCF",
+    "BayFrame",
     "Categorical",
     "CheckedMondrian",
     "CorSplit",
     "EEquivalence",
     "Hierarchy",
+    "JSReduce",
     "MInvariance",
     "Merge",
     "Numeric",

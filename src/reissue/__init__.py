@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from reissue.schema import Schema as Schema
     from reissue.series import Release as Release
     from reissue.series import Series as Series
+    from reissue.strategies.bay_frame import BayFrame as BayFrame
     from reissue.strategies.bcf import BCF as BCF
     from reissue.strategies.checked_mondrian import CheckedMondrian as CheckedMondrian
     from reissue.strategies.cor_split import CorSplit as CorSplit
     from reissue.strategies.e_equivalence import EEquivalence as EEquivalence
+    from reissue.strategies.js_reduce import JSReduce as JSReduce
     from reissue.strategies.m_invariance import MInvariance as MInvariance
     from reissue.strategies.merge import Merge as Merge
     from reissue.strategies.static import Static as Static
@@ -29,11 +31,13 @@ __version__ = "0.1.0"
 # Public name -> where it lives. Nothing heavy is imported before it is asked for.
 _HOMES = {
     "BCF": "reissue.strategies.bcf",
+    "BayFrame": "reissue.strategies.bay_frame",
     "Categorical": "reissue.schema",
     "CheckedMondrian": "reissue.strategies.checked_mondrian",
     "CorSplit": "reissue.strategies.cor_split",
     "EEquivalence": "reissue.strategies.e_equivalence",
     "Hierarchy": "reissue.hierarchy",
+    "JSReduce": "reissue.strategies.js_reduce",
     "MInvariance": "reissue.strategies.m_invariance",
     "Merge": "reissue.strategies.merge",
     "Numeric": "reissue.schema",

@@ -13,7 +13,7 @@ from reissue.attacks.base import Attack
 from reissue.core.boxes import contain, snap
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed, Release, Words
-from reissue.core.snapshot import Coded, Facts
+from reissue.core.snapshot import Coded, Facts, History
 from reissue.errors import GuaranteeBroken, SettingsError
 from reissue.strategies.base import Strategy
 
@@ -87,6 +87,14 @@ def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded) -> None:
 
     for broken in violations(requirement, facts.classes, facts.values, snapshot.value_count):
         _broken(f"{broken.classes:,} classes break {broken.condition} ({broken.measured:g} against {broken.limit:g})")
+
+
+def check_promise(strategy: Strategy, facts: Facts, history: History) -> None:
+    """The strategy's own independent test, if it has one."""
+    check = getattr(strategy, "check", None)
+    broken = check(facts, history) if check is not None else None
+    if broken:
+        _broken(broken)
 
 
 def check_attacks(strategy: Strategy, facts: Facts, past: Sequence[Facts], snapshot: Coded, words: Words) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from reissue.engine.snapshot import Snapshot, load
 from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.series.changes import Compared, compare, permit
-from reissue.series.checks import check_attacks, check_classes, check_rows
+from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
 from reissue.series.identities import Identities
+from reissue.series.names import SeriesNames
 from reissue.series.past import ABSENT, PastReleases, fold, rebuild, same_codes
 from reissue.series.publication import write_public
-from reissue.series.settings import policy_of
+from reissue.series.settings import policy_of, strategy_of
 from reissue.strategies.base import Strategy
 
 if TYPE_CHECKING:
@@ -53,12 +54,14 @@ class Publishing:
         caches = self._caches(before, coding, past)
         coded, compared, steps = self._compared(snapshot, coding, past, caches, identities)
         self.progress("anonymize")
+        strategy = self._prepared(SeriesNames(coding, identities, snapshot.identifiers, coded.subjects))
         seed = release_seed(self.ledger.seed, number)
-        candidate = self._anonymized(coded, past, caches, seed, coding)
+        history = History(past, {name: table for name, table in caches.items() if name != ABSENT}, seed)
+        candidate = anonymized(strategy, coded, history, coding)
         facts = candidate.facts(number, coded)
         self.progress("check")
         words = CodingWords(coding, identities.naming(snapshot.identifiers, coded.subjects))
-        steps = (*steps, *candidate.steps, *self._checked(candidate, facts, past, coded, words))
+        steps = (*steps, *candidate.steps, checked(strategy, candidate, facts, history, coded, words))
         self.progress("write")
         stage = self.ledger.stage(number)
         new = np.flatnonzero(compared.numbers < 0)
@@ -68,8 +71,8 @@ class Publishing:
                 pool.submit(stage.identities, snapshot.identifiers_at(new), coded.subjects[new]),
             ]
             public = snapshot, coded, candidate, facts, coding
-            cost = write_public(stage.public, *public, self.strategy, seed, self.formats)
-            stage.caches(fold(self.strategy, caches, past[-1] if len(past) else None, facts))
+            cost = write_public(stage.public, *public, strategy, seed, self.formats)
+            stage.caches(fold(strategy, caches, past[-1] if len(past) else None, facts))
         for job in jobs:
             job.result()
         if coding.version not in self.ledger.coding_versions:
@@ -77,13 +80,21 @@ class Publishing:
         self.progress("commit")
         return stage.commit(self._record(number, seed, coding, candidate, facts, compared, steps, cost))
 
+    def _prepared(self, names: SeriesNames) -> Strategy:
+        """The strategy with its knowledge read in the series' terms, if it wants any."""
+        prepare = getattr(self.strategy, "prepare", None)
+        return self.strategy if prepare is None else cast("Strategy", prepare(names))
+
     def _caches(self, before: Coding, coding: Coding, past: PastReleases) -> Mapping[str, Table]:
         """The caches of the last release, or rebuilt ones if the strategy or the codes are no longer theirs."""
         if len(past) == 0:
             return {}
         last = self.ledger.releases[-1]
-        same_strategy = {"strategy": last.strategy, **last.settings} == policy_of(self.strategy)
-        if same_strategy and same_codes(coding, before) and last.coding_version == before.version:
+        if (
+            strategy_of(last.strategy, last.settings) == self.strategy
+            and same_codes(coding, before)
+            and last.coding_version == before.version
+        ):
             return self.ledger.caches()
         return rebuild(self.strategy, past)
 
@@ -114,28 +125,6 @@ class Publishing:
         subjects[new] = np.arange(self.ledger.next_subject, self.ledger.next_subject + new.sum())
         coded = Coded(subjects, codes, values, coding.domains, len(coding.values))
         return coded, compared, (_changes_sentence(snapshot, compared), *([step] if step else []))
-
-    def _anonymized(
-        self, coded: Coded, past: PastReleases, caches: Mapping[str, Table], seed: int, coding: Coding
-    ) -> Candidate:
-        """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""
-        own = {name: table for name, table in caches.items() if name != ABSENT}
-        try:
-            candidate = self.strategy.publish(coded, History(past, own, seed))
-        except InfeasiblePolicy as error:
-            raise InfeasiblePolicy(named(str(error), coding)) from error
-        numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
-        steps = tuple(named(step, coding) for step in candidate.steps)
-        return replace(candidate.renumbered(numbers), steps=steps)
-
-    def _checked(
-        self, candidate: Candidate, facts: Facts, past: PastReleases, coded: Coded, words: CodingWords
-    ) -> tuple[str, ...]:
-        check_rows(facts, coded, int((candidate.classes < 0).sum()))
-        check_classes(self.strategy, facts, coded)
-        passed = check_attacks(self.strategy, facts, past, coded, words)
-        against = f", and against the attacks it claims to stop ({', '.join(passed)})" if passed else ""
-        return (f"Checked the finished release against the policy{against}.",)
 
     def _record(
         self,
@@ -169,6 +158,29 @@ class Publishing:
             counts={"rows": rows, "utility": dict(cost)},
             steps=[f"{i}. {step}" for i, step in enumerate(steps, start=1)],
         )
+
+
+def anonymized(strategy: Strategy, coded: Coded, history: History, coding: Coding) -> Candidate:
+    """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""
+    try:
+        candidate = strategy.publish(coded, history)
+    except InfeasiblePolicy as error:
+        raise InfeasiblePolicy(named(str(error), coding)) from error
+    numbers = np.random.default_rng([history.seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
+    steps = tuple(named(step, coding) for step in candidate.steps)
+    return replace(candidate.renumbered(numbers), steps=steps)
+
+
+def checked(
+    strategy: Strategy, candidate: Candidate, facts: Facts, history: History, coded: Coded, words: CodingWords
+) -> str:
+    """Test the finished release; a sentence that says against what, or GuaranteeBroken."""
+    check_rows(facts, coded, int((candidate.classes < 0).sum()))
+    check_classes(strategy, facts, coded)
+    check_promise(strategy, facts, history)
+    passed = check_attacks(strategy, facts, history.releases, coded, words)
+    against = f", and against the attacks it claims to stop ({', '.join(passed)})" if passed else ""
+    return f"Checked the finished release against the policy{against}."
 
 
 def release_seed(series_seed: int, number: int) -> int:

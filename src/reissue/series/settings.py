@@ -19,6 +19,8 @@ STRATEGIES = {
     "m-invariance": "reissue.strategies.m_invariance:MInvariance",
     "e-equivalence": "reissue.strategies.e_equivalence:EEquivalence",
     "cor-split": "reissue.strategies.cor_split:CorSplit",
+    "bay-frame": "reissue.strategies.bay_frame:BayFrame",
+    "js-reduce": "reissue.strategies.js_reduce:JSReduce",
     "checked-mondrian": "reissue.strategies.checked_mondrian:CheckedMondrian",
 }
 
@@ -56,6 +58,8 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
 
 def strategy_of(name: str, settings: Mapping[str, object]) -> Strategy:
     """The strategy of a release in the ledger: its settings were validated when it was published."""
+    if any(isinstance(value, Mapping) for value in settings.values()):
+        return _validated(strategy_class(name), name, dict(settings))
     return strategy_class(name)(**{key: _frozen(value) for key, value in settings.items()})
 
 

@@ -32,6 +32,11 @@ class Strategy(Protocol):
     name:     as in the config ("m-invariance")
     supports: which changes between snapshots it can protect
     stops:    names of the attacks it claims to stop; publish runs them on every finished release
+
+    Optional, where a strategy needs it: `requirement`, what each class must satisfy on its own (checked by
+    `core.requirements`); `prepare(names) -> Strategy`, called before publishing to read knowledge files in the
+    series' terms; `check(release, history) -> str | None`, an independent test of a promise that is no attack;
+    `private_settings`, names of settings that must not be published.
     """
 
     name: ClassVar[str]
