@@ -244,8 +244,17 @@ class Beliefs:
 
     def entered(self, facts: Facts, how: Reasoning, applied: Applied) -> Beliefs:
         """With the next release published. Call it when settled. O(people v)."""
-        number, values = facts.number, max(self.prior.shape[1], applied.values)
-        rows = believed(facts, applied)
+        real = facts.real
+        values = max(self.prior.shape[1], applied.values)
+        counts, had = self.counted(facts.subjects[real], facts.values[real], values)
+        earlier = np.full(len(real), -1, dtype=np.int32)
+        earlier[real] = had
+        rows = replace(believed(facts, applied), earlier=earlier)
+        return replace(self.seen(rows, facts.number, how, applied), counts=counts)
+
+    def seen(self, rows: Rows, number: int, how: Reasoning, applied: Applied) -> Beliefs:
+        """With the rows of release `number`: everybody in it gets their prior there. Call it when settled."""
+        values = max(self.prior.shape[1], applied.values)
         inside = np.unique(rows.people[rows.people >= 0])
         prior, _ = self.priors(inside, applied, number)
         people = np.union1d(self.people, inside)
@@ -258,11 +267,7 @@ class Beliefs:
         before = np.zeros((len(people), values if how.steps == 2 else 0))
         if how.steps == 2:
             before[old] = widened(self.before, values)
-        real = facts.real
-        counts, had = self.counted(facts.subjects[real], facts.values[real], values)
-        earlier = np.full(len(real), -1, dtype=np.int32)
-        earlier[real] = had
-        return Beliefs(people, all_priors, before, times, number, replace(rows, earlier=earlier), counts)
+        return Beliefs(people, all_priors, before, times, number, rows, self.counts)
 
 
 def believed(facts: Facts, applied: Applied) -> Rows:
@@ -274,15 +279,15 @@ def believed(facts: Facts, applied: Applied) -> Rows:
     return Rows(facts.subjects, people, facts.classes, facts.values, np.full(len(people), -1, dtype=np.int32))
 
 
-def claims_for(claims: Claims, number: int, cascading: str) -> Claims:
-    """Those that the making of release `number` uses.
+def claims_for(claims: Claims, last: int, number: int, cascading: str) -> Claims:
+    """Those that the making of release `number` uses, when release `last` is the one before (0: none).
 
     Prior cascading: what is held to be known about this release; of the release before only what is certain, because
     certain people's rows are taken out of their classes. Posterior cascading: all about the release before.
     """
     if cascading == "posterior":
-        return claims.at(number - 1)
-    certain = (claims.releases == number - 1) & (claims.confidences >= 1.0)
+        return claims.at(last)
+    certain = (claims.releases == last) & (claims.confidences >= 1.0)
     return claims.take((claims.releases == number) | certain)
 
 

@@ -81,7 +81,7 @@ def believe(
         snapshot.subjects[new],
         category[new],
         shares,
-        claims_for(given.claims, number, how.cascading),
+        claims_for(given.claims, beliefs.number, number, how.cascading),
         seed=int(history.seed) & 0x7FFFFFFF,
     )
     prior, _ = beliefs.settled(how, applied).priors(snapshot.subjects, applied, number)
