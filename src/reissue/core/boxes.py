@@ -1,4 +1,4 @@
-"""Boxes: one closed interval of codes per quasi-identifier; "matches", "comparable", "compatible" all mean intersect."""
+"""Boxes: one closed interval of codes per quasi-identifier; to match, to be comparable or compatible is to meet."""
 
 from __future__ import annotations
 
