@@ -237,22 +237,30 @@ class View:
             "certain_only_jointly": float(size[sure & ~single].sum()),
             "values_ruled_out_jointly": float((self.settled.most == 0)[asked[self.worlds.path]].sum()),
             "components": float(self.settled.components),
-            "components_left_out": float(self.settled.left_out),
+            "paths_left_out": float(len(self._people_of(~self.settled.looked))),
+            "paths_undecided": float(len(self._people_of(self.settled.looked & ~self.settled.whole))),
         }
+
+    def _people_of(self, entries: Bool) -> Int64:
+        """int64[]: the paths of people with one of these entries."""
+        paths = np.unique(self.worlds.path[entries])
+        return np.asarray(paths[paths < self.paths.people], dtype=np.int64)
 
     def notes(self, seconds: float) -> tuple[str, ...]:
         notes = []
         if (self.paths.size[self.paths.people :] > 0).any():
             extra = int(self.paths.size[self.paths.people :].sum())
             notes.append(f"{extra:,} rows belong to nobody known (counterfeits, say); they may hold any values.")
-        if self.settled.left_out:
-            paths = np.unique(self.worlds.path[~self.settled.looked])
-            paths = paths[paths < self.paths.people]
-            left = int(self.paths.size[paths].sum())
+        left, open_ = self._people_of(~self.settled.looked), self._people_of(self.settled.looked & ~self.settled.whole)
+        if len(left):
             notes.append(
-                f"{self.settled.left_out:,} of {self.settled.components:,} connected parts, with {people(left)}, were "
-                f"too large for {seconds:g} seconds: for them only what single equations imply was found; there may "
-                "be more."
+                f"{people(int(self.paths.size[left].sum()))} are in connected parts that {seconds:g} seconds did not "
+                "reach: for them only what single equations imply was found; there may be more."
+            )
+        if len(open_):
+            notes.append(
+                f"For {people(int(self.paths.size[open_].sum()))} the time reached for linear programs only: what is "
+                "said of them holds, but whole numbers may tell more."
             )
         return tuple(notes)
 

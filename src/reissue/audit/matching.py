@@ -115,7 +115,7 @@ def _dealt(kind: Int64, kinds: int, left: Int64, right: Int64, flow: Int64) -> I
 
 
 def _ambiguous(people: Int64, room: Int64, left: Int64, right: Int64, flow: Int64) -> Int64:
-    """int64[]: kinds that another flow of the same size sends elsewhere.
+    """int64[]: kinds that another flow of the same size sends elsewhere, or nowhere.
 
     A pair is used by some such flow iff it carries one now or lies on a cycle of the residual graph.
     """
@@ -131,5 +131,6 @@ def _ambiguous(people: Int64, room: Int64, left: Int64, right: Int64, flow: Int6
     graph = csr_array((np.ones(len(head), dtype=np.int8), (head, tail)), shape=(sink + 1, sink + 1))
     _, part = connected_components(graph, directed=True, connection="strong")
     usable = (flow > 0) | (part[left] == part[kinds + right])
-    ways = np.bincount(left[usable], minlength=kinds) + (part[source] == part[:kinds]) * (sent < people)
+    nowhere = (sent < people) | ((part[:kinds] == part[source]) & (sent > 0))
+    ways = np.bincount(left[usable], minlength=kinds) + nowhere
     return np.flatnonzero(ways > 1)

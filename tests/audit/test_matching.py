@@ -1,0 +1,86 @@
+"""Rows of a release and people of a snapshot: consistent, complete, and honest about what is ambiguous."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from reissue.audit.matching import by_content, by_order
+from reissue.core.domain import Int32
+from reissue.errors import ReleaseError
+
+
+def brute(boxes: Int32, classes: Int32, values: Int32, codes: Int32, true_values: Int32) -> tuple[int, int]:
+    """(most people that can be placed, people who are in different classes in different largest placements)."""
+    people, rows = len(codes), len(classes)
+    fits = [
+        [
+            bool((codes[p] >= boxes[classes[r], :, 0]).all() and (codes[p] <= boxes[classes[r], :, 1]).all())
+            and values[r] == true_values[p]
+            for r in range(rows)
+        ]
+        for p in range(people)
+    ]
+    best, places = 0, []
+    slots = [*range(rows), *([-1] * people)]
+    seen = set()
+    for chosen in permutations(slots, people):
+        if chosen in seen:
+            continue
+        seen.add(chosen)
+        if all(r < 0 or fits[p][r] for p, r in enumerate(chosen)):
+            count = sum(r >= 0 for r in chosen)
+            place = tuple(-1 if r < 0 else int(classes[r]) for r in chosen)
+            if count > best:
+                best, places = count, [place]
+            elif count == best:
+                places.append(place)
+    ambiguous = sum(len({place[p] for place in places}) > 1 for p in range(people))
+    return best, ambiguous
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_content_equals_brute_force(seed: int) -> None:
+    rng = np.random.default_rng([91, seed])
+    people, rows, count = int(rng.integers(1, 5)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    low = rng.integers(0, 4, (count, 1))
+    boxes = np.stack([low, low + rng.integers(0, 4, (count, 1))], axis=2).astype(np.int32)
+    classes = rng.integers(0, count, rows).astype(np.int32)
+    values = rng.integers(0, 2, rows).astype(np.int32)
+    codes = rng.integers(0, 6, (people, 1)).astype(np.int32)
+    true_values = rng.integers(0, 2, people).astype(np.int32)
+    found = by_content(boxes, classes, values, codes, true_values)
+    best, ambiguous = brute(boxes, classes, values, codes, true_values)
+    placed = np.flatnonzero(found.classes >= 0)
+    assert len(placed) == best
+    assert found.unmatched == rows - best
+    for p in placed:
+        box = boxes[found.classes[p]]
+        assert (box[:, 0] <= codes[p]).all()
+        assert (codes[p] <= box[:, 1]).all()
+    shown = np.zeros((count, 2), dtype=int)
+    np.add.at(shown, (classes, values), 1)
+    np.subtract.at(shown, (found.classes[placed], true_values[placed]), 1)
+    assert (shown >= 0).all(), "no group takes more people than it has rows"
+    assert found.ambiguous >= ambiguous
+    # people of one kind are interchangeable: all of them count as ambiguous when one of them can be elsewhere
+    if len(np.unique(np.stack([codes[:, 0], true_values]), axis=1).T) == people:
+        assert found.ambiguous == ambiguous
+
+
+def test_order_names_the_row() -> None:
+    boxes = np.array([[[0, 3]]], dtype=np.int32)
+    zero = np.zeros(2, dtype=np.int32)
+    codes = np.array([[1], [9]], dtype=np.int32)
+    with pytest.raises(ReleaseError, match="row 1 attribute 0"):
+        by_order(boxes, zero, zero, codes, zero, lambda row, a: f"row {row} attribute {a}")
+    with pytest.raises(ReleaseError, match="row 0 attribute None"):
+        by_order(
+            boxes, zero, zero, np.minimum(codes, 3), np.array([1, 0], np.int32), lambda r, a: f"row {r} attribute {a}"
+        )
+    with pytest.raises(ReleaseError, match="2 rows and its snapshot 1"):
+        by_order(boxes, zero, zero, codes[:1], zero[:1], lambda r, a: "")
+    hidden = np.array([0, -1], dtype=np.int32)
+    assert by_order(boxes, hidden, zero, codes, zero, lambda r, a: "").classes.tolist() == [0, -1]
