@@ -88,6 +88,13 @@ def test_publish_sees_what_the_new_release_adds() -> None:
         assert Equivalence(e=2).run(clinic(*TABLE_7), involving=number).breaches == ()
 
 
+def test_publish_counts_what_it_cannot_prove_as_broken() -> None:
+    """Two classes of one signature are not merged buckets: there is no bound, even where no attack is found."""
+    outcome = Equivalence(e=2).run(clinic(TABLE_1B), involving=1)
+    assert [finding.breach for finding in outcome.findings] == [True]
+    assert "could not be proven" in outcome.findings[0].sentence
+
+
 def buckets_over_time(rng: np.random.Generator, *, returns: bool, sizes: int = 5) -> Observed:
     """One signature {0, 1}, merged, at 2-4 times: people come and go in pairs of the two values, as balance wants."""
     present: dict[int, int] = {}
@@ -230,3 +237,21 @@ def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
 def test_an_m_invariant_series_is_recognized() -> None:
     rows = rows_of(clinic(TABLE_1B, TABLE_3B).releases)
     assert invariant(rows, patterns_of(clinic(TABLE_1B, TABLE_3B).releases, rows))
+
+
+def test_what_is_too_large_for_the_program_is_not_called_proven() -> None:
+    rng = np.random.default_rng(1)
+    truth = np.tile([0, 1], 150)
+    releases = []
+    for number in (1, 2):
+        subjects = np.arange(300, dtype=np.int64)
+        order = np.concatenate([rng.permutation(150) * 2, rng.permutation(150) * 2 + 1])
+        classes = np.empty(300, dtype=np.int32)
+        classes[order] = np.tile(np.arange(150), 2)
+        codes, values = np.zeros((300, 1), dtype=np.int32), truth.astype(np.int32)
+        members = Members(subjects, classes, codes, values)
+        releases.append(Release(number, hulls(codes, classes, 150), classes, values, members))
+    series = Observed(releases, (Domain("a", 0, 1),), 2, PlainWords())
+    measures = Equivalence(e=2, exact=True).run(series).measures
+    assert measures["lower_bound"] == 1.0
+    assert measures["smallest_attack"] >= 1.0

@@ -69,6 +69,8 @@ class Equivalence:
             for pairs in class_pairs(releases, involving=None if involving is None else involving - 1):
                 tally.pairs(pairs)
             tally.notes.append(_PAIRS_ONLY)
+            if involving is not None and tally.total == 0:
+                tally.unproven(((involving, 0),), 1)
         return tally.outcome()
 
     def _added(self, releases: Sequence[Release], tally: _Tally) -> bool:
@@ -93,9 +95,16 @@ class Equivalence:
         if apart and len(rows.sets):
             tally.decomposes = int(rows.sets.sizes.min())
             tally.notes.append(_BY_SIGNATURE)
-        if merged or (self.exact and len(np.unique(patterns.pattern)) <= 20 * _MOST_COLUMNS):
-            for block in blocks(releases, rows, patterns, apart=apart):
-                (tally.bucket if merged else tally.program)(block)
+        if merged:
+            for block in blocks(releases, rows, patterns, apart=True):
+                tally.bucket(block)
+        elif self.exact:
+            together = np.bincount(rows.shows)[rows.shows] if apart else np.full(len(rows.shows), len(rows.shows))
+            small = np.asarray(together <= _MOST_ROWS, dtype=np.bool_)
+            for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=apart):
+                tally.program(block)
+            if not small.all():
+                tally.too_large()
         return merged
 
 
@@ -153,20 +162,24 @@ class _Tally:
         self.closed &= best is not None and bound >= best
         self._ways(block, ways)
         if only_last and bound < self.attack.e and (best is None or best >= self.attack.e):
-            self._unproven(block, bound)
+            self.unproven(tuple(zip(block.release.tolist(), block.number.tolist(), strict=True)), bound)
 
     def program(self, block: Block) -> None:
         """A block without a bound by cuts, if it is small enough for the integer program."""
-        if len(block.release) > _MOST_ROWS or len(block.weight) > _MOST_COLUMNS:
-            self.closed = False
+        if len(block.weight) > _MOST_COLUMNS:
+            self.too_large()
             return
-        ways = found_attacks(block) if len(block.release) <= 2 * _MOST_ROWS else []
-        bound, ways = self._programmed(block, 1, ways)
+        bound, ways = self._programmed(block, 1, found_attacks(block))
         if bound == _NO_ATTACK:
             return
         self.closed &= bool(ways) and bound >= ways[0].size
         self._bound(bound)
         self._ways(block, ways)
+
+    def too_large(self) -> None:
+        """Part of the series was left to the pairs: nothing is proven."""
+        self.closed = False
+        self._bound(1)
 
     def _programmed(self, block: Block, bound: int, ways: list[Way]) -> tuple[int, list[Way]]:
         seconds = self.until - monotonic()
@@ -257,9 +270,8 @@ class _Tally:
             details={"left": tuple(sides[0]), "right": tuple(sides[1])},
         )
 
-    def _unproven(self, block: Block, bound: int) -> None:
+    def unproven(self, classes: tuple[tuple[int, int], ...], bound: int) -> None:
         """Publish must be able to prove its promise: what cannot be decided counts as broken."""
-        classes = tuple(zip(block.release.tolist(), block.number.tolist(), strict=True))
         finding = self._finding(bound, [[], []], classes)
         sentence = (
             f"It could not be proven that no attack of fewer than {self.attack.e} people exists on the class "
