@@ -170,6 +170,31 @@ def test_merged_classes_never_rule_out_the_truth_and_lose_nothing_of_the_definit
             assert left <= expected[s]
 
 
+def test_every_loss_is_explained_back_to_compromised_people() -> None:
+    told = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        series, truth = random_series(rng, values=3, merge=0.3, fakes=seed % 2 == 0)
+        chosen = tuple(int(s) for s in rng.permutation([s for s in truth if s >= 0])[:3])
+        world = world_of(series.releases)
+        chosen = tuple(s for s in chosen if s in world.subjects)
+        if not chosen:
+            continue
+        outcome = HistoricalCorrelation(n=1, compromised=chosen, limit=1000).run(series)
+        for finding in outcome.findings:
+            told += 1
+            assert finding.subjects[0] in finding.sentence
+            assert any(f"#{s} " in finding.sentence for s in chosen)
+            if finding.value is not None:
+                who = finding.subjects[0]
+                ends = (f"{who} has {finding.value}.", f"only {finding.value} is left for {who}.")
+                assert finding.sentence.lower().endswith(tuple(end.lower() for end in ends))
+                assert finding.value == f"v{truth[int(who[1:])]}"
+        exposed = {int(f.subjects[0][1:]) for f in outcome.findings if f.breach}
+        assert exposed <= {int(s) for who in outcome.at_risk.values() for s in who}
+    assert told > 300
+
+
 def test_rows_that_nobody_can_follow_leave_more_possible() -> None:
     series = table(FIRST, SECOND)
     second = series.releases[1]

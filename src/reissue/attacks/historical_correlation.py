@@ -10,7 +10,7 @@ import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
 from reissue.core.chains import explain, listed
-from reissue.core.correlation import Unsafe, differing, same_values, unsafe_pairs
+from reissue.core.correlation import Unsafe, differing, followed, same_values, unsafe_pairs
 from reissue.core.domain import Int64
 from reissue.core.inference import Restricted, World, infer, world_of
 from reissue.core.observed import Observed, Release
@@ -69,7 +69,7 @@ class HistoricalCorrelation:
             "attack) can relate further people. Counterfeits are taken to be recognizable, which favours the attacker."
         ]
         if self.compromised or self.p is not None:
-            people, more, number = self._compromised(series, last, involving, measures)
+            people, more, number = self._compromised(series, last, involving, measures, at_risk)
             findings, total = [*people, *findings], total + number
             notes.append(more)
         return Outcome(
@@ -129,9 +129,14 @@ class HistoricalCorrelation:
     # People who lose values when others are compromised.
 
     def _compromised(
-        self, series: Observed, last: int, involving: int | None, measures: dict[str, float]
+        self,
+        series: Observed,
+        last: int,
+        involving: int | None,
+        measures: dict[str, float],
+        at_risk: dict[int, Int64],
     ) -> tuple[list[Finding], str, int]:
-        """(findings, a note, how many people lose values); adds to the measures."""
+        """(findings, a note, how many people lose values); adds to the measures and to those at risk."""
         releases = [series.releases[i] for i in range(last)]
         world = world_of(releases)
         people = draw(world, self.p, self.seed) if self.p is not None else self._named(series, world)
@@ -140,6 +145,9 @@ class HistoricalCorrelation:
         if involving is not None and last > 1:
             lost = np.setdiff1d(lost, self._known_before(world, releases[:-1], people, told))
         disclosed = lost[told.left[lost] == 1]
+        for number in at_risk:
+            here = np.intersect1d(followed(releases[number - 1]).subjects, world.subjects[disclosed])
+            at_risk[number] = np.union1d(at_risk[number], here)
         measures |= {
             "compromised": float(len(people)),
             "restricted": float(len(lost)),
@@ -153,7 +161,10 @@ class HistoricalCorrelation:
             smallest = measures["smallest_difference"]
             degree = int(smallest) if smallest else int(self.n)
             measures |= simulate(world, self.p, degree, self.trials, self.seed)
-            note += f" Predicted probabilities take n={degree}, the smallest difference found (or asked for)."
+            note += (
+                f" Predicted probabilities take n={degree}, the smallest difference found (or asked for), and count "
+            )
+            note += "no chains: compare them with measured_once; measured_breach is what chains reach."
         order = lost[np.lexsort((world.subjects[lost], told.left[lost]))][: self.limit]
         return [self._person(series, world, told, int(r)) for r in order], note, len(lost)
 

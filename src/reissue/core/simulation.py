@@ -16,8 +16,9 @@ def draw(world: World, p: float, seed: int, trial: int = 0) -> Int64:
 
 
 def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str, float]:
-    """Means over draws: the chance that a wrong value is ruled out by ct-pvr alone, by hc-pvr alone (each once),
-    that a person is fully disclosed by both to their fixed point; and what lemmas 1, 2 and theorem 2 predict.
+    """Means over draws: the chance that a wrong value is ruled out by ct-pvr alone, by hc-pvr alone (each once), that a
+    person is fully disclosed by both applied once and by both to their fixed point; and what lemmas 1, 2 and theorem 2
+    predict. The predictions are of rules applied once: chains, in which the disclosed disclose others, are not in them.
 
     Only people count who are not compromised themselves and whose classes leave more than one value by themselves.
     """
@@ -25,7 +26,7 @@ def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str
     real = (world.subjects >= 0) & (baseline.left > 1)
     owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
     wrong = world.entries != world.truth[owner]
-    ct, hc, breach, found = [], [], [], []
+    ct, hc, once, breach, found = [], [], [], [], []
     for trial in range(trials):
         people = draw(world, p, seed, trial)
         counted = real.copy()
@@ -33,6 +34,7 @@ def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str
         mine = counted[owner] & wrong
         ct.append(_share(~infer(world, people, rules=CT, cascade=False).possible, mine))
         hc.append(_share(~infer(world, people, rules=HC, cascade=False).possible, mine))
+        once.append(_share(infer(world, people, cascade=False).left == 1, counted))
         disclosed = infer(world, people).left == 1
         breach.append(_share(disclosed, counted))
         found.append(float((disclosed & counted).sum()))
@@ -40,6 +42,7 @@ def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str
         "trials": float(trials),
         "measured_ct": float(np.mean(ct)),
         "measured_hc": float(np.mean(hc)),
+        "measured_once": float(np.mean(once)),
         "measured_breach": float(np.mean(breach)),
         "disclosed_mean": float(np.mean(found)),
         "measured_breach_spread": float(np.std(breach)),

@@ -1,0 +1,208 @@
+"""The experiments of Riboni & Bettini (2009) on census-like data: correlations, counterfeits, query error, breaches.
+
+    python -m experiments.cor_split_occ [--quick]
+
+writes docs/experiments/cor-split/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from experiments.cor_split_occ_report import Results, Scenario, write
+
+from reissue.attacks.historical_correlation import HistoricalCorrelation
+from reissue.core.correlation import unsafe_pairs
+from reissue.core.domain import Domain, Int32, Int64
+from reissue.core.observed import Observed, Release
+from reissue.core.snapshot import Coded, Facts, History, Table
+from reissue.strategies.base import Strategy
+from reissue.strategies.cor_split import CorSplit
+from reissue.strategies.m_invariance import MInvariance
+from reissue.utility.queries import count_exactly, estimate, random_queries
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / "shared" / "data" / "occ" / "occ_like_600k.csv.gz"
+ATTRIBUTES = ("age", "birthplace", "education", "sex")
+M, N, P, H, VALUES = 6, 3, 0.04, 0.1, 50
+SELECTIVITIES = (0.01, 0.02, 0.04, 0.06, 0.08, 0.1)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`live` people; before each further release the share `turnover` of them is replaced."""
+
+    name: str
+    live: int
+    turnover: float
+    releases: int
+
+
+FULL = (Setting("200K, 10%", 200_000, 0.1, 21), Setting("60K, 33%", 60_000, 0.33, 24))
+QUICK = (Setting("20K, 10%", 20_000, 0.1, 6), Setting("6K, 33%", 6_000, 0.33, 6))
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    codes: Int32
+    values: Int32
+    domains: tuple[Domain, ...]
+
+    def snapshot(self, rows: Int64) -> Coded:
+        return Coded(rows, np.asfortranarray(self.codes[rows]), self.values[rows], self.domains, VALUES)
+
+
+def people() -> People:
+    """The census-like people in random order, with a synthetic income in 50 ranges."""
+    frame = pl.read_csv(DATA)
+    order = np.random.default_rng(0).permutation(len(frame))
+    columns = [np.unique(frame[name].to_numpy(), return_inverse=True)[1] for name in ATTRIBUTES]
+    codes = np.stack(columns, axis=1).astype(np.int32)[order]
+    domains = tuple(Domain(name, 0, int(codes[:, a].max())) for a, name in enumerate(ATTRIBUTES))
+    return People(codes, synthetic_income(frame)[order], domains)
+
+
+def synthetic_income(frame: pl.DataFrame) -> Int32:
+    """int32[people] 0..49: the data only tells who earns more than 50K, so the range is made up.
+
+    A score rises with education, hours, age up to 50, a level per occupation and being above 50K, with noise; it is cut
+    into 50 ranges of equal width between its 0.5% and 99.5% quantiles, so that middle incomes are most frequent.
+    """
+    rng = np.random.default_rng(7)
+    column = {name: frame[name].to_numpy().astype(np.float64) for name in frame.columns}
+    level = rng.normal(0, 0.4, int(column["occupation"].max()) + 1)[frame["occupation"].to_numpy()]
+    score = 0.05 * column["education"] + 0.01 * column["hours"] - 0.0004 * (column["age"] - 50) ** 2 + level
+    score += 0.6 * column["income_gt50k"] + rng.normal(0, 0.6, len(frame))
+    low, high = np.quantile(score, [0.005, 0.995])
+    return np.clip((score - low) / (high - low) * VALUES, 0, VALUES - 1).astype(np.int32)
+
+
+def snapshots(data: People, setting: Setting) -> Iterator[Coded]:
+    rng, batch = np.random.default_rng(1), int(setting.live * setting.turnover)
+    here = np.arange(setting.live)
+    yield data.snapshot(here)
+    for update in range(setting.releases - 1):
+        fresh = setting.live + update * batch + np.arange(batch)
+        here = np.concatenate([rng.permutation(here)[batch:], fresh])
+        yield data.snapshot(here)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    releases: list[Facts]
+    last: Coded
+    seconds: list[float]
+    steps: list[str]
+
+
+def publish(strategy: Strategy, taken: Iterator[Coded]) -> Published:
+    releases: list[Facts] = []
+    caches: dict[str, Table] = {}
+    seconds, steps = [], []
+    for number, snapshot in enumerate(taken, start=1):
+        begin = time.process_time()
+        candidate = strategy.publish(snapshot, History(releases, caches, number))
+        facts = candidate.facts(number, snapshot)
+        caches = dict(strategy.remember(caches, facts))
+        seconds.append(time.process_time() - begin)
+        releases.append(facts)
+        steps.append(candidate.steps[-1])
+    return Published(releases, snapshot, seconds, steps)
+
+
+class _Numbers:
+    """Words for a study in which nobody has a name."""
+
+    def box(self, box: Int32) -> str:
+        return str(box.tolist())
+
+    def value(self, code: int) -> str:
+        return str(code)
+
+    def subject(self, number: int) -> str:
+        return str(number)
+
+    def release(self, number: int) -> str:
+        return f"release {number}"
+
+
+def unsafe(published: Published) -> list[int]:
+    """Classes of each release that are hc-unsafe with degree N, from the published releases and their members."""
+    seen = [Release.of(facts) for facts in published.releases]
+    return [len(np.unique(unsafe_pairs(seen, i, N).newer)) for i in range(len(seen))]
+
+
+def errors(published: dict[str, Published], queries: int) -> list[dict[str, object]]:
+    """Median relative error of random count queries on the last release, by selectivity."""
+    rows: list[dict[str, object]] = []
+    for selectivity in SELECTIVITIES:
+        for name, made in published.items():
+            asked = random_queries(
+                np.random.default_rng(3),
+                made.last.domains,
+                VALUES,
+                count=queries,
+                selectivity=selectivity,
+                sensitive=False,
+            )
+            actual = count_exactly(asked, made.last.codes, made.last.values)
+            shown = estimate(asked, made.releases[-1], made.last.domains)
+            some = actual > 0
+            error = float(np.median(np.abs(shown[some] - actual[some]) / actual[some]))
+            rows.append({"selectivity": selectivity, "strategy": name, "error": error})
+    return rows
+
+
+def breaches(published: dict[str, Published], trials: int) -> list[dict[str, object]]:
+    """A share P of the people compromised at random: predicted and measured, after a few and after all releases."""
+    rows: list[dict[str, object]] = []
+    for name, made in published.items():
+        for until in sorted({2, 4, 6, len(made.releases)}):
+            seen = [Release.of(facts) for facts in made.releases[:until]]
+            observed = Observed(seen, made.last.domains, VALUES, _Numbers())
+            measures = HistoricalCorrelation(n=N, p=P, trials=trials, limit=1).run(observed).measures
+            rows.append({"strategy": name, "releases": until, **measures})
+    return rows
+
+
+def study(data: People, setting: Setting, queries: int, trials: int) -> Scenario:
+    made = {}
+    for name, strategy in (("m-invariance", MInvariance(m=M)), ("Cor-Split", CorSplit(m=M, n=N))):
+        print(setting.name, name, flush=True)
+        made[name] = publish(strategy, snapshots(data, setting))
+    return Scenario(
+        setting.name,
+        setting.live,
+        setting.turnover,
+        {name: [facts.class_count for facts in published.releases] for name, published in made.items()},
+        {name: unsafe(published) for name, published in made.items()},
+        {name: [int((~facts.real).sum()) for facts in published.releases] for name, published in made.items()},
+        errors(made, queries),
+        {name: published.seconds for name, published in made.items()},
+        made["Cor-Split"].steps[-1],
+        breaches(made, trials),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, six releases, few queries")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "experiments" / "cor-split")
+    options = parser.parse_args()
+    data = people()
+    for strategy in (MInvariance(m=2), CorSplit(m=2, n=2)):  # compile
+        publish(strategy, iter([data.snapshot(np.arange(2000))] * 2))
+    settings, queries, trials = (QUICK, 500, 2) if options.quick else (FULL, 10_000, 2)
+    studied = [study(data, setting, queries, trials) for setting in settings]
+    largest = float(np.bincount(data.values).max() / len(data.values))
+    write(Results(M, N, P, H, largest, queries, studied), options.output)
+
+
+if __name__ == "__main__":
+    main()
