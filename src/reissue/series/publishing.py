@@ -22,7 +22,7 @@ from reissue.series.identities import Identities
 from reissue.series.names import SeriesNames
 from reissue.series.past import ABSENT, PastReleases, fold, rebuild, same_codes
 from reissue.series.publication import write_public
-from reissue.series.settings import policy_of, strategy_of
+from reissue.series.settings import ADOPTED, policy_of, strategy_of
 from reissue.strategies.base import Strategy
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ class Publishing:
             return {}
         last = self.ledger.releases[-1]
         if (
-            strategy_of(last.strategy, last.settings) == self.strategy
+            last.strategy != ADOPTED
+            and strategy_of(last.strategy, last.settings) == self.strategy
             and same_codes(coding, before)
             and last.coding_version == before.version
         ):
