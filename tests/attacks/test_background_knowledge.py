@@ -65,14 +65,14 @@ UNIFORM = Knowledge(values="uniform")
 
 
 def test_example_1_cayla_is_given_away_by_what_follows_cancer() -> None:
-    attack = knowing(BackgroundKnowledge(knowledge=UNIFORM, threshold=0.3))
+    attack = knowing(BackgroundKnowledge(knowledge=UNIFORM, estimator="js-reduce", threshold=0.3))
     outcome = attack.run(example_1())
     assert outcome.findings[0].subjects == ("Cayla",)
     assert outcome.findings[0].value == "Cancer-II"
     assert "Cayla has Cancer-II, where the class alone says 33%" in outcome.findings[0].sentence
     assert 2 in outcome.at_risk[2]
     assert outcome.measures["gain_1"] == pytest.approx(0.0)
-    assert outcome.measures["gain_2"] > 0.2
+    assert outcome.measures["gain_2"] > 0.1
 
 
 def test_example_2_the_bayes_estimator_believes_three_sevenths() -> None:

@@ -15,7 +15,7 @@ from reissue.core.boxes import hulls, snap
 from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.growing import Believed, grow, join
-from reissue.core.requirements import Requirement, classes_meet
+from reissue.core.requirements import Limits, Requirement, classes_meet
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
 from reissue.errors import InfeasiblePolicy
 
@@ -122,10 +122,8 @@ def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, inv
     """
     values, requirement = snapshot.value_count, promise.requirement
     limits = requirement.limits(_counts(snapshot.values, values))
-    reach = max(16, 4 * requirement.k)
     most = promise.J + ROUNDING
-    classes = grow(line, rows, limits, most, reach, max(WINDOW, reach))
-    published = snapshot.values.copy()
+    classes, published = _grown(line, rows, limits, most), snapshot.values.copy()
     span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
     out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
@@ -143,6 +141,22 @@ def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, inv
             return Grouped(_numbered(classes), published)
         classes[undone] = -1
         published[undone] = snapshot.values[undone]
+
+
+def _grown(line: Int64, rows: Believed, limits: Limits, most: float) -> Int32:
+    """int32[rows]: classes along the line; then, of those left over, classes along an order of their beliefs.
+
+    The second pass brings together people who are far apart but of whom the same is believed, such as members of an
+    earlier class: a wide class tells more than suppressed rows.
+    """
+    reach = max(16, 4 * limits.k)
+    classes: Int32 = grow(line, rows, limits, most, reach, max(WINDOW, reach))
+    left = np.flatnonzero(classes < 0)
+    if len(left) >= limits.k:
+        alike = left[np.lexsort(np.round(rows.prior[left], 2).T)]
+        more = grow(alike, rows, limits, most, reach, max(WINDOW, reach))
+        classes[more >= 0] = more[more >= 0] + np.int32(classes.max(initial=-1) + 1)
+    return classes
 
 
 def _counts(values: Int32, value_count: int) -> Int64:

@@ -14,6 +14,9 @@ from numba import njit
 from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.limits import Limits, meets
 
+TRIES, FEWEST_TRIES = 4_000_000, 256
+"""Rows left over times classes they may try, in all; and for each row at least."""
+
 
 class Believed(NamedTuple):
     """Rows as the kernels see them: values int32[n], prior float64[n, v], entropy float64[n] of each prior in bits."""
@@ -120,8 +123,9 @@ def join(
 
     left: int64[n] rows; classes, published: int32[rows] class and published value, changed in place; number: of
     classes; points: float64[rows, d] quasi-identifiers. With `invent`, a class that cannot take the row's own value may
-    take it with the rarest of the class's values that keeps it good. All classes are tried in the order of the distance
-    of their middles. O(left classes (log classes + values)).
+    take it with the rarest of the class's values that keeps it good. Classes are tried in the order of the distance of
+    their middles: all of them, unless that were more than TRIES in all; then each row tries its share, the nearest.
+    O(left classes + TRIES values).
     """
     width = rows.prior.shape[1]
     sizes, entropy = np.zeros(number, dtype=np.int64), np.zeros(number)
@@ -131,19 +135,35 @@ def join(
         if classes[row] >= 0:
             _enter(classes[row], row, published[row], rows, points, sizes, counts, total, entropy, middle)
     present, distance = np.empty(width, dtype=np.int32), np.empty(number)
+    tries = min(number, max(FEWEST_TRIES, TRIES // max(1, len(left))))
     for row in left:
         for c in range(number):
-            distance[c] = ((middle[c] / sizes[c] - points[row]) ** 2).sum() if sizes[c] > 0 else np.inf
-        for c in np.argsort(distance):
+            distance[c] = 0.0 if sizes[c] > 0 else np.inf
+            for a in range(points.shape[1]):
+                off = middle[c, a] / max(1, sizes[c]) - points[row, a]
+                distance[c] += off * off
+        near = np.flatnonzero(distance <= np.partition(distance, tries - 1)[tries - 1])
+        for c in near[np.argsort(distance[near])]:
             if sizes[c] == 0:
                 break
-            if divergence(total[c] + rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
+            if _with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
                 continue
             value = _acceptable(counts[c], rows.values[row], sizes[c], present, limits, invent)
             if value >= 0:
                 _enter(c, row, value, rows, points, sizes, counts, total, entropy, middle)
                 classes[row], published[row] = c, value
                 break
+
+
+@njit(cache=True)
+def _with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
+    """The divergence of a class with one more row."""
+    mixture = 0.0
+    for s in range(len(total)):
+        share = (total[s] + prior[s]) / size
+        if share > 0.0:
+            mixture -= share * np.log2(share)
+    return mixture - entropy / size
 
 
 @njit(cache=True)
