@@ -41,14 +41,13 @@ class History:
 class Partition:
     """classes: int32[rows]; count: number of classes; lacking: bool[count] classes that need a set of counterfeits.
 
-    unsafe, exchanged, merged: how many classes were unsafe after the split, and how they were repaired
+    unsafe, merged: how many classes were unsafe after the split, and how many of them were repaired by merging
     """
 
     classes: Int32
     count: int
     lacking: Bool
     unsafe: int
-    exchanged: int
     merged: int
 
 
@@ -97,11 +96,11 @@ def cor_partition(
     scale = np.array([1.0 / domain.span for domain in domains], dtype=np.float64)
     rows = (np.ascontiguousarray(codes), scale)
     trails = (history.begin, history.end, history.groups, history.sizes)
-    unsafe, exchanged, left = exchange_unsafe(order, start, bounds, rows, trails, n, WINDOW)
+    unsafe, left = exchange_unsafe(order, start, bounds, rows, trails, n, WINDOW)
     joins, lacking = merge_unsafe(order, start, bounds, left, rows, trails, n)
     number = np.cumsum(~joins) - 1
     repaired = np.empty(len(order), dtype=np.int32)
     repaired[order] = np.repeat(number, np.diff(start))
     needy = np.zeros(count - int(joins.sum()), dtype=np.bool_)
     needy[number[lacking]] = True
-    return Partition(repaired, len(needy), needy, int(unsafe), int(exchanged), int(left.sum() - lacking.sum()))
+    return Partition(repaired, len(needy), needy, int(unsafe), int(left.sum() - lacking.sum()))

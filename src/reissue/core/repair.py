@@ -102,14 +102,35 @@ def _exchange(order, one, other, size, places, needed, rows, trails, count, n): 
 
 
 @njit(cache=True)
+def _exchange_near(
+    order, start, c, low, high, places, needed, rows, trails, count, n, window
+):  # pragma: no cover - compiled
+    """Exchange rows of class c with the nearest class of low..high-1 that makes both safe: that class, or -1."""
+    one, size = start[c], start[c + 1] - start[c]
+    for distance in range(1, window + 1):
+        best, partner = np.inf, -1
+        for near in (c - distance, c + distance):
+            if low <= near < high:
+                other = start[near]
+                cost, ranked, first, number = _exchange(order, one, other, size, places, needed, rows, trails, count, n)
+                _swap(order, one, other, ranked, first, number)  # back, until both sides are known
+                if cost < best:
+                    best, partner = cost, near
+        if partner >= 0:
+            _exchange(order, one, start[partner], size, places, needed, rows, trails, count, n)
+            return partner
+    return -1
+
+
+@njit(cache=True)
 def exchange_unsafe(order, start, bounds, rows, trails, n, window):  # pragma: no cover - compiled
     """Repair unsafe classes by exchanges, changing order in place.
 
-    (classes that were unsafe, classes repaired, bool[classes] those that are still unsafe)
+    (classes that were unsafe when their turn came, bool[classes] those that are still unsafe)
     """
     count = np.zeros(len(trails[3]), dtype=np.int64)
     left = np.zeros(len(start) - 1, dtype=np.bool_)
-    unsafe = repaired = 0
+    unsafe = 0
     for b in range(len(bounds) - 1):
         for c in range(bounds[b], bounds[b + 1]):
             one, size = start[c], start[c + 1] - start[c]
@@ -119,30 +140,14 @@ def exchange_unsafe(order, start, bounds, rows, trails, n, window):  # pragma: n
             unsafe += 1
             places = _places(order, one, size, which, trails)
             needed = shared - (size - n)
-            done = False
-            for distance in range(1, window + 1):
-                best, side = np.inf, 0
-                for way in (-1, 1):
-                    if bounds[b] <= c + way * distance < bounds[b + 1]:
-                        other = start[c + way * distance]
-                        cost, ranked, first, number = _exchange(
-                            order, one, other, size, places, needed, rows, trails, count, n
-                        )
-                        if number:
-                            _swap(order, one, other, ranked, first, number)  # back, until both sides are known
-                        if cost < best:
-                            best, side = cost, way
-                if side:
-                    other = start[c + side * distance]
-                    _exchange(order, one, other, size, places, needed, rows, trails, count, n)
-                    left[c + side * distance] = False
-                    done = True
-                    break
-            if done:
-                repaired += 1
+            partner = _exchange_near(
+                order, start, c, bounds[b], bounds[b + 1], places, needed, rows, trails, count, n, window
+            )
+            if partner >= 0:
+                left[partner] = False
             else:
                 left[c] = True
-    return unsafe, repaired, left
+    return unsafe, left
 
 
 @njit(cache=True)
