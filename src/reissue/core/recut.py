@@ -16,8 +16,8 @@ LARGEST = 400
 """Rows of the largest cluster that is recut; larger ones keep their classes, and what joins them its own."""
 
 
-PATIENCE = 1.0
-"""How much worse than leaving it alone a recut cluster may be now: mixed classes can be cut further later."""
+WORTH = 64
+"""Leaves tried at first; after that a leaf is tried while at least one in WORTH / 2 has gained so far."""
 
 
 class Past(NamedTuple):
@@ -52,7 +52,7 @@ def recut_all(
     rows: arranged by leaf; leaf i is rows leaf_start[i]..leaf_start[i+1]-1, and rows.ids counts from 0 in this order.
     Rows whose leaf is left alone get label -1: old ones keep their class, new ones form classes of their own.
     """
-    label, used, recut = np.full(len(rows.ids), -1, np.int64), 0, 0
+    label, used, recut, tried = np.full(len(rows.ids), -1, np.int64), 0, 0, 0
     values, cells = len(scratch.counts), len(past.chain)
     bench = Bench(
         np.full((past.chain.shape[1], past.widest), -1, np.int32),
@@ -66,15 +66,15 @@ def recut_all(
             fresh += past.cell[row] < 0
         if fresh == 0:
             continue
-        _, before, _ = _apart(rows, start, stop, fresh, past, forest, limits, scratch)
-        taken = False
-        if fresh < stop - start <= LARGEST:
-            own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, desk, bench)
-            taken = classes > 0 and after < PATIENCE * before
-            if taken:
-                for row in range(start, stop):
-                    label[row] = used + own[row - start]
-                used, recut = used + classes, recut + 1
+        if fresh == stop - start or stop - start > LARGEST or tried > WORTH + recut * WORTH // 2:
+            continue
+        tried += 1
+        before = _apart(rows, start, stop, fresh, past, forest, limits, scratch)
+        own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, desk, bench)
+        if classes > 0 and after < before:
+            for row in range(start, stop):
+                label[row] = used + own[row - start]
+            used, recut = used + classes, recut + 1
     return label, used, recut
 
 
@@ -93,10 +93,9 @@ def _spread(low: Int32, high: Int32, node: Int32, forest: Forest) -> float:
 @njit(cache=True)
 def _apart(
     rows: Rows, start: int, stop: int, fresh: int, past: Past, forest: Forest, limits: Limits, scratch: Scratch
-) -> tuple[Int64, float, int]:
-    """(label of each row: new rows cut among themselves, -1 for old ones; loss of the leaf then; labels)."""
+) -> float:
+    """The loss of the leaf if its old classes stay and its new rows are cut among themselves."""
     size, last = stop - start, past.chain.shape[1] - 1
-    label = np.full(size, -1, np.int64)
     sub = Rows(np.empty((fresh, rows.codes.shape[1]), np.int32), np.empty(fresh, np.int32), np.empty(fresh, np.int64))
     at, loss = 0, 0.0
     own = np.empty(size - fresh, np.int64)
@@ -121,7 +120,7 @@ def _apart(
         measure(piece, 0, q - p, forest, scratch)
         loss += (q - p) * _spread(scratch.low, scratch.high, scratch.node, forest)
         p = q
-    stack, height, classes = np.empty((fresh // max(1, limits.k) + 2, 2), np.int64), 1, 0
+    stack, height = np.empty((fresh // max(1, limits.k) + 2, 2), np.int64), 1
     stack[0, 0], stack[0, 1] = 0, fresh
     while height:
         height -= 1
@@ -137,10 +136,7 @@ def _apart(
             height += 1
         if parts == 0:
             loss += (b - a) * _spread(scratch.low, scratch.high, scratch.node, forest)
-            for row in range(a, b):
-                label[sub.ids[row]] = classes
-            classes += 1
-    return label, loss, classes
+    return loss
 
 
 @njit(cache=True)

@@ -14,6 +14,9 @@ from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.limits import Limits, slice_meets
 from reissue.core.mondrian import Forest, Scratch
 
+CLEAN = 0.15
+"""Cost below which a cut is taken without looking at narrower attributes."""
+
 
 @njit(cache=True)
 def route(
@@ -89,21 +92,56 @@ def _cut(
 ) -> bool:
     """Choose the legal cut that crosses fewest clusters, wide attributes first; marks who goes right."""
     attributes = codes.shape[1]
-    cost, last = np.full(attributes, np.inf), np.zeros(attributes, np.int64)
+    narrow, cost, last = np.empty(attributes), np.full(attributes, np.inf), np.zeros(attributes, np.int64)
     for a in range(attributes):
+        low = high = codes[rows[r0], a]
+        for p in range(r0 + 1, r1):
+            low, high = min(low, codes[rows[p], a]), max(high, codes[rows[p], a])
+        narrow[a] = 1.0 - (float(high) - float(low)) / forest.span[a]
+    for a in np.argsort(narrow, kind="mergesort"):
+        if narrow[a] == 1.0:
+            continue
         cost[a], last[a] = _place(codes, boxes, rows, clusters, r0, r1, c0, c1, a, forest, limits)
+        cost[a] += 0.2 * narrow[a]
+        if cost[a] < CLEAN and _take(
+            codes, values, boxes, rows, clusters, r0, r1, c0, c1, a, last[a], limits, scratch, side, cluster_side
+        ):
+            return True
     for a in np.argsort(cost):
         if cost[a] == np.inf:
             return False
-        for p in range(r0, r1):
-            side[rows[p]] = codes[rows[p], a] > last[a]
-        if not _sides_meet(values, rows, r0, r1, side, limits, scratch):
-            continue
-        for p in range(c0, c1):
-            centre = (np.int64(boxes[clusters[p], a, 0]) + np.int64(boxes[clusters[p], a, 1])) // 2
-            cluster_side[clusters[p]] = centre > last[a]
-        return True
+        if _take(codes, values, boxes, rows, clusters, r0, r1, c0, c1, a, last[a], limits, scratch, side, cluster_side):
+            return True
     return False
+
+
+@njit(cache=True)
+def _take(
+    codes: Int32,
+    values: Int32,
+    boxes: Int32,
+    rows: Int64,
+    clusters: Int64,
+    r0: int,
+    r1: int,
+    c0: int,
+    c1: int,
+    a: int,
+    last: int,
+    limits: Limits,
+    scratch: Scratch,
+    side: Bool,
+    cluster_side: Bool,
+) -> bool:
+    """Mark who goes right of a cut of attribute `a` after code `last`, if the new rows of both sides stand alone."""
+    for p in range(r0, r1):
+        side[rows[p]] = codes[rows[p], a] > last
+    if not _sides_meet(values, rows, r0, r1, side, limits, scratch):
+        return False
+    for p in range(c0, c1):
+        centre = (np.int64(boxes[clusters[p], a, 0]) + np.int64(boxes[clusters[p], a, 1])) // 2
+        cluster_side[clusters[p]] = centre > last
+    return True
 
 
 @njit(cache=True)
@@ -122,7 +160,7 @@ def _place(
 ) -> tuple[float, int]:
     """(cost, last code of the left side) of the best cut of one attribute; infinite if there is none.
 
-    Cost: the share of clusters crossed, plus a little for narrow attributes and for lopsided cuts.
+    Cost: the share of clusters crossed, plus a little for lopsided cuts.
     """
     ordered, low, high = np.empty(r1 - r0, np.int64), np.empty(c1 - c0, np.int64), np.empty(c1 - c0, np.int64)
     for p in range(r1 - r0):
@@ -132,7 +170,7 @@ def _place(
     ordered.sort()
     low.sort()
     high.sort()
-    total, narrow = len(ordered), 0.2 * (1.0 - (ordered[-1] - ordered[0]) / forest.span[a])
+    total = len(ordered)
     best, last = np.inf, np.int64(0)
     previous = np.int64(-1) << 40
     for p in range(len(high) + 1):
@@ -144,7 +182,7 @@ def _place(
         if min(left, total - left) < limits.k:
             continue
         crossed = np.searchsorted(low, at, side="right") - np.searchsorted(high, at, side="right")
-        cost = crossed / len(high) + narrow + 0.2 * abs(2.0 * left / total - 1.0)
+        cost = crossed / len(high) + 0.2 * abs(2.0 * left / total - 1.0)
         if cost < best:
             best, last = cost, at
     return best, int(last)
@@ -175,3 +213,16 @@ def _sides_meet(values: Int32, rows: Int64, r0: int, r1: int, side: Bool, limits
         if not slice_meets(picked, 0, count, scratch.counts, scratch.present, limits):
             return False
     return True
+
+
+@njit(cache=True)
+def bounds(codes: Int32, label: Int32 | Int64, count: int) -> Int32:
+    """int32[count, attributes, 2]: hulls of the rows with each label; rows with label -1 are ignored. O(rows)."""
+    boxes = np.empty((count, codes.shape[1], 2), np.int32)
+    boxes[:, :, 0], boxes[:, :, 1] = np.iinfo(np.int32).max, np.iinfo(np.int32).min
+    for a in range(codes.shape[1]):
+        for row in range(len(label)):
+            if label[row] >= 0:
+                boxes[label[row], a, 0] = min(boxes[label[row], a, 0], codes[row, a])
+                boxes[label[row], a, 1] = max(boxes[label[row], a, 1], codes[row, a])
+    return boxes

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.core.boxes import hulls, snap
+from reissue.core.boxes import losses, snap
 from reissue.core.domain import Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.localcheck import desk
@@ -15,7 +15,7 @@ from reissue.core.mondrian import Rows, forest_of, mondrian, scratch_of
 from reissue.core.overlap import by_bucket
 from reissue.core.recut import Past, recut_all
 from reissue.core.requirements import classes_meet
-from reissue.core.routing import route
+from reissue.core.routing import bounds, route
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
 from reissue.strategies.checking import Beside, Checked, Standing, numbered, refuse_unsafe
 
@@ -47,7 +47,7 @@ class CheckedMondrian(Checked):
 
     def _candidate(self, snapshot: Coded, classes: Int64, steps: tuple[str, ...]) -> Candidate:
         own = numbered(classes)
-        boxes = snap(hulls(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
+        boxes = snap(bounds(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
         return Candidate(boxes, own, Counterfeits.none(len(snapshot.domains)), steps, extras=self.extras())
 
     def _first(self, snapshot: Coded) -> Candidate:
@@ -70,7 +70,7 @@ class CheckedMondrian(Checked):
         limits = self.requirement.limits(np.bincount(snapshot.values[kept], minlength=snapshot.value_count))
         scratch = scratch_of(forest, snapshot.value_count)
         cluster = np.where(past.fresh, -1, running.cluster[past.cell]).astype(np.int64)
-        boxes = hulls(snapshot.codes, cluster.astype(np.int32), int(running.cluster.max()) + 1)
+        boxes = bounds(snapshot.codes, cluster, int(running.cluster.max()) + 1)
         codes = np.ascontiguousarray(snapshot.codes[fresh])
         row_leaf, cluster_leaf = route(codes, snapshot.values[fresh], boxes, forest, limits, scratch)
         leaf = np.empty(len(kept), dtype=np.int64)
@@ -88,18 +88,32 @@ class CheckedMondrian(Checked):
             running.values.count,
         )
         label, used, recut = recut_all(rows, start, known, forest, limits, scratch, desk())
+        apart = self._apart(past, classes, fresh)
+        if recut == 0:
+            return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
         changed = label >= 0
         classes[at[changed]] = label[changed] + int(classes.max()) + 1
-        alone = at[~changed & past.fresh[at]]
-        if len(alone):
-            codes, values = snapshot.codes[alone], snapshot.values[alone]
-            classes[alone] = mondrian(codes, values, snapshot.domains, limits).classes + np.int64(classes.max() + 1)
-        said = (
-            f"Routed {len(fresh):,} new rows to {len(start) - 1:,} places; in {recut:,} of them old and new rows were "
-            f"cut together into {used:,} classes, each cut checked against {running.chain.shape[1]:,} earlier "
-            f"releases; elsewhere old classes stay and {len(alone):,} new rows form classes of their own."
-        )
-        return classes, said
+        together = self._apart(past, classes, at[~changed & past.fresh[at]])
+        if self._loss(snapshot, together) < self._loss(snapshot, apart):
+            return together, _said(int((~changed & past.fresh[at]).sum()), recut, used, running.chain.shape[1])
+        return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
+
+    def _apart(self, past: Standing, classes: Int64, fresh: Int64) -> Int64:
+        """The classes with these new rows cut among themselves."""
+        if len(fresh) == 0:
+            return classes
+        snapshot, result = past.snapshot, classes.copy()
+        values = snapshot.values[fresh]
+        limits = self.requirement.limits(np.bincount(values, minlength=snapshot.value_count))
+        own = mondrian(snapshot.codes[fresh], values, snapshot.domains, limits).classes
+        result[fresh] = own.astype(np.int64) + int(classes.max()) + 1
+        return result
+
+    def _loss(self, snapshot: Coded, classes: Int64) -> float:
+        """The information lost by all rows together (AIL times rows)."""
+        own = numbered(classes)
+        boxes = snap(bounds(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
+        return float(losses(boxes, snapshot.domains).sum(axis=1)[own[own >= 0]].sum())
 
     def _beside_foreign(self, past: Standing, kept: Int64, history: History) -> tuple[Int64, str]:
         """After releases that were not checked for this k and c: keep their classes if that is safe, else one class."""
@@ -108,11 +122,7 @@ class CheckedMondrian(Checked):
         classes[kept] = past.last_class[kept]
         fresh, old = kept[past.fresh[kept]], kept[~past.fresh[kept]]
         if (past.last_class[old] >= 0).all():
-            if len(fresh):
-                values = past.snapshot.values[fresh]
-                limits = self.requirement.limits(np.bincount(values, minlength=past.snapshot.value_count))
-                apart = mondrian(past.snapshot.codes[fresh], values, past.snapshot.domains, limits)
-                classes[fresh] = apart.classes.astype(np.int64) + int(classes.max()) + 1
+            classes = self._apart(past, classes, fresh)
             if self._fits(past, classes) and self._reason(check, past, classes) is None:
                 return classes, "Kept the classes of the release before; new rows form classes of their own."
         classes[kept] = 0
@@ -129,5 +139,15 @@ class CheckedMondrian(Checked):
 
     def _reason(self, check: Beside, past: Standing, classes: Int64) -> str | None:
         own = numbered(classes)
-        boxes = snap(hulls(past.snapshot.codes, own, int(own.max()) + 1), past.snapshot.domains)
+        boxes = snap(bounds(past.snapshot.codes, own, int(own.max()) + 1), past.snapshot.domains)
         return check.breach(own, boxes)
+
+
+def _said(alone: int, recut: int, used: int, earlier: int) -> str:
+    kept = f"Old classes stay as they were published and {alone:,} new rows form classes of their own"
+    if recut == 0:
+        return f"{kept}: cutting old and new rows together gains nothing that is safe beside {earlier:,} releases."
+    return (
+        f"In {recut:,} places old and new rows were cut together into {used:,} classes, each cut checked against "
+        f"{earlier:,} earlier releases. Elsewhere: {kept[0].lower()}{kept[1:]}."
+    )

@@ -220,8 +220,8 @@ def refuse_unsafe(reason: str, strategy: str) -> InfeasiblePolicy:
 
 
 def numbered(classes: Int64) -> Int32:
-    """Class numbers without gaps, in the order of first use of the labels; -1 stays."""
-    kept = classes >= 0
-    result = np.full(len(classes), -1, dtype=np.int32)
-    result[kept] = np.unique(classes[kept], return_inverse=True)[1]
-    return result
+    """Class numbers without gaps, in the order of the labels; -1 stays."""
+    used = np.zeros(int(classes.max(initial=-1)) + 2, dtype=np.bool_)
+    used[classes] = True  # -1 marks the last place
+    place = np.cumsum(used[:-1]).astype(np.int32) - np.int32(1)
+    return np.where(classes < 0, np.int32(-1), np.append(place, np.int32(-1))[classes])

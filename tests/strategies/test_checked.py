@@ -1,0 +1,230 @@
+"""What the checked strategies publish gives nothing away to the three attacks, whatever the insert-only history."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reissue.attacks.base import Attack
+from reissue.attacks.difference import Difference
+from reissue.attacks.intersection import Intersection
+from reissue.attacks.record_tracing import RecordTracing
+from reissue.core.boxes import snap
+from reissue.core.domain import Domain
+from reissue.core.requirements import Requirement, violations
+from reissue.core.running import Running
+from reissue.core.snapshot import Coded, Facts, History
+from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.strategies.base import Strategy
+from reissue.strategies.checked_incognito import CheckedIncognito
+from reissue.strategies.checked_mondrian import CheckedMondrian
+from reissue.strategies.merge import Merge
+from reissue.strategies.static import Static
+from reissue.utility.loss import ail
+from tests.support.histories import Turnover, generate, observe, run_series, uniform_tree
+
+SHARES = (0.5, 0.6, 0.75, 1.0)
+
+
+def attacks(k: int, c: float) -> tuple[Attack, ...]:
+    return Intersection(c=c), Difference(k=k, c=c), RecordTracing(k=k)
+
+
+def findings(releases: list[Facts], snapshot: Coded, k: int, c: float) -> dict[str, int]:
+    series = observe(releases, snapshot)
+    return {attack.name: attack.run(series).total for attack in attacks(k, c)}
+
+
+def history(seed: int, values: int | None = None) -> tuple[list[Coded], int, float]:
+    """Small and larger tables, slow and fast growth, few and many values, sometimes no new row at all."""
+    rng = np.random.default_rng(seed)
+    turnover = Turnover(arrive=float(rng.choice([0.0, 0.05, 0.3, 0.8])))
+    kinds = int(rng.integers(3, 9)) if values is None else values
+    snapshots = generate(
+        rng,
+        releases=int(rng.integers(2, 6)),
+        rows=int(rng.integers(25, 160)),
+        values=kinds,
+        turnover=turnover,
+        skew=float(rng.choice([0.0, 0.5])),
+    )
+    return snapshots, int(rng.integers(2, 6)), SHARES[seed % len(SHARES)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_checked_mondrian_gives_nothing_away(seed: int) -> None:
+    snapshots, k, c = history(seed, values=None if seed % 2 else 2 + seed % 3)
+    try:
+        releases = run_series(CheckedMondrian(k=k, c=c), snapshots)
+    except InfeasiblePolicy:
+        assert violations(Requirement(k=k, c=c), np.zeros(len(snapshots[0]), np.int32), snapshots[0].values, 9)
+        return
+    assert findings(releases, snapshots[-1], k, c) == {"intersection": 0, "difference": 0, "record-tracing": 0}
+    for facts, snapshot in zip(releases, snapshots, strict=True):
+        assert violations(Requirement(k=k, c=c), facts.classes, facts.values, snapshot.value_count) == ()
+        assert np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_checked_incognito_gives_nothing_away(seed: int) -> None:
+    snapshots, k, c = history(seed + 500)
+    try:
+        releases = run_series(CheckedIncognito(k=k, c=c), snapshots)
+    except InfeasiblePolicy:
+        assert violations(Requirement(k=k, c=c), np.zeros(len(snapshots[0]), np.int32), snapshots[0].values, 9)
+        return
+    assert findings(releases, snapshots[-1], k, c) == {"intersection": 0, "difference": 0, "record-tracing": 0}
+
+
+def test_static_gives_much_away_on_the_same_histories() -> None:
+    found = np.zeros(3)
+    for seed in (1, 5, 9, 13):
+        snapshots, k, c = history(seed, values=6)
+        found += list(findings(run_series(Static(k=k, c=c), snapshots), snapshots[-1], k, c).values())
+    assert (found > 10).all()
+
+
+def few_values(seed: int, releases: int = 5, first: int = 300) -> list[Coded]:
+    """Two values and fast growth: here old and new rows can often be cut together."""
+    rng = np.random.default_rng(seed)
+    domains = (Domain("age", 0, 999), Domain("place", 0, 26, uniform_tree(3, 3, 3)))
+    return generate(rng, releases=releases, rows=first, values=2, turnover=Turnover(arrive=1.0), domains=domains)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_old_and_new_rows_are_cut_together_where_that_is_safe_and_better(seed: int) -> None:
+    snapshots, k, c = few_values(seed), 3, 1.0
+    strategy = CheckedMondrian(k=k, c=c)
+    releases = run_series(strategy, snapshots)
+    caches: dict = {}
+    for facts in releases[:-1]:
+        caches = dict(strategy.remember(caches, facts))
+    steps = strategy.publish(snapshots[-1], History(releases[:-1], caches, 0)).steps
+    assert any("cut together" in step and "places" in step for step in steps), steps
+    assert findings(releases, snapshots[-1], k, c) == {"intersection": 0, "difference": 0, "record-tracing": 0}
+    merged = run_series(Merge(k=k, c=c), snapshots)
+    assert ail(releases[-1], snapshots[-1].domains) < ail(merged[-1], snapshots[-1].domains)
+
+
+def test_rows_that_cannot_stand_alone_wait_for_more() -> None:
+    snapshots, k, c = few_values(1, releases=2), 5, 0.9
+    both = snapshots[1]
+    old = np.isin(both.subjects, snapshots[0].subjects)
+    some = np.flatnonzero(old | (np.cumsum(~old) <= 3))
+    later = Coded(both.subjects[some], np.asfortranarray(both.codes[some]), both.values[some], both.domains, 2)
+    for strategy in (CheckedMondrian(k=k, c=c), CheckedIncognito(k=k, c=c)):
+        first = strategy.publish(snapshots[0], History([], {}, 1)).facts(1, snapshots[0])
+        history = History([first], strategy.remember({}, first), 2)
+        candidate = strategy.publish(later, history)
+        assert (candidate.classes == -1).sum() == 3
+        assert candidate.steps[0].startswith("Held back all 3 new rows: k = 5 cannot hold")
+        assert findings([first, candidate.facts(2, later)], later, k, c)["difference"] == 0
+        with pytest.raises(InfeasiblePolicy, match="only 3 new rows"):
+            type(strategy)(k=k, c=c, hold_back=False).publish(later, history)
+
+
+def test_a_series_of_the_same_snapshot_keeps_its_classes() -> None:
+    snapshot = few_values(2, releases=1)[0]
+    releases = run_series(CheckedMondrian(k=3), [snapshot, snapshot])
+    assert np.array_equal(releases[0].boxes, releases[1].boxes)
+    assert np.array_equal(releases[0].classes, releases[1].classes)
+
+
+def publish_after(strategy: Strategy, earlier: list[Facts], snapshot: Coded) -> Facts:
+    caches: dict = {}
+    for facts in earlier:
+        caches = dict(strategy.remember(caches, facts))
+    return strategy.publish(snapshot, History(earlier, caches, 7)).facts(len(earlier) + 1, snapshot)
+
+
+def test_a_foreign_history_that_is_safe_is_carried_on() -> None:
+    snapshots, k, c = few_values(3, releases=3), 4, 1.0
+    earlier = run_series(Merge(k=k, c=c), snapshots[:2])
+    for strategy in (CheckedMondrian(k=k, c=c), CheckedIncognito(k=k, c=c)):
+        releases = [*earlier, publish_after(strategy, earlier, snapshots[2])]
+        assert findings(releases, snapshots[2], k, c) == {"intersection": 0, "difference": 0, "record-tracing": 0}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_an_unsafe_history_nothing_is_added_or_publishing_is_refused(seed: int) -> None:
+    snapshots, k, c = few_values(seed + 20, releases=3, first=60), 3, 0.8
+    earlier = run_series(Static(k=k, c=c), snapshots[:2])
+    for strategy in (CheckedMondrian(k=k, c=c), CheckedIncognito(k=k, c=c)):
+        try:
+            last = publish_after(strategy, earlier, snapshots[2])
+        except InfeasiblePolicy as error:
+            assert "one class for everybody" in str(error)
+            continue
+        series = observe([*earlier, last], snapshots[2])
+        for attack in attacks(k, c):
+            assert attack.run(series, involving=3).findings == ()
+
+
+def test_a_stricter_promise_does_not_trust_releases_checked_for_a_weaker_one() -> None:
+    snapshots = few_values(4, releases=2)
+    earlier = run_series(CheckedMondrian(k=2), snapshots[:1])
+    strict = CheckedMondrian(k=6)
+    assert not strict.remember({}, earlier[0])["checks"]["safe"][0]
+    assert CheckedMondrian(k=2).remember({}, earlier[0])["checks"]["safe"][0]
+
+
+def test_the_caches_are_a_fold_over_the_facts_and_hold_is_and_iq() -> None:
+    snapshots, k, c = few_values(5, releases=4), 3, 1.0
+    strategy = CheckedMondrian(k=k, c=c)
+    releases = run_series(strategy, snapshots)
+    caches: dict = {}
+    for facts in releases:
+        before = {name: dict(table) for name, table in caches.items()}
+        after = strategy.remember(caches, facts)
+        assert all(caches[name][column] is before[name][column] for name in before for column in before[name])
+        caches = dict(after)
+        for table in caches.values():
+            assert len({len(column) for column in table.values()}) == 1, "columns of equal length"
+    running = Running.of_tables(caches, 2)
+    for subject in running.subjects[::97].tolist():
+        cell = running.cell[np.searchsorted(running.subjects, subject)]
+        counts, box = None, None
+        for facts in releases:
+            at = np.flatnonzero(facts.subjects == subject)
+            if len(at):
+                own = facts.classes[at[0]]
+                here = np.bincount(facts.values[facts.classes == own], minlength=2)
+                counts = here if counts is None else np.minimum(counts, here)
+                cut = facts.boxes[own]
+                box = (
+                    cut
+                    if box is None
+                    else np.stack([np.maximum(box[:, 0], cut[:, 0]), np.minimum(box[:, 1], cut[:, 1])], axis=1)
+                )
+        known = slice(running.values.start[cell], running.values.start[cell + 1])
+        expected = {int(v): int(n) for v, n in enumerate(counts) if n}
+        assert (
+            dict(zip(running.values.value[known].tolist(), running.values.count[known].tolist(), strict=True))
+            == expected
+        )
+        assert np.array_equal(running.boxes[cell], box)
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    snapshots = few_values(6, releases=3)
+    rng = np.random.default_rng(0)
+    mixed = []
+    for s in snapshots:
+        order = rng.permutation(len(s))
+        mixed.append(Coded(s.subjects[order], np.asfortranarray(s.codes[order]), s.values[order], s.domains, 2))
+    for one, other in zip(
+        run_series(CheckedMondrian(k=3), snapshots), run_series(CheckedMondrian(k=3), mixed), strict=True
+    ):
+        assert np.array_equal(one.boxes, other.boxes)
+        assert np.array_equal(one.classes, other.classes)
+
+
+def test_settings() -> None:
+    assert CheckedMondrian(k=4, c=0.5).thresholds() == {"k": 4.0, "c": 0.5}
+    assert CheckedIncognito(k=4).stops == ("intersection", "difference", "record-tracing")
+    with pytest.raises(SettingsError, match="k is 0"):
+        CheckedMondrian(k=0)
+    with pytest.raises(SettingsError, match="c is 2"):
+        CheckedIncognito(k=2, c=2)
+    with pytest.raises(InfeasiblePolicy, match="k = 500"):
+        CheckedMondrian(k=500).publish(few_values(1, releases=1)[0], History([], {}, 1))
