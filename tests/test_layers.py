@@ -13,10 +13,10 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "reissue"
 
 # The layers of the design, top first. A module may import its own layer's package and anything below.
 LAYERS = [
-    {"cli", "report", "__main__", "demo"},
-    {"series", "audit"},
+    {"cli", "__main__", "demo"},
+    {"series", "audit", "compare"},
     {"strategies", "attacks"},
-    {"utility", "beliefs", "clinic"},
+    {"utility", "beliefs", "clinic", "report"},
     {"ledger", "engine"},
     {"coding", "words"},
     {"core"},

@@ -1,0 +1,74 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from reissue.cli import show
+from reissue.cli.commands import KEY
+from reissue.errors import InputError, SettingsError
+
+
+@click.command()
+@click.argument("source", metavar="SERIES", type=click.Path())
+@click.option("--output", "-o", type=click.Path(dir_okay=False), default="report.html", show_default=True, help="File.")
+@click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Only this attack (may be repeated).")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
+@click.option("--names", is_flag=True, help="Show people by identifier, not by number.")
+@KEY
+def report(
+    source: str, output: str, attacks: tuple[str, ...], settings: tuple[str, ...], names: bool, key: str | None
+) -> None:
+    """Audit SERIES and write what was found as one HTML page that opens without a network.
+
+    Instead of a series, SERIES may be an audit that was saved with `reissue audit --json`.
+    """
+    from reissue.report import audit_html
+
+    with show.progress("auditing") as progress:
+        if Path(source).is_file():
+            document = _saved(source, attacks, settings, names)
+        else:
+            document = _of_series(source, attacks, settings, names, key, progress)
+        Path(output).write_text(audit_html(document), encoding="utf-8")
+    click.echo(f"{_verdict(document)}\nWrote {output}. Keep it as safe as the raw data.")
+
+
+def _verdict(document: Mapping[str, object]) -> object:
+    verdict = document["verdict"]
+    assert isinstance(verdict, Mapping)
+    return verdict["sentence"]
+
+
+def _saved(path: str, attacks: tuple[str, ...], settings: tuple[str, ...], names: bool) -> Mapping[str, object]:
+    import json
+
+    if attacks or settings or names:
+        raise SettingsError(f"{path} is a finished audit: --attack, --set and --names belong to `reissue audit`.")
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} is neither a series nor an audit saved with --json: {error}.") from error
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is not an audit saved with --json.")
+    return document
+
+
+def _of_series(
+    path: str,
+    attacks: tuple[str, ...],
+    settings: tuple[str, ...],
+    names: bool,
+    key: str | None,
+    progress: Callable[[str], None],
+) -> Mapping[str, object]:
+    from reissue.audit import audit_series
+    from reissue.audit.auditing import IN_REPORT
+    from reissue.series.series import Series, parsed_settings
+
+    with Series.open(path, key=key) as opened:
+        audit = audit_series(opened, attacks=attacks, names=names, progress=progress, **parsed_settings(settings))  # type: ignore[arg-type]
+    return audit.to_dict(findings=IN_REPORT)

@@ -1,0 +1,84 @@
+"""The audit's report: a pure function of the document `reissue-audit/1` (docs/audit-json.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from reissue.errors import InputError
+from reissue.report import charts, pictures
+from reissue.report.render import page
+from reissue.report.text import cleaned
+
+FORMAT = "reissue-audit/1"
+KEYS = ("series", "verdict", "thresholds", "attributes", "sensitive", "releases", "attacks", "traceable", "notes")
+FINDINGS = 20
+"""Findings of each attack that the page shows; the JSON document has more."""
+OPEN = 1
+"""Findings of each breached attack that are open when the page is."""
+FIRST = 8
+"""Findings listed before the rest is folded away."""
+
+Object = Mapping[str, object]
+
+
+def audit_html(document: Object, *, findings: int = FINDINGS) -> str:
+    """One self-contained page that loads nothing: verdict, timeline, risk, findings, utility, steps, assumptions."""
+    if document.get("format") != FORMAT:
+        raise InputError(
+            f"The report cannot be made from this document: its format is {document.get('format')!r}, not '{FORMAT}'. "
+            "Give what `reissue audit --json` of this version wrote."
+        )
+    missing = [key for key in KEYS if key not in document]
+    if missing:
+        raise InputError(f"The report cannot be made from this document: it lacks {', '.join(missing)}.")
+    audit = cast("dict[str, object]", cleaned(document))
+    attributes = cast("Sequence[Object]", audit["attributes"])
+    attacks = [_attack(one, attributes, findings) for one in cast("Sequence[Object]", audit["attacks"])]
+    return page(
+        "audit.html.j2",
+        charts.audit_charts(audit),
+        audit=audit,
+        attacks=attacks,
+        ran=[one for one in attacks if one["status"] != "skipped"],
+        skipped=[one for one in attacks if one["status"] == "skipped"],
+        grid=_grid(audit),
+    )
+
+
+def _attack(attack: Object, attributes: Sequence[Object], limit: int) -> dict[str, object]:
+    listed = cast("Sequence[Object]", attack["findings"])
+    shown = []
+    for place, finding in enumerate(listed[:limit]):
+        classes = cast("Sequence[Object]", finding["classes"])
+        shown.append(
+            {
+                **finding,
+                "open": attack["status"] == "breached" and place < OPEN,
+                "picture": pictures.draw(classes, attributes),
+                "pictured": classes[: pictures.CLASSES],
+            }
+        )
+    more = max(0, int(str(attack["findings_total"])) - len(shown))
+    return {**attack, "first": shown[:FIRST], "rest": shown[FIRST:], "more": more}
+
+
+def _grid(audit: Object) -> dict[str, object]:
+    """People at risk, attack by release: the numbers of the chart as a table."""
+    numbers = [release["number"] for release in cast("Sequence[Object]", audit["releases"])]
+    rows = []
+    for attack in cast("Sequence[Object]", audit["attacks"]):
+        by = {at["release"]: at for at in cast("Sequence[Object]", attack["at_risk"])}
+        if by:
+            cells = [by.get(number) for number in numbers]
+            rows.append({"attack": attack, "cells": [_cell(cell) for cell in cells]})
+    return {"numbers": numbers, "rows": rows}
+
+
+def _cell(at: Object | None) -> dict[str, object]:
+    """subjects and heat (0 to 4, how dark the cell is)."""
+    if at is None:
+        return {"subjects": None, "heat": 0}
+    subjects, of = cast("int", at["subjects"]), cast("int | None", at["of"])
+    share = subjects / of if of else 0.0
+    return {"subjects": subjects, "heat": 0 if not subjects else 1 + sum(share > edge for edge in (0.01, 0.1, 0.5))}

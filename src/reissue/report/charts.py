@@ -1,0 +1,228 @@
+"""The charts of the audit's report, as Vega-Lite made with Altair.
+
+Colours are CSS variables of the page, so that one drawing serves light, dark and paper. Fields have names of our own;
+what comes from data is only ever a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+from reissue.errors import MissingExtra
+from reissue.report.render import NEEDED, Spec
+
+if TYPE_CHECKING:
+    import altair
+
+Rows = list[dict[str, object]]
+COLOURS = [f"var(--s{i})" for i in range(1, 9)]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
+CONFIG: Spec = {
+    "background": "transparent",
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--soft)",
+        "titleColor": "var(--soft)",
+        "gridColor": "var(--line)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    },
+    "legend": {"orient": "bottom", "columns": 2, "labelColor": "var(--ink)", "labelFontSize": 12, "symbolSize": 120},
+    "text": {"color": "var(--ink)"},
+}
+
+
+def altair_module() -> ModuleType:
+    """Altair, or a MissingExtra that says what to install."""
+    try:
+        import altair
+    except ImportError as error:
+        raise MissingExtra(NEEDED) from error
+    return altair
+
+
+def audit_charts(document: Mapping[str, object]) -> dict[str, Spec]:
+    """Chart id -> chart; a chart without data is left out."""
+    releases = cast("Sequence[Mapping[str, object]]", document["releases"])
+    attacks = cast("Sequence[Mapping[str, object]]", document["attacks"])
+    charts = {
+        "timeline": timeline(releases),
+        "risk": risk_over_time(attacks),
+        "arx": arx_risk(releases),
+        "loss": loss(releases),
+        "sizes": class_sizes(releases),
+    }
+    return {name: chart for name, chart in charts.items() if chart is not None}
+
+
+def timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+    """Who is in each release: stayed, came back, new; and below the line who left."""
+    rows: Rows = []
+    for release in releases:
+        changes = cast("Mapping[str, int] | None", release["changes"])
+        members = cast("int | None", release["members"])
+        if changes is None or members is None:
+            rows.append({"release": release["number"], "what": "rows", "people": release["rows"], "order": 0})
+            continue
+        stayed = members - changes["new"] - changes["back"]
+        parts = {"stayed": stayed, "came back": changes["back"], "new": changes["new"], "left": -changes["gone"]}
+        rows += [
+            {"release": release["number"], "what": what, "people": people, "order": order}
+            for order, (what, people) in enumerate(parts.items())
+        ]
+    alt = altair_module()
+    what = list(dict.fromkeys(str(row["what"]) for row in rows))
+    colours = {
+        "rows": COLOURS[0],
+        "stayed": COLOURS[0],
+        "came back": COLOURS[2],
+        "new": COLOURS[1],
+        "left": "var(--soft)",
+    }
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar(size=_bar_width(len(releases)))
+        .encode(
+            x=_release_axis(releases),
+            y=alt.Y("people:Q", title="people" if "stayed" in what else "rows"),
+            color=alt.Color("what:N", title=None, scale=alt.Scale(domain=what, range=[colours[one] for one in what])),
+            order=alt.Order("order:Q"),
+            tooltip=["release:O", "what:N", alt.Tooltip("people:Q", format=",")],
+        )
+    )
+    return finished(chart, 200)
+
+
+def risk_over_time(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
+    """The share of people at risk in each release, a line for each attack that knows people."""
+    rows: Rows = []
+    for attack in attacks:
+        for at in cast("Sequence[Mapping[str, int | None]]", attack["at_risk"]):
+            if at["of"]:
+                share = (at["subjects"] or 0) / at["of"]
+                rows.append({"attack": attack["title"], "release": at["release"], "share": share, **_counts(at)})
+    if not rows:
+        return None
+    alt = altair_module()
+    names = list(dict.fromkeys(str(row["attack"]) for row in rows))
+    pick = alt.selection_point(fields=["attack"], bind="legend")
+    colour = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    dash = alt.Scale(domain=names, range=[DASHES[i % len(DASHES)] for i in range(len(names))])
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(point=alt.OverlayMarkDef(size=50), strokeWidth=2.5)
+        .encode(
+            x=_release_axis(rows, "release"),
+            y=alt.Y("share:Q", title="share of people at risk", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
+            color=alt.Color("attack:N", title=None, scale=colour),
+            strokeDash=alt.StrokeDash("attack:N", title=None, scale=dash),
+            opacity=alt.condition(pick, alt.value(1.0), alt.value(0.15)),
+            tooltip=[
+                "attack:N",
+                "release:O",
+                alt.Tooltip("subjects:Q", title="people at risk", format=","),
+                alt.Tooltip("of:Q", title="of", format=","),
+            ],
+        )
+        .add_params(pick)
+    )
+    return finished(chart, 240)
+
+
+def _counts(at: Mapping[str, int | None]) -> dict[str, object]:
+    return {"subjects": at["subjects"], "of": at["of"]}
+
+
+def arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+    """Re-identification in each release alone, by ARX's three attackers."""
+    rows: Rows = []
+    threshold = None
+    for release in releases:
+        risk = cast("Mapping[str, Mapping[str, float]]", release["risk"])
+        threshold = risk["threshold"]
+        three = {
+            "prosecutor, highest": risk["prosecutor"]["highest"],
+            "journalist, highest": risk["journalist"]["highest"],
+            "marketer, average": risk["marketer"]["success_rate"],
+        }
+        rows += [{"release": release["number"], "attacker": name, "risk": value} for name, value in three.items()]
+    alt = altair_module()
+    names = list(dict.fromkeys(row["attacker"] for row in rows))
+    base = alt.Chart(alt.Data(values=rows))
+    lines = base.mark_line(point=True, strokeWidth=2).encode(
+        x=_release_axis(releases),
+        y=alt.Y("risk:Q", title="chance of re-identification", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
+        color=alt.Color("attacker:N", title=None, scale=alt.Scale(domain=names, range=COLOURS[:3])),
+        strokeDash=alt.StrokeDash("attacker:N", title=None, scale=alt.Scale(domain=names, range=DASHES[:3])),
+        tooltip=["attacker:N", "release:O", alt.Tooltip("risk:Q", format=".2%")],
+    )
+    limit = alt.Chart(alt.Data(values=[{"threshold": threshold}])).mark_rule(color="var(--bad)", strokeDash=[4, 4])
+    return finished(lines + limit.encode(y="threshold:Q", tooltip=[alt.Tooltip("threshold:Q", format=".0%")]), 200)
+
+
+def loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+    """The share of the quasi-identifiers' detail that each release gives up."""
+    rows: Rows = [
+        {"release": release["number"], "lost": cast("Mapping[str, float | None]", release["utility"])["gcp"]}
+        for release in releases
+    ]
+    rows = [row for row in rows if row["lost"] is not None]
+    if not rows:
+        return None
+    alt = altair_module()
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(point=True, strokeWidth=2, color=COLOURS[0])
+        .encode(
+            x=_release_axis(releases),
+            y=alt.Y("lost:Q", title="detail lost", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
+            tooltip=["release:O", alt.Tooltip("lost:Q", title="detail lost", format=".1%")],
+        )
+    )
+    return finished(chart, 200)
+
+
+def class_sizes(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+    """Smallest, median and largest class of each release, on a logarithmic scale."""
+    rows: Rows = []
+    for release in releases:
+        sizes = cast("Mapping[str, float]", release["sizes"])
+        if sizes["smallest"]:
+            keys = {key: sizes[key] for key in ("smallest", "median", "largest")}
+            rows.append({"release": release["number"], **keys})
+    if not rows:
+        return None
+    alt = altair_module()
+    base = alt.Chart(alt.Data(values=rows)).encode(x=_release_axis(releases))
+    scale = alt.Scale(type="log", nice=True)
+    tips = ["release:O", *(alt.Tooltip(f"{key}:Q", format=",") for key in ("smallest", "median", "largest"))]
+    span = base.mark_rule(color=COLOURS[0], strokeWidth=3, opacity=0.4).encode(
+        y=alt.Y("smallest:Q", title="rows in a class", scale=scale), y2="largest:Q", tooltip=tips
+    )
+    ends = base.mark_point(color=COLOURS[0], filled=True, size=40).encode(y=alt.Y("smallest:Q"), tooltip=tips)
+    middle = base.mark_tick(color="var(--ink)", thickness=3, size=14).encode(y=alt.Y("median:Q"), tooltip=tips)
+    return finished(span + ends + middle, 200)
+
+
+def _release_axis(releases: Sequence[Mapping[str, object]], key: str = "number") -> altair.X:
+    alt = altair_module()
+    several = len({release[key] for release in releases})
+    axis = alt.Axis(labelAngle=0, labelOverlap=True, grid=False)
+    return cast("altair.X", alt.X("release:O", title="release" if several > 1 else None, axis=axis))
+
+
+def _bar_width(releases: int) -> int:
+    return max(6, min(40, 420 // max(1, releases)))
+
+
+def finished(chart: altair.TopLevelMixin, height: int) -> Spec:
+    """As wide as its place on the page, in the page's colours."""
+    built = chart.properties(width="container", height=height, autosize={"type": "fit-x", "contains": "padding"})
+    spec = cast("dict[str, object]", built.to_dict())
+    return {**spec, "config": CONFIG}

@@ -1,0 +1,113 @@
+"""Templates, the charts' JavaScript and the policy that keeps a page from loading or running anything else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from reissue.errors import MissingExtra
+from reissue.report import text
+
+if TYPE_CHECKING:
+    import jinja2
+
+Spec = Mapping[str, object]
+"""A Vega-Lite chart."""
+
+NEEDED = "The report needs jinja2, altair and vl-convert-python: pip install 'reissue[report]'."
+
+# page.js passes `ast`, so that Vega interprets its expressions: the page needs no permission to turn text into code.
+EMBED = "window.reissueEmbed = (where, spec, options) => vegaEmbed(where, spec, options);"
+
+
+def page(template: str, charts: Mapping[str, Spec], **context: object) -> str:
+    """The template as one HTML page with these charts, by the id of their element."""
+    environment = _environment()
+    chart_data = text.script_json(charts)
+    script = _file("page.js")
+    bundle = _bundle() if charts else ""
+    return environment.get_template(template).render(
+        **context,
+        charts=charts,
+        style=_safe(_file("style.css")),
+        chart_data=_safe(chart_data),
+        bundle=_safe(bundle),
+        script=_safe(script),
+        policy=_policy(bundle, script),
+    )
+
+
+def picture(spec: Spec, format: str) -> bytes:
+    """A chart as "svg" or "png", for a file of its own."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise MissingExtra(NEEDED) from error
+    if format == "png":
+        return bytes(vl_convert.vegalite_to_png(dict(spec), scale=2))
+    return str(vl_convert.vegalite_to_svg(dict(spec))).encode()
+
+
+def _policy(*scripts: str) -> str:
+    """The content security policy: nothing may be loaded, and only our own scripts, known by their hash, may run."""
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts if script)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingExtra(NEEDED) from error
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reissue.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_shown,
+    )
+    environment.filters.update(
+        count=text.count,
+        share=text.share,
+        number=text.number,
+        level=text.level,
+        day=text.day,
+        plural=text.plural,
+        settings=text.settings_text,
+        short=lambda value, longest=60: text.clean(str(value), longest),
+    )
+    return environment
+
+
+def _shown(value: object) -> object:
+    """Whatever a template shows passes here before it is escaped; our own parts are marked safe and stay."""
+    return text.clean(value) if type(value) is str else value
+
+
+def _safe(part: str) -> object:
+    from markupsafe import Markup
+
+    return Markup(part)  # only ever our own files, and JSON that cannot end its element
+
+
+def _file(name: str) -> str:
+    return resources.files("reissue.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script. About 0.9 MB; bundling takes seconds, once per process."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise MissingExtra(NEEDED) from error
+
+    return str(vl_convert.javascript_bundle(EMBED)).replace("</script", "<\\/script").replace("<!--", "<\\!--")

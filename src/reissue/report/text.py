@@ -1,0 +1,104 @@
+"""Text from data, made fit to be shown: no control characters, no broken encoding, nothing endless."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from datetime import datetime
+
+LONGEST = 600
+"""Characters of one piece of text that a page shows."""
+
+# What may stand in for characters that would break a line, turn the reading direction or end a script.
+_KEPT = {"\n", "\t"}
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def clean(text: str, longest: int = LONGEST) -> str:
+    """The text without invisible characters; if it is longer than `longest`, its beginning."""
+    cut = text[:longest]
+    if not (cut.isascii() and cut.isprintable()):
+        cut = "".join("\ufffd" if _hidden(character) else character for character in cut)
+    return f"{cut}…" if len(text) > longest else cut
+
+
+def _hidden(character: str) -> bool:
+    return character not in _KEPT and unicodedata.category(character) in _HIDDEN
+
+
+def cleaned(value: object, longest: int = LONGEST) -> object:
+    """A document with every text in it cleaned, keys too."""
+    if isinstance(value, str):
+        return clean(value, longest)
+    if isinstance(value, Mapping):
+        return {clean(str(key), longest): cleaned(item, longest) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(item, longest) for item in value]
+    return value
+
+
+def script_json(value: object) -> str:
+    """JSON that may stand inside a script element: nothing in it can end the element or start a comment."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def count(value: float | None) -> str:
+    """A whole number with separators; a dash where it is not known."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def share(value: float | None) -> str:
+    """0 to 1 as a percentage that never rounds something to nothing or nearly all to all."""
+    if value is None:
+        return "–"
+    if 0 < value < 0.001:
+        return "<0.1%"
+    if 0.999 < value < 1:
+        return ">99.9%"
+    return f"{value:.0%}" if value in (0, 1) or round(value * 100, 1) % 1 == 0 else f"{value:.1%}"
+
+
+def number(value: float | None) -> str:
+    """Any number, in at most four significant digits."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 10_000 else f"{value:,.4g}"
+
+
+def level(value: float | None, unit: str) -> str:
+    """What an attack measured, in its unit."""
+    return share(value) if _is_share(unit) else number(value)
+
+
+def _is_share(unit: str) -> bool:
+    return any(word in unit for word in ("share", "probability", "chance", "confidence"))
+
+
+def day(created: str | None) -> str:
+    """2 March 2026, 09:30 UTC, from ISO 8601; other text as it is."""
+    if not created:
+        return ""
+    try:
+        moment = datetime.fromisoformat(created)
+    except ValueError:
+        return created
+    return f"{moment.day} {moment:%B %Y, %H:%M} {moment.tzname() or ''}".rstrip()
+
+
+def plural(amount: float | None, one: str, many: str | None = None) -> str:
+    """1 person, 2 people."""
+    return f"{count(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def settings_text(settings: Mapping[str, object]) -> str:
+    """k = 5, c = 0.5; settings that are not set are left out."""
+    given = {key: value for key, value in settings.items() if value is not False and value not in (None, [], {}, "")}
+    return ", ".join(f"{key} = {_setting(value)}" for key, value in given.items())
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return " and ".join(_setting(item) for item in value)
+    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

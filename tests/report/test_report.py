@@ -1,0 +1,284 @@
+"""The audit's report: what it says, that it loads and runs nothing foreign, and that it stays readable."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from reissue.errors import InputError
+from reissue.report import audit_html, charts
+from reissue.report.text import clean, script_json, share
+from tests.report.browser import shown
+from tests.report.documents import HOSTILE, Document, example, hostile, long_series
+
+
+class Elements(HTMLParser):
+    """Start tags with their attributes, and the text outside style and script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._inside: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("style", "script"):
+            self._inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._inside and tag == self._inside[-1]:
+            self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._inside:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.words))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return audit_html(example())
+
+
+def test_it_says_everything_the_document_says(page: str) -> None:
+    text, document = Elements(page).text, example()
+    said = [
+        document["verdict"]["sentence"],
+        *(attack["assumes"] for attack in document["attacks"]),
+        *(attack["reason"] for attack in document["attacks"] if attack["reason"]),
+        *(finding["sentence"] for attack in document["attacks"] for finding in attack["findings"]),
+        *(note for attack in document["attacks"] for note in attack["notes"]),
+        *(one["sentence"] for one in document["traceable"]),
+        *document["notes"],
+        *(release["name"] for release in document["releases"]),
+    ]
+    for sentence in said:
+        assert sentence in text, sentence
+    assert text.index(document["verdict"]["sentence"]) < text.index(document["attacks"][0]["assumes"]), "verdict first"
+
+
+def test_steps_are_shown(
+    browser,
+) -> None:
+    document = example()
+    document["releases"][0]["steps"] = ["1. Read 4 rows.", "2. Cut them into 2 classes."]
+    assert "2. Cut them into 2 classes." in Elements(audit_html(document)).text
+
+
+def test_without_people_nothing_is_made_up() -> None:
+    document = example()
+    document["verdict"] |= {"subjects": None, "subjects_at_risk": None}
+    for release in document["releases"]:
+        release |= {"members": None, "changes": None, "counterfeits": None, "ambiguous": None}
+    for attack in document["attacks"]:
+        attack |= {"at_risk": [], "subjects_at_risk": None}
+    text = Elements(audit_html(document)).text
+    assert "people in the series– not known" in text.replace("\n", "")
+    assert "people at risk cannot be counted" in text
+
+
+def test_a_finding_without_classes_or_attributes_is_no_obstacle() -> None:
+    document = example()
+    document["attacks"][0]["findings"][0] |= {"classes": [], "classes_total": 0, "value": None, "threshold": None}
+    assert "No classes to draw" in audit_html(document)
+    document["attributes"] = []
+    assert "No classes to draw" in audit_html(document)
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(InputError, match="reissue-audit/2"):
+        audit_html({**example(), "format": "reissue-audit/2"})
+    with pytest.raises(InputError, match="lacks releases"):
+        audit_html({key: value for key, value in example().items() if key != "releases"})
+
+
+def test_24_full_releases_stay_under_3_megabytes() -> None:
+    assert len(audit_html(long_series()).encode()) < 3_000_000
+
+
+def test_charts_are_valid_vega_lite() -> None:
+    import altair
+
+    for name, spec in charts.audit_charts(example()).items():
+        assert altair.Chart.from_dict(dict(spec)).to_dict(), name
+
+
+def test_no_address_and_no_foreign_element(page: str) -> None:
+    for tag, attributes in Elements(page).tags:
+        assert tag not in ("iframe", "object", "embed", "base", "form"), tag
+        for name in ("src", "href", "action", "data", "srcset"):
+            target = attributes.get(name)
+            assert target is None or target.startswith(("#", "data:,")), (tag, target)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:20].encode("ascii", "replace").decode())
+def test_data_cannot_become_markup(text: str) -> None:
+    """Whatever stands in the data: the same elements with the same attributes' names as for harmless text."""
+    shape = [(tag, sorted(attributes)) for tag, attributes in Elements(audit_html(hostile("harmless"))).tags]
+    made = audit_html(hostile(text))
+    assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == shape
+    made.encode("utf-8")
+    assert len(made) < 1_300_000, "a long cell does not flood the page"
+
+
+def test_json_in_a_script_cannot_end_it() -> None:
+    for text in HOSTILE:
+        assert not re.search("[<>&\u2028\u2029]", script_json({"value": text, text[:50]: 1}))
+
+
+def test_clean_hides_nothing_silently() -> None:
+    assert clean("a\x00b\u202ec\ud800") == "a\ufffdb\ufffdc\ufffd"
+    assert clean("naïve – 漢字 é\n") == "naïve – 漢字 é\n"
+    assert clean("x" * 10, 4) == "xxxx…"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0%"), (1, "100%"), (0.5, "50%"), (0.333, "33.3%"), (0.0001, "<0.1%"), (0.9999, ">99.9%"), (None, "–")],
+)
+def test_a_share_never_rounds_to_nothing_or_all(value: float | None, text: str) -> None:
+    assert share(value) == text
+
+
+def test_without_the_extra_it_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules[{name!r}] = None\n"
+        "import json; from reissue.report import audit_html; from reissue.errors import MissingExtra\n"
+        "try:\n    audit_html(json.load(open({path!r})))\n"
+        "except MissingExtra as error:\n    assert 'reissue[report]' in str(error); print('said')"
+    )
+    from tests.report.documents import EXAMPLE
+
+    for name in ("altair", "vl_convert", "jinja2"):
+        command = [sys.executable, "-c", code.format(name=name, path=str(EXAMPLE))]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.stdout.strip() == "said", done.stderr
+
+
+def written(folder: Path, document: Document) -> Path:
+    file = folder / "report.html"
+    file.write_text(audit_html(document), encoding="utf-8")
+    return file
+
+
+def test_the_page_makes_no_request_and_draws_its_charts(browser: Browser, tmp_path: Path) -> None:
+    file = written(tmp_path, example())
+    with shown(browser, file) as (page, seen):
+        assert page.locator(".chart svg").count() == len(charts.audit_charts(example()))
+        assert page.locator(".chart svg path").count() > 5
+        assert page.locator(".vega-actions, .chart a").count() == 0, "nothing offers to upload a chart"
+        for summary in page.locator("summary").all():
+            summary.focus()
+        page.wait_for_timeout(500)
+        assert seen.requests == [file.as_uri()]
+        assert seen.problems == []
+
+
+def test_hostile_values_run_nothing_and_load_nothing(browser: Browser, tmp_path: Path) -> None:
+    """All hostile texts on one page, charts and tooltips included, in a real browser."""
+    document = hostile(" ".join(text for text in HOSTILE if len(text) < 1000))
+    file = written(tmp_path, document)
+    with shown(browser, file) as (page, seen):
+        for mark in page.locator(".chart svg path[aria-roledescription]").all()[:12]:
+            mark.hover(force=True)
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.pwned") is None
+        assert seen.requests == [file.as_uri()]
+        assert seen.problems == []
+
+
+def test_the_policy_stops_what_escaping_would_miss(browser: Browser, tmp_path: Path) -> None:
+    """Were a script or an image to get into the page after all, the browser would refuse it."""
+    file = tmp_path / "report.html"
+    foreign = "<script>window.pwned=1</script><img src='http://example.invalid/x.png' onerror='window.pwned=2'>"
+    file.write_text(audit_html(example()).replace("</main>", foreign + "</main>"), encoding="utf-8")
+    with shown(browser, file) as (page, seen):
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.pwned") is None
+        assert any("Content Security Policy" in problem for problem in seen.problems)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast(browser: Browser, tmp_path: Path, scheme: str) -> None:
+    """WCAG AA: 4.5 to 1 for every piece of text against what is behind it."""
+    with shown(browser, written(tmp_path, example()), scheme=scheme) as (page, _):  # type: ignore[arg-type]
+        poor = page.evaluate(CONTRAST)
+        assert poor == []
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_narrow_screens_need_no_sideways_scrolling(browser: Browser, tmp_path: Path) -> None:
+    document = hostile("W" * 5000)
+    with shown(browser, written(tmp_path, document), width=360) as (page, _):
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_keyboard_reaches_and_opens_findings(browser: Browser, tmp_path: Path) -> None:
+    document = example()
+    document["attacks"][0]["findings"] *= 3
+    with shown(browser, written(tmp_path, document)) as (page, _):
+        closed = page.locator("details.finding:not([open])")
+        before = closed.count()
+        assert before > 0
+        for _press in range(200):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.matches('details.finding:not([open]) > summary')"):
+                page.keyboard.press("Enter")
+                break
+        assert closed.count() == before - 1
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_without_javascript_the_numbers_are_there(browser: Browser, tmp_path: Path) -> None:
+    with shown(browser, written(tmp_path, example()), script=False) as (page, _):
+        assert page.get_by_text("Charts need JavaScript").first.is_visible()
+        assert page.locator("table.heat td").count() == 6
+
+
+def test_it_prints(browser: Browser, tmp_path: Path) -> None:
+    document = example()
+    for release in document["releases"]:
+        release["steps"] = [f"1. Published release {release['number']}."]
+    with shown(browser, written(tmp_path, document), scheme="dark") as (page, _):
+        pdf = page.pdf(format="A4", prefer_css_page_size=True)
+        assert pdf.startswith(b"%PDF")
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert not page.locator("nav.contents").is_visible()
+
+
+CONTRAST = """() => {
+  const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
+  const linear = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c[3] === 1) return c;
+    }
+    return [255, 255, 255, 1];
+  };
+  const poor = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement, text = walker.currentNode.textContent.trim();
+    if (!text || e.closest('script,style,.skip-link') || !e.getClientRects().length) continue;
+    const style = getComputedStyle(e), ink = e.closest('svg') ? style.fill : style.color;
+    if (!ink.startsWith('rgb')) continue;
+    const [a, b] = [light(parse(ink)), light(behind(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) poor.push(text.slice(0, 40) + ' ' + ink);
+  }
+  return poor;
+}"""
