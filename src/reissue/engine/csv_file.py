@@ -153,7 +153,10 @@ class CsvFile:
 
     def _bad_field(self, line: bytes) -> str | None:
         """The column of the first field that is not UTF-8, if the line is a whole record."""
-        fields = next(csv.reader([line.decode("latin-1")], delimiter=self.delimiter), [])
+        try:
+            fields = next(csv.reader([line.decode("latin-1")], delimiter=self.delimiter), [])
+        except csv.Error:  # a bare carriage return, or a field beyond the reader's limit
+            return None
         if len(fields) != len(self.header):
             return None
         for name, value in zip(self.header, fields, strict=True):
