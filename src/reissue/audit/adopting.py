@@ -42,10 +42,25 @@ class Adopted:
     series: Series
     audit: Audit
 
+    @property
+    def warning(self) -> str | None:
+        """Why the policy cannot go on from these releases; None where it can, as far as can be seen."""
+        outcome = self.audit.outcomes.get("association")
+        strategy = self.series.strategy
+        changed = int(outcome.measures.get("changed_signatures", 0.0)) if outcome else 0
+        if not changed or not strategy.thresholds().get("invariant"):
+            return None
+        return (
+            f"'{strategy.name}' promises that the values shown with a person never change, and for {changed:,} people "
+            "they did already: it will refuse the next release. Choose a strategy that goes on from any releases "
+            "(checked-mondrian, bay-frame), or start a new series with new subjects."
+        )
+
     def describe(self) -> str:
         """For a terminal."""
         count = len(self.series.releases)
         lines = [f"Adopted {count} {'release' if count == 1 else 'releases'} into {self.series.path}."]
+        lines += [f"Warning: {self.warning}"] if self.warning else []
         if self.audit.breaches:
             lines.append("What they tell already cannot be undone; it is reported here once:")
         return "\n".join([*lines, self.audit.describe()])

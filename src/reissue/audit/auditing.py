@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from reissue.attacks.base import Finding, Outcome
 from reissue.audit.document import document, verdict
@@ -28,6 +29,7 @@ from reissue.core.observed import Release as ObservedRelease
 from reissue.errors import SeriesError, SettingsError
 from reissue.schema import Schema
 from reissue.series.identities import Identities
+from reissue.series.names import SeriesNames
 from reissue.series.past import PastReleases
 from reissue.series.settings import policy_of
 from reissue.strategies.base import Strategy
@@ -170,15 +172,18 @@ def audit(
     chosen = chosen_names(attacks)
     check_given(chosen, thresholds)
     gathered = gather(releases, schema, snapshots, match, names, say)
-    about = {
-        "name": f"{len(releases)} releases" if len(releases) > 1 else "1 release",
-        "kind": "releases",
-        **_policy(strategy),
-    }
-    return _audited(
-        gathered.observed, gathered.coding, gathered.sheets, gathered.notes, about, strategy, chosen, thresholds, names,
-        risk_threshold, say,
-    )  # fmt: skip
+    many = f"{len(releases)} releases" if len(releases) > 1 else "1 release"
+    identities = Identities(pa.array(gathered.identifiers, pa.string()), np.arange(len(gathered.identifiers)))
+    case = _Case(
+        gathered.observed,
+        gathered.coding,
+        gathered.sheets,
+        identities,
+        {"name": many, "kind": "releases", **_policy(strategy)},
+        gathered.notes,
+        names,
+    )
+    return _audited(case, strategy, chosen, thresholds, risk_threshold, say)
 
 
 def audit_series(
@@ -212,47 +217,56 @@ def audit_series(
         for one in series.releases
     ]
     about = {"name": Path(series.path).name, "kind": "series", **_policy(strategy)}
-    return _audited(
-        observed, coding, sheets, [], about, strategy, chosen, thresholds, names, risk_threshold, say
-    )  # fmt: skip
+    case = _Case(observed, coding, sheets, identities, about, (), names)
+    return _audited(case, strategy, chosen, thresholds, risk_threshold, say)
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A series ready to be attacked, wherever it comes from."""
+
+    observed: Observed
+    coding: Coding
+    sheets: Sequence[Sheet]
+    identities: Identities
+    about: Mapping[str, object]
+    notes: Sequence[str]
+    names_shown: bool
 
 
 def _audited(
-    observed: Observed,
-    coding: Coding,
-    sheets: Sequence[Sheet],
-    notes: Sequence[str],
-    about: Mapping[str, object],
+    case: _Case,
     strategy: Strategy | None,
     chosen: Sequence[str],
     given: Mapping[str, object],
-    names: bool,
     risk_threshold: float,
     say: Callable[[str], None],
 ) -> Audit:
     if not 0 < risk_threshold <= 1:
         raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
+    observed = case.observed
     known = all(release.members is not None for release in observed.releases)
     changes, people = follow(observed.releases, len(observed.domains)) if known else (None, None)
     promised = dict(strategy.thresholds()) if strategy is not None else {}
-    checked = run_attacks(observed, chosen, promised, given, 0 if people is None else people.changed_value, say)
+    nobody = pa.array([], pa.string()), np.empty(0, dtype=np.int64)
+    names = SeriesNames(case.coding, case.identities, *nobody)
+    changed = 0 if people is None else people.changed_value
+    checked = run_attacks(observed, chosen, promised, given, changed, names, say)
     k = given.get("k", promised.get("k", 2))
-    linked = traceable(
-        [sheet.insensitive for sheet in sheets], coding.schema.identifier, int(k) if isinstance(k, int | float) else 2
-    )
+    few = int(k) if isinstance(k, int | float) else 2
     return Audit(
         observed=observed,
-        coding=coding,
+        coding=case.coding,
         checked=checked,
-        sheets=sheets,
+        sheets=case.sheets,
         changes=changes,
         people=people,
-        traceable=linked,
+        traceable=traceable([sheet.insensitive for sheet in case.sheets], case.coding.schema.identifier, few),
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
-        about=about,
-        notes=notes,
-        names_shown=names,
+        about=case.about,
+        notes=case.notes,
+        names_shown=case.names_shown,
         risk_threshold=risk_threshold,
     )
 

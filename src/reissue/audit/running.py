@@ -10,6 +10,7 @@ from reissue.attacks.base import Attack, Outcome
 from reissue.core.observed import Observed
 from reissue.errors import InputError, SettingsError
 from reissue.series import checks
+from reissue.series.names import SeriesNames
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,39 +57,41 @@ def run_attacks(
     policy: Mapping[str, float],
     given: Mapping[str, object],
     changed: int,
+    words: SeriesNames,
     progress: Callable[[str], None],
 ) -> list[Checked]:
     """Every attack in turn; breached ones first, then those that held, then those skipped.
 
-    policy: what the strategy promises; given: what the caller set, which wins. changed: people whose value changed.
+    policy: what the strategy promises; given: what the caller set, which wins. changed: people whose value changed;
+    words: for attacks that read knowledge files.
     """
     done = []
     for name in names:
         progress(name)
-        done.append(_run(observed, name, policy, given, changed))
+        done.append(_run(observed, name, {**policy, **given}, set(given), changed, words))
     return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
 
 
 def _run(
-    observed: Observed, name: str, policy: Mapping[str, float], given: Mapping[str, object], changed: int
+    observed: Observed, name: str, settings: Mapping[str, object], given: set[str], changed: int, words: SeriesNames
 ) -> Checked:
     kind = checks.attack_class(name)
-    settings = {**policy, **given}
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    kept = {key: value for key, value in settings.items() if key in known}
     reason = _needs(kind, settings) or _not_here(kind, observed, changed)
-    try:
-        attack = None if reason else checks.attack_from(name, settings)  # type: ignore[arg-type]
-    except SettingsError as error:
-        if {field.name for field in fields(kind)} & set(given):  # type: ignore[arg-type]
-            raise
-        attack, reason = None, f"the policy's thresholds do not fit it: {error}"
-    if attack is None:
-        known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-        kept = {key: value for key, value in settings.items() if key in known}
+    if reason:
         return Checked(name, kind, kept, None, reason, 0.0)
-    used = {field.name: getattr(attack, field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    try:
+        attack = checks.attack_from(name, kept)  # type: ignore[arg-type]
+    except SettingsError as error:
+        if known & given:
+            raise
+        return Checked(name, kind, kept, None, f"the policy's thresholds do not fit it: {error}", 0.0)
+    used = {key: getattr(attack, key) for key in sorted(known)}
     start = time.perf_counter()
     try:
-        outcome = attack.run(observed)
+        prepare = getattr(attack, "prepare", None)
+        outcome = (attack if prepare is None else prepare(words)).run(observed)
     except InputError as error:  # an attack that finds what it needs missing
         return Checked(name, kind, used, None, str(error), time.perf_counter() - start)
     return Checked(name, kind, used, outcome, None, time.perf_counter() - start)

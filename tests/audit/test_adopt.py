@@ -1,0 +1,154 @@
+"""Adopted releases are facts: the next release is safe given them, and what they told is told once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import reissue as ri
+from reissue.audit import adopt, audit, audit_series
+from reissue.errors import ReleaseError, SettingsError
+from reissue.series.settings import STRATEGIES, strategy_class
+from tests.audit.test_audit import FIRST, SECOND, SNAPSHOTS
+from tests.support.hospital import FIGURE_3, frame, hospital_schema, population
+
+NEW = ("Zoe", 44, "Female", "Asthma")
+
+
+def static_files(folder: Path, tables: list[pa.Table], k: int) -> list[Path]:
+    """Releases of the unsafe baseline, as files without class numbers: what another tool would have written."""
+    with ri.Series.create(folder / "other", hospital_schema(), ri.Static(k=k), seed=1) as other:
+        for table in tables:
+            other.publish(table)
+        releases = [release.path / "release.csv" for release in other.releases]
+    files = []
+    for i, path in enumerate(releases):
+        files.append(folder / f"r{i}.csv")
+        pa.csv.write_csv(pa.csv.read_csv(path).drop_columns(["class"]), files[-1])
+    return files
+
+
+def test_adopt_then_publish(tmp_path: Path) -> None:
+    adopted = adopt(tmp_path / "s", [FIRST, SECOND], SNAPSHOTS, schema=hospital_schema(), strategy=ri.Static(k=2))
+    with adopted.series as series:
+        assert series.strategy == ri.Static(k=2)
+        assert [release.strategy for release in series.releases] == ["adopted", "adopted"]
+        assert adopted.audit.breaches
+        assert "cannot be undone" in adopted.describe()
+        assert series.membership(1).num_rows == 4
+        third = series.publish(frame([*FIGURE_3, NEW]))
+        assert (third.counts["new"], third.counts["gone"]) == (1, 0)
+        assert series.verify(rebuild=True) == []
+        assert series.strategy == ri.Static(k=2)
+    with ri.Series.open(tmp_path / "s") as again:
+        assert len(again.releases) == 3
+        one = again.releases[0]
+        assert sorted(p.name for p in one.path.iterdir()) == ["release.json", "release.parquet"]
+        folders = [release.path for release in again.releases]
+    told = audit(folders, hospital_schema(), [*SNAPSHOTS, frame([*FIGURE_3, NEW])])
+    assert {f.subjects for f in told.breaches if f.value == "Cancer"} >= {("Alice",)}
+
+
+def test_adopted_facts_tell_what_the_files_tell(tmp_path: Path) -> None:
+    tables = [population(120).slice(0, 80), population(120)]
+    files = static_files(tmp_path, tables, 3)
+    outside = audit(files, hospital_schema(), tables, match="content", k=3, c=0.5, seconds=60.0)
+    adopted = adopt(
+        tmp_path / "s", files, tables, schema=hospital_schema(), strategy=ri.Static(k=3, c=0.5), match="content"
+    )
+    with adopted.series as series:
+        own = audit_series(series, k=3, c=0.5, seconds=60.0)
+    assert set(own.outcomes) == set(outside.outcomes)
+    for name, outcome in own.outcomes.items():
+        assert outcome.total == outside.outcomes[name].total, name
+
+
+SETTINGS: dict[str, dict[str, float]] = {
+    "m-invariance": {"m": 2},
+    "e-equivalence": {"m": 2, "e": 2},
+    "cor-split": {"m": 2, "n": 1},
+    "bay-frame": {"k": 3, "J": 0.9, "beta": 9.0},
+    "js-reduce": {"k": 3, "J": 0.9, "t": 0.9},
+}
+
+
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
+def test_the_next_release_is_safe_given_what_is_out(tmp_path: Path, name: str) -> None:
+    """Every strategy that claims to stop attacks keeps its claim for what the new release adds."""
+    strategy = strategy_class(name)(**SETTINGS.get(name, {"k": 3}))
+    tables = [population(200).slice(0, 100), population(200).slice(0, 150), population(200)]
+    files = static_files(tmp_path, tables[:2], 6)
+    adopted = adopt(tmp_path / "s", files, tables[:2], schema=hospital_schema(), strategy=strategy, match="content")
+    with adopted.series as series:
+        try:
+            series.publish(tables[2])
+        except ri.errors.InfeasiblePolicy:
+            return  # refusing is safe, too: what is out may leave no safe release
+        except ri.errors.GuaranteeBroken:
+            assert adopted.warning, f"{name} refused without a warning at adoption"
+            assert adopted.warning in adopted.describe()
+            return
+        assert adopted.warning is None
+        observed = audit_series(series).observed
+        from reissue.series.checks import attack_from
+
+        for attack in strategy.stops:
+            outcome = attack_from(attack, strategy.thresholds()).run(observed, involving=3)
+            assert not outcome.breaches, f"{name} against {attack}: {outcome.breaches[0].sentence}"
+
+
+def test_m_invariance_goes_on_from_one_release(tmp_path: Path) -> None:
+    """Everybody has one set of values so far, and keeps it."""
+    tables = [population(200).slice(0, 150), population(200)]
+    files = static_files(tmp_path, tables[:1], 12)
+    adopted = adopt(
+        tmp_path / "s", files, tables[:1], schema=hospital_schema(), strategy=ri.MInvariance(m=2), match="content"
+    )
+    with adopted.series as series:
+        assert adopted.warning is None
+        series.publish(tables[1])
+        done = audit_series(series, attacks=["association"])
+        assert done.outcomes["association"].measures["changed_signatures"] == 0
+
+
+def test_all_or_nothing(tmp_path: Path) -> None:
+    schema, strategy = hospital_schema(), ri.Static(k=2)
+    with pytest.raises(SettingsError, match="without them nobody knows"):
+        adopt(tmp_path / "s", [FIRST], [], schema=schema, strategy=strategy)
+    with pytest.raises(SettingsError, match="either config"):
+        adopt(tmp_path / "s", [FIRST], SNAPSHOTS[:1])
+    with pytest.raises(ReleaseError, match="row 1 says"):
+        adopt(
+            tmp_path / "s",
+            [SECOND],
+            [frame(FIGURE_3[::-1])],
+            schema=schema,
+            strategy=strategy,
+        )
+    assert list(tmp_path.iterdir()) == [], "nothing is left of a refused adoption"
+    adopt(tmp_path / "s", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy).series.close()
+    with pytest.raises(SettingsError, match="exists already"):
+        adopt(tmp_path / "s", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy)
+    (tmp_path / "t.adopting").mkdir()
+    (tmp_path / "t.adopting" / "x").touch()
+    with pytest.raises(SettingsError, match="interrupted"):
+        adopt(tmp_path / "t", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy)
+
+
+def test_sets_that_are_no_group_are_widened_for_the_ledger(tmp_path: Path) -> None:
+    regions = {"Europe": ["France", "Italy", "Spain"], "Asia": ["China", "Japan"]}
+    schema = ri.Schema(
+        identifier="name",
+        quasi_identifiers={"place": ri.Categorical(hierarchy=ri.Hierarchy.from_nested(regions))},
+        sensitive="diagnosis",
+    )
+    release = pa.table({"place": ["{France, Italy}", "{France, Italy}"], "diagnosis": ["Flu", "Gout"]})
+    people = pa.table({"name": ["A", "B"], "place": ["France", "Italy"], "diagnosis": ["Flu", "Gout"]})
+    adopted = adopt(tmp_path / "s", [release], [people], schema=schema, strategy=ri.Static(k=2))
+    with adopted.series as series:
+        facts = series._ledger.facts(1)
+        assert facts.boxes.tolist() == [[[0, 2]]]
+        series.publish(people)

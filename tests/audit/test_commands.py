@@ -1,0 +1,120 @@
+"""`reissue audit` and `reissue adopt` as a steward types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from click.testing import CliRunner, Result
+
+import reissue as ri
+from reissue.cli.audit import adopt, audit
+from reissue.errors import ReissueError, SettingsError
+from tests.audit.test_audit import FIRST, SECOND, SNAPSHOTS
+from tests.support.hospital import hospital_schema
+
+CONFIG = """
+[schema]
+identifier = "name"
+sensitive = "diagnosis"
+[schema.quasi_identifiers]
+age = { type = "numeric" }
+gender = { hierarchy = "gender.csv" }
+[policy]
+strategy = "static"
+k = 2
+c = 0.5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "c.toml").write_text(CONFIG)
+    (tmp_path / "gender.csv").write_text("Male;Person\nFemale;Person\n")
+    for i, (release, snapshot) in enumerate(zip((FIRST, SECOND), SNAPSHOTS, strict=True), start=1):
+        pa.csv.write_csv(release, tmp_path / f"r{i}.csv")
+        pa.csv.write_csv(snapshot, tmp_path / f"s{i}.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+FILES = ["--release", "r1.csv", "--release", "r2.csv"]
+MORE = ["--snapshot", "s1.csv", "--snapshot", "s2.csv"]
+
+
+def run(command: click.Command, *arguments: str) -> Result:
+    result = CliRunner().invoke(command, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit | ReissueError):
+        raise result.exception
+    return result
+
+
+def test_audit_of_files(folder: Path) -> None:
+    done = run(audit, "--config", "c.toml", *FILES, *MORE)
+    assert done.exit_code == 1, done.output
+    assert "subject 4" in done.output, "people appear by number"
+    assert "Alice" not in done.output
+    named = run(audit, "--config", "c.toml", *FILES, *MORE, "--names", "--json", "--attack", "difference")
+    document = json.loads(named.output)
+    assert [attack["name"] for attack in document["attacks"]] == ["difference"]
+    assert document["names_shown"] is True
+    assert document["attacks"][0]["findings"][0]["subjects"] == ["Alice"]
+    assert document["thresholds"]["c"] == 0.5
+    assert (
+        run(
+            audit, "--config", "c.toml", *FILES, *MORE, "--attack", "difference", "--set", "k=1", "--set", "c=1.0"
+        ).exit_code
+        == 0
+    )
+
+
+def test_audit_of_a_series(folder: Path) -> None:
+    with ri.Series.create("s", hospital_schema(), ri.Static(k=2), seed=1) as series:
+        series.publish("s1.csv")
+        series.publish("s2.csv")
+    done = run(audit, "s", "--json")
+    document = json.loads(done.output)
+    assert done.exit_code == (1 if document["verdict"]["breached"] else 0)
+    assert document["series"] == {
+        "name": "s", "kind": "series", "strategy": "static", "settings": document["series"]["settings"],
+    }  # fmt: skip
+    assert "Bob" not in done.output
+    assert document["releases"][1]["steps"]
+
+
+def test_html_is_written_where_the_report_is(folder: Path) -> None:
+    report = pytest.importorskip("reissue.report")
+    if not hasattr(report, "audit_html"):
+        pytest.skip("the report is not built in")
+    run(audit, "--config", "c.toml", *FILES, *MORE, "--html", "a.html")
+    assert "<html" in (folder / "a.html").read_text()[:2000].lower()
+
+
+def test_adopt(folder: Path) -> None:
+    done = run(adopt, "s", "--config", "c.toml", *FILES, *MORE)
+    assert done.exit_code == 1, done.output
+    assert "reported here once" in done.output
+    with ri.Series.open("s") as series:
+        assert series.strategy.name == "static"
+        assert len(series.releases) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["s", "--config", "c.toml"], ["--config", "c.toml"], ["--config", "c.toml", *FILES, "--set", "names=1"]],
+)
+def test_usage(folder: Path, arguments: list[str]) -> None:
+    assert isinstance(run(audit, *arguments).exception, SettingsError)
+
+
+def test_bodies_are_short() -> None:
+    import inspect
+
+    for command in (audit, adopt):
+        source = inspect.getsource(command.callback)  # type: ignore[arg-type]
+        body = source.split('"""')[2]
+        assert len([line for line in body.splitlines() if line.strip()]) <= 15
