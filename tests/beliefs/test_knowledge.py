@@ -199,3 +199,31 @@ def test_with_many_moves_the_estimate_is_the_matrix() -> None:
     after = np.array([np.searchsorted(np.cumsum(truth[a]), u) for a, u in zip(now, rng.random(len(now)), strict=True)])
     counts = MoveCounts.none(4).plus(np.full(len(now), -1, np.int32), now, np.minimum(after, 3).astype(np.int32), 4)
     assert np.abs(counts.one_step(np.full(4, 0.25), 10.0) - truth).max() < 0.01
+
+
+def test_labels_of_a_real_series(tmp_path: Path) -> None:
+    import reissue as ri
+    from reissue.beliefs.names import CodingNames
+    from reissue.coding import Coding
+    from reissue.coding.seen import NumericSeen, Seen
+
+    schema = ri.Schema(
+        identifier="name",
+        quasi_identifiers={
+            "age": ri.Numeric(type="int"),
+            "sex": ri.Categorical(hierarchy=ri.Hierarchy.from_nested({"Person": ["M", "F"]})),
+        },
+        sensitive="disease",
+    )
+    seen = Seen(
+        categories={"sex": {"M": (1, 0), "F": (1, 1)}},
+        numbers={"age": NumericSeen(kind="int", lowest=20, highest=59)},
+        sensitive=[("flu",), ("ulcer",), ("cancer",)],
+    )
+    names = CodingNames(Coding.start(schema).learn(seen), lambda people: np.arange(len(people)))
+    boxes, shares = read_values(write(tmp_path, VALUES), names)
+    sex = names.coding.lookup("sex")["F"]
+    assert boxes[1].tolist() == [[20, 39], [sex, sex]]
+    assert shares[1, names.values.index("flu")] == 1.0
+    with pytest.raises(InputError, match="Man"):
+        read_values(write(tmp_path, VALUES.replace("39,F,", "39,Man,")), names)
