@@ -1,17 +1,28 @@
-"""`reissue demo`: some months of a made-up clinic, published."""
+"""`reissue demo`: some months of a made-up clinic, published without and with memory, and attacked."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reissue import clinic
-from reissue.errors import InputError
+from reissue.errors import InputError, MissingExtra
 from reissue.series import Release, Series
 
+if TYPE_CHECKING:
+    from reissue.audit import Audit
+
 MARKER = ".reissue-demo"
+NAIVE, PROTECTED = "naive", "protected"
+POLICIES: Mapping[str, tuple[str, dict[str, object]]] = {
+    NAIVE: ("static", {"k": 4, "c": 0.5, "l": 4}),
+    PROTECTED: ("m-invariance", {"m": 4}),
+}
+THRESHOLDS = {"k": 4, "c": 0.5, "m": 4}
+"""Both series are measured against the same: at least 4 people, 4 values, and no value above one half."""
 
 
 def write_data(directory: str) -> str:
@@ -25,35 +36,92 @@ def write_data(directory: str) -> str:
 
 
 def run(directory: str, months: int, say: Callable[[str], None]) -> None:
-    """Publish the first months with the clinic's config and say what was released and what it cost."""
+    """Publish the first months twice, audit both series, print who is broken by what and write the reports."""
+    from reissue.audit import audit_series
+
     output = Path(directory)
     _clear(output)
-    series_path = output / "clinic.reissue"
+    say("A clinic hands out its patient table every month: patients come, leave and come back.\n")
+    audits = {}
     with tempfile.TemporaryDirectory() as folder:
-        clinic.write(Path(folder), format="parquet", months=months)
-        snapshots = sorted(Path(folder).glob("????-??.parquet"))
-        with Series.from_config(series_path, Path(folder) / "clinic.toml") as series:
-            say(f"A clinic publishes its patient table every month ({series.strategy.name}).\n")
-            say(HEADING)
-            releases = []
-            for snapshot in snapshots:
-                releases.append(series.publish(snapshot))
-                say(line(snapshot.stem, releases[-1]))
-    say("\nWhat was done for the last release:")
-    say("\n".join(f"  {step}" for step in releases[-1].steps))
-    say(f"\nHand out: {series_path}/releases/*    Keep private: {series_path}/private")
+        snapshots = clinic.write(Path(folder), format="parquet", months=months)
+        for kind, (strategy, settings) in POLICIES.items():
+            config = Path(folder) / f"{kind}.toml"
+            config.write_text(clinic.config(strategy=strategy, settings=settings), encoding="utf-8")
+            with Series.from_config(output / f"{kind}.reissue", config) as series:
+                _publish(series, kind, snapshots, say)
+                audits[kind] = audit_series(series, names=False, **THRESHOLDS)  # type: ignore[arg-type]
+    say("What an attacker with all the releases learns (✗ succeeds, ✓ does not; people at risk):\n")
+    say(matrix(audits))
+    _explain(audits, say)
+    for kind, audit in audits.items():
+        _report(audit, output / f"{kind}-report.html", say)
+    private = output / f"{PROTECTED}.reissue"
+    say(f"\nHand out: {private}/releases/*    Keep private: {private}/private and the reports")
 
 
-HEADING = f"{'month':9}{'patients':>9}{'new':>6}{'gone':>6}{'back':>6}{'changed':>9}{'classes':>9}{'lost':>7}"
+def _publish(series: Series, kind: str, snapshots: Sequence[Path], say: Callable[[str], None]) -> None:
+    words = {NAIVE: "each release for itself", PROTECTED: "each release with all earlier ones in mind"}
+    settings = ", ".join(f"{key} = {value}" for key, value in POLICIES[kind][1].items())
+    say(f"{kind.capitalize()}: {words[kind]} ({series.strategy.name}, {settings})")
+    say(HEADING)
+    for snapshot in snapshots:
+        say(line(snapshot.stem, series.publish(snapshot)))
+    say("")
+
+
+HEADING = (
+    f"{'month':9}{'patients':>9}{'new':>6}{'gone':>6}{'back':>6}{'classes':>9}{'counterfeits':>14}{'detail lost':>13}"
+)
 
 
 def line(month: str, release: Release) -> str:
-    """One row of the demo's table; `lost` is the share of the quasi-identifiers' detail that was given up."""
+    """One row of the demo's table; the last is the share of the quasi-identifiers' detail that was given up."""
     counts = release.counts
-    cells = (counts["snapshot"], counts["new"], counts["gone"], counts["back"], counts["changed"], counts["classes"])
-    widths = (9, 6, 6, 6, 9, 9)
-    numbers = "".join(f"{cell:{width},}" for cell, width in zip(cells, widths, strict=True))
-    return f"{month:9}{numbers}{release.utility['gcp']:7.1%}"
+    names = ("snapshot", "new", "gone", "back", "classes", "counterfeits")
+    numbers = "".join(f"{counts[name]:{width},}" for name, width in zip(names, (9, 6, 6, 6, 9, 14), strict=True))
+    return f"{month:9}{numbers}{release.utility['gcp']:13.1%}"
+
+
+def matrix(audits: Mapping[str, Audit]) -> str:
+    """Attacks down, series across."""
+    names = list(dict.fromkeys(one.name for audit in audits.values() for one in audit.checked))
+    wide = max(len(name) for name in names) + 2
+    lines = [f"{'attack':{wide}}" + "".join(f"{kind:>14}" for kind in audits)]
+    for name in names:
+        lines.append(f"{name:{wide}}" + "".join(f"{_cell(audit, name):>14}" for audit in audits.values()))
+    total = "".join(f"{len(audit.at_risk):>14,}" for audit in audits.values())
+    return "\n".join([*lines, f"{'people at risk':{wide}}{total}"])
+
+
+def _cell(audit: Audit, name: str) -> str:
+    outcome = audit.outcomes.get(name)
+    if outcome is None:
+        return "not run"
+    people = len({number for ids in outcome.at_risk.values() for number in ids.tolist()})
+    return f"✗ {people:,}" if outcome.breaches else "✓"
+
+
+def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:
+    """The worst finding of the naive series in words, and what the protected one does not promise."""
+    naive, protected = audits[NAIVE], audits[PROTECTED]
+    if naive.breaches:
+        say(f"\nFor example: {naive.breaches[0].sentence}")
+    left = [name for name, outcome in protected.outcomes.items() if outcome.breaches]
+    if left:
+        say(
+            f"\nm-invariance does not promise to stop {' and '.join(left)}; e-equivalence and cor-split are made for "
+            "these. `reissue compare` tries every strategy on your own snapshots."
+        )
+
+
+def _report(audit: Audit, path: Path, say: Callable[[str], None]) -> None:
+    try:
+        audit.to_html(path)
+    except MissingExtra as error:
+        say(f"\nNo report: {error}")
+    else:
+        say(f"{'' if path.name.startswith(PROTECTED) else chr(10)}Wrote {path}")
 
 
 def _clear(output: Path) -> None:
