@@ -84,7 +84,7 @@ def gaps(left: Groups, right: Groups, overlap: Overlap, k: int, share: tuple[int
     """
     covered = np.bincount(overlap.left, weights=overlap.shared, minlength=len(left.sizes)).astype(np.int64)
     inside = (covered == left.sizes) & (left.sizes > 0)
-    kept = np.flatnonzero(inside[overlap.left])
+    kept = np.flatnonzero(inside[overlap.left] & ~_unchanged(left, right, overlap))
     part = Part.of(left, right, overlap, inside, kept)
     link_risk, loose_risk = np.zeros(len(overlap.left), np.bool_), np.zeros(len(right.sizes), np.bool_)
     part = part.only(_suspect(part, k, share))
@@ -119,8 +119,10 @@ class Part:
 
     @staticmethod
     def of(left: Groups, right: Groups, overlap: Overlap, inside: Bool, kept: Int64) -> Part:
-        lefts = np.flatnonzero(inside)
-        place = np.cumsum(inside) - 1
+        """The part of some links, all of them from classes that count."""
+        tied = np.zeros(len(inside), np.bool_)
+        tied[overlap.left[kept]] = True
+        lefts, place = np.flatnonzero(tied), np.cumsum(tied) - 1
         met = np.zeros(len(right.sizes), np.bool_)
         met[overlap.right[kept]] = True
         rights, right_place = np.flatnonzero(met), np.cumsum(met) - 1
@@ -162,6 +164,12 @@ class Part:
         for groups, classes in ((self.left, self.lefts), (self.right, self.rights)):
             both.append(np.maximum(0, top * groups.sizes[classes] - bottom * counts_of(groups, value)[classes]))
         return both[0], both[1]
+
+
+def _unchanged(left: Groups, right: Groups, overlap: Overlap) -> Bool:
+    """bool[links]: a class that is the same in both releases leaves nobody, and nothing else touches it."""
+    whole = (left.sizes[overlap.left] == overlap.shared) & (right.sizes[overlap.right] == overlap.shared)
+    return np.asarray(whole, dtype=np.bool_)
 
 
 def counts_of(groups: Groups, value: int) -> Int64:

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from reissue.core.domain import Int32, Int64
-from reissue.core.flows import Transport, sums
+from reissue.core.flows import Transport, components, sums
 from reissue.core.meets import Points, meeting
 from reissue.core.overlap import Groups, Overlap
 
@@ -187,14 +187,21 @@ def suspicious(
     Only classes that share subjects are joined, and people who fit are counted by the subjects the classes share.
     With more edges and wider hulls an attacker can only be less sure, so no trace here means none at all.
     """
-    if not (overlap.shared < k).any():
+    thin = overlap.shared < k
+    if not thin.any():
         return False
-    order = np.lexsort((overlap.right, overlap.left))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    left, right, shared = overlap.left[order], overlap.right[order], overlap.shared[order]
-    moved = Overlap(left, right, shared, place[overlap.link], overlap.at_left, overlap.at_right)
-    graph = group_graph(older, newer, left, right, true_groups(moved, values, value_count), gone)
+    label, _ = components(overlap.left, overlap.right, len(older.sizes), len(newer.sizes))
+    tangled = np.zeros(int(label.max()) + 1, np.bool_)
+    tangled[label[overlap.left[thin]]] = True
+    inside = tangled[label]  # only classes tied to a thin link can be traced
+    kept = np.flatnonzero(inside[overlap.left])
+    place = np.full(len(overlap.left), -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    left, right, shared = overlap.left[kept], overlap.right[kept], overlap.shared[kept]
+    which = place[overlap.link] >= 0
+    true = Groups.of(place[overlap.link][which], values[which], len(kept), value_count)
+    rest = Groups(older.start, older.value, np.where(inside[older.classes], older.count, 0))
+    graph = group_graph(rest, newer, left, right, (true.classes, true.value.astype(np.int64), true.count), gone)
 
     def hull_fit(edges: Int64, nodes: Int64, backward: bool) -> Int64:
         which, place = np.unique(nodes, return_inverse=True)
