@@ -24,7 +24,7 @@ from reissue.errors import SettingsError
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.schema import Schema, read_config
 from reissue.series.past import fold
-from reissue.series.publication import FORMAT, README, reading
+from reissue.series.publication import FORMAT, README, read_description, reading
 from reissue.series.publishing import release_seed
 from reissue.series.series import Series
 from reissue.series.settings import ADOPTED
@@ -196,19 +196,29 @@ def _write_public(folder: Path, source: Source, gathered: Gathered, position: in
     from reissue.engine.read import find
 
     path = Path(source) if isinstance(source, str | PathLike) else None
-    if path is not None and path.is_dir():
-        files = [shutil.copyfile(file, folder / file.name) for file in sorted(path.iterdir()) if file.name != README]
+    about: dict[str, object]
+    if path is not None and path.is_dir():  # one of ours, from another series: its own description stays true
+        for file in sorted(path.iterdir()):
+            if file.name != README:
+                shutil.copyfile(file, folder / file.name)
+        about = {**read_description(path), "number": position + 1}
     elif path is not None and path.is_file():
-        suffix = ".parquet" if path.read_bytes()[:4] in (b"PAR1", b"PARE") else ".csv"
-        files = [shutil.copyfile(path, folder / f"release{suffix}")]
+        with path.open("rb") as opened:
+            suffix = ".parquet" if opened.read(4) in (b"PAR1", b"PARE") else ".csv"
+        shutil.copyfile(path, folder / f"release{suffix}")
+        about = _description(gathered, position, f"release{suffix}")
     else:
-        files = [folder / "release.parquet"]
-        write_table(find(source, None).table, files[0], "parquet")
+        write_table(find(source, None).table, folder / "release.parquet", "parquet")
+        about = _description(gathered, position, "release.parquet")
+    (folder / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _description(gathered: Gathered, position: int, file: str) -> dict[str, object]:
     release, coding = gathered.observed.releases[position], gathered.coding
-    about = {
+    return {
         "format": FORMAT,
         "number": release.number,
-        "style": "anatomized" if release.anatomized else "generalized",
+        "style": "generalized",
         "strategy": ADOPTED,
         "parameters": {},
         "counts": {
@@ -221,9 +231,8 @@ def _write_public(folder: Path, source: Source, gathered: Gathered, position: in
             *({"name": d.name, "role": "quasi-identifier", "reading": reading(coding, d.name)} for d in coding.domains),
             *({"name": name, "role": "sensitive"} for name in coding.schema.sensitive),
         ],
-        "files": sorted(file.name for file in files),
+        "files": [file],
     }
-    (folder / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _record(

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.audit.labels import intervals, learned
-from reissue.audit.matching import Matched, by_content, by_order
+from reissue.audit.matching import Matched, by_content, by_exact, by_order
 from reissue.audit.reading import Published, longest_label, read_published
 from reissue.audit.words import AuditWords
 from reissue.coding import Coding
@@ -210,8 +210,9 @@ def _matched(
     one: Published, release: Release, row_class: Int32, coded: Coded, coding: Coding, match: str, notes: list[str]
 ) -> Matched:
     if one.counts is not None:
-        found = _match_exact(one, row_class, coded, coding)
-        notes.append(f"{one.name}: people were matched by their exact quasi-identifiers, its values stand apart.")
+        rows = _exact_codes(one, coding), row_class
+        found = by_exact(rows, (release.classes, release.values), coded.codes, coded.values)
+        notes.append(f"{one.name}: people were matched by their exact quasi-identifiers and the values of each class.")
     elif match == "content" or one.ours:
         found = by_content(release.boxes, release.classes, release.values, coded.codes, coded.values)
         notes.append(f"{one.name}: rows and people were matched by content.")
@@ -238,21 +239,13 @@ def _matched(
     return found
 
 
-def _match_exact(one: Published, row_class: Int32, coded: Coded, coding: Coding) -> Matched:
-    """People of an anatomized release: their exact codes tell the class, whatever their value."""
+def _exact_codes(one: Published, coding: Coding) -> Int32:
+    """int32[rows, attributes]: the codes that an anatomized release shows."""
     codes = np.empty((one.rows, len(coding.attributes)), dtype=np.int32)
     for a, name in enumerate(coding.attributes):
         text = one.labels[name]
         codes[:, a] = np.array([coding.parse(a, str(label))[0] for label in text.labels], dtype=np.int32)[text.index]
-    key = np.concatenate([row_class[:, None], codes], axis=1)
-    slots, slot = np.unique(key, axis=0, return_inverse=True)
-    boxes = np.stack([slots[:, 1:], slots[:, 1:]], axis=2).astype(np.int32)
-    nothing = np.zeros(one.rows, dtype=np.int32)
-    found = by_content(
-        boxes, slot.reshape(-1).astype(np.int32), nothing, coded.codes, np.zeros(len(coded), dtype=np.int32)
-    )
-    own = np.where(found.classes >= 0, slots[found.classes, 0], -1).astype(np.int32)
-    return replace(found, classes=own)
+    return codes
 
 
 def _misfit(one: Published, coded: Coded, coding: Coding) -> Callable[[int, int | None], str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
@@ -73,6 +74,53 @@ def by_content(boxes: Int32, classes: Int32, values: Int32, codes: Int32, true_v
     own = np.where(taken >= 0, groups[np.maximum(taken, 0)] // width, -1) if len(groups) else np.full(len(codes), -1)
     ambiguous = _ambiguous(people, room, left, right, flow)
     return Matched(own.astype(np.int32), int(people[ambiguous].sum()), int(room.sum() - flow.sum()))
+
+
+def by_exact(
+    rows: tuple[Int32, Int32], groups: tuple[Int32, Int32], codes: Int32, true_values: Int32, seconds: float = 20.0
+) -> Matched:
+    """People of an anatomized release, whose rows (codes, class) and values (class, value) stand apart.
+
+    A class takes no more people with the same codes, and with the same value, than it shows: an integer program over
+    kinds of people and classes, mostly trivial. Whoever fits several classes counts as ambiguous.
+    """
+    width = int(max(groups[1].max(initial=0), true_values.max(initial=0))) + 1
+    shown, room = np.unique(groups[0].astype(np.int64) * width + groups[1], return_counts=True)
+    point, at = np.unique(np.concatenate([rows[0], codes]), axis=0, return_inverse=True)
+    row_point, person_point = np.split(at.reshape(-1).astype(np.int64), [len(rows[0])])
+    slot, places = np.unique(row_point * (int(rows[1].max(initial=0)) + 1) + rows[1], return_counts=True)
+    slot_point, slot_class = np.divmod(slot, int(rows[1].max(initial=0)) + 1)
+    kinds, kind, people = np.unique(person_point * width + true_values, return_inverse=True, return_counts=True)
+    start = np.searchsorted(slot_point, np.arange(len(point) + 1))
+    count = np.diff(start)[kinds // width]
+    left = np.repeat(np.arange(len(kinds)), count)
+    here = np.repeat(start[kinds // width], count) + np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
+    wanted = slot_class[here] * width + kinds[left] % width
+    group = np.minimum(np.searchsorted(shown, wanted), len(shown) - 1)
+    fits = shown[group] == wanted
+    left, here, group = left[fits], here[fits], group[fits]
+    limits = [(left, people), (here, places), (group, room)]
+    flow = _most(limits, seconds)
+    taken = _dealt(kind.reshape(-1), len(kinds), left, slot_class[here], flow)
+    several = np.bincount(left, minlength=len(kinds)) > 1
+    return Matched(taken.astype(np.int32), int(people[several].sum()), int(len(rows[0]) - flow.sum()))
+
+
+def _most(limits: list[tuple[Int64, Int64]], seconds: float) -> Int64:
+    """int64[pairs]: the most that can be sent in all; limits: (owner of each pair, int64[] the most of each owner)."""
+    pairs = len(limits[0][0])
+    if pairs == 0:
+        return np.empty(0, dtype=np.int64)
+    rules = [
+        LinearConstraint(csr_array((np.ones(pairs), (owner, np.arange(pairs))), shape=(len(most), pairs)), 0, most)
+        for owner, most in limits
+    ]
+    whole = np.ones(pairs, dtype=np.int64)
+    found = milp(-np.ones(pairs), integrality=whole, constraints=rules, options={"time_limit": seconds})
+    if found.status != 0 or found.x is None:
+        raise ReleaseError("people fit too many classes alike; who is in which class cannot be told from the files.")
+    flow: Int64 = np.rint(found.x).astype(np.int64)
+    return flow
 
 
 def _fits(point: Int32, boxes: Int32, kinds: Int64, groups: Int64, width: int) -> tuple[Int64, Int64]:

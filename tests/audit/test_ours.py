@@ -1,0 +1,89 @@
+"""Our own release folders, as an outsider has them: generalized and anatomized, with counterfeits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import reissue as ri
+from reissue.audit import adopt, audit, audit_series
+from reissue.errors import ReleaseError
+from reissue.series import checks
+from tests.support.hospital import hospital_schema, population
+
+TABLES = [population(160).slice(0, 120), population(160).slice(20, 140)]
+ATTACKS = ["association", "intersection", "difference", "possible-worlds"]
+
+
+@pytest.mark.parametrize("publishing", ["generalized", "anatomized"])
+def test_folders_tell_what_the_series_tells(tmp_path: Path, publishing: str) -> None:
+    strategy = ri.MInvariance(m=2, publishing=publishing, on_ineligible="counterfeit")  # type: ignore[arg-type]
+    with ri.Series.create(tmp_path / "s", hospital_schema(), strategy, seed=2) as series:
+        for table in TABLES:
+            series.publish(table)
+        own = audit_series(series, attacks=["association"])
+        folders = [release.path for release in series.releases]
+        fakes = [release.counts["counterfeits"] for release in series.releases]
+    outside = audit(folders, hospital_schema(), TABLES, attacks=["association"], strategy=strategy)
+    entries = outside.to_dict()["releases"]
+    assert [entry["style"] for entry in entries] == [publishing] * 2  # type: ignore[attr-defined]
+    assert [entry["counterfeits"] for entry in entries] == fakes  # type: ignore[attr-defined]
+    assert [entry["members"] for entry in entries] == [len(table) for table in TABLES]  # type: ignore[attr-defined]
+    assert not own.breaches
+    ambiguous = sum(entry["ambiguous"] for entry in entries)  # type: ignore[attr-defined]
+    assert not outside.breaches or ambiguous, "a wrong choice of classes may look like a breach, but it is announced"
+
+
+def test_anatomized_releases_are_adopted(tmp_path: Path) -> None:
+    strategy = ri.MInvariance(m=2, publishing="anatomized", on_ineligible="counterfeit")
+    with ri.Series.create(tmp_path / "s", hospital_schema(), strategy, seed=2) as series:
+        series.publish(TABLES[0])
+        folder = series.releases[0].path
+    adopted = adopt(tmp_path / "t", [folder], TABLES[:1], schema=hospital_schema(), strategy=ri.Static(k=2))
+    with adopted.series as series:
+        assert series._ledger.facts(1).anatomized
+        assert sorted(p.name for p in series.releases[0].path.iterdir()) == sorted(p.name for p in folder.iterdir())
+        again = audit([series.releases[0].path], hospital_schema(), TABLES[:1])
+        assert again.to_dict()["releases"][0]["rows"] == adopted.audit.to_dict()["releases"][0]["rows"]  # type: ignore[index]
+
+
+def test_altered_counts_are_refused(tmp_path: Path) -> None:
+    strategy = ri.MInvariance(m=2, publishing="anatomized", on_ineligible="counterfeit")
+    with ri.Series.create(tmp_path / "s", hospital_schema(), strategy, seed=2, formats=["csv"]) as series:
+        series.publish(TABLES[0])
+        folder = series.releases[0].path
+    values = pa.csv.read_csv(folder / "values.csv").to_pydict()
+    for wrong, told in ((9, "the other table has"), (0, "whole numbers from 1 on"), ("x", "whole numbers from 1 on")):
+        pa.csv.write_csv(
+            pa.table({**values, "count": [str(wrong), *map(str, values["count"][1:])]}), folder / "values.csv"
+        )
+        with pytest.raises(ReleaseError, match=told):
+            audit([folder], hospital_schema())
+
+
+def test_a_column_named_class_of_another_meaning_is_left_alone() -> None:
+    release = pa.table(
+        {"age": ["20-29"] * 2 + ["30-39"] * 2, "gender": ["*"] * 4, "diagnosis": list("abcd"), "class": [1, 2, 1, 2]}
+    )
+    done = audit([release], hospital_schema())
+    assert done.to_dict()["releases"][0]["classes"] == 2  # type: ignore[index]
+    assert any("no class number" in note for note in done.notes)
+    first_second = release.set_column(3, "class", pa.array(["first", "second", "first", "second"]))
+    assert audit([first_second], hospital_schema()).to_dict()["releases"][0]["classes"] == 2  # type: ignore[index]
+    split = release.set_column(3, "class", pa.array([1, 2, 3, 4]))
+    assert audit([split], hospital_schema()).to_dict()["releases"][0]["classes"] == 4  # type: ignore[index]
+
+
+def test_attacks_that_read_knowledge_are_prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(
+        checks.ATTACKS, "background-knowledge", "reissue.attacks.background_knowledge:BackgroundKnowledge"
+    )
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=3), seed=2) as series:
+        for table in TABLES:
+            series.publish(table)
+        done = audit_series(series, attacks=["background-knowledge"])
+    assert "background-knowledge" in done.outcomes
+    assert done.to_json()
