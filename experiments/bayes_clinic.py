@@ -234,6 +234,8 @@ def figures(setting: Setting) -> dict[str, list[Run]]:
                 found["5"].append(measure(setting, f"{cascading}, sigma {sigma}, {s}", strategy, sigma=sigma))
         if steps == 1:
             found["estimators"] += [bay, js]
+            strong = BayFrame(**own, estimator="omega")  # type: ignore[arg-type]
+            found["5"].append(measure(setting, "prior, sigma 0.1, 1 step, by omega", strong, sigma=0.1))
     for k in (3, 8):
         strategy = BayFrame(**{**own, "k": k})  # type: ignore[arg-type]
         found["4"].append(measure(setting, f"k = {k}", strategy, others=ALL))

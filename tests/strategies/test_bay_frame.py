@@ -284,3 +284,11 @@ def test_too_few_rows_and_impossible_j_are_refused_with_what_works() -> None:
     strategy = BayFrame(k=8, J=0.0, beta=1.0).informed(Given(claims=claims))
     with pytest.raises(InfeasiblePolicy, match="divergence of beliefs is"):
         strategy.publish(snapshot, History([], {}, 1))
+
+
+def test_compromised_records_about_strangers_are_told() -> None:
+    strategy = BayFrame(k=3, J=0.5, beta=3.0).informed(Given(unmatched=2))
+    candidate = strategy.publish(histories(1)[0], History([], {}, 1))
+    assert any(
+        "2 compromised records are about people whom the series does not know" in step for step in candidate.steps
+    )

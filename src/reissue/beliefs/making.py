@@ -96,8 +96,13 @@ def propose(
     order: Callable[[Coded], Int64],
     prior: Float64,
     applied: Applied,
+    unmatched: int = 0,
 ) -> Candidate:
-    """Group the rows, settle those left over, and say what was done."""
+    """Group the rows, settle those left over, and say what was done.
+
+    order: gives int64[rows], the line in which rows become classes; unmatched: compromised records about people whom
+    the series does not know.
+    """
     refuse_infeasible(
         promise.requirement, np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
     )
@@ -111,7 +116,13 @@ def propose(
         grouped = _grouped(snapshot, rows, line, kept, False)
     if (grouped.classes < 0).all():
         _refuse(promise, prior)
-    return _candidate(snapshot, history, kept, grouped, applied, kept is not promise)
+    candidate = _candidate(snapshot, history, kept, grouped, applied, kept is not promise)
+    if unmatched:
+        said = (
+            f"{unmatched:,} compromised records are about people whom the series does not know; they were passed over."
+        )
+        candidate = replace(candidate, steps=(*candidate.steps, said))
+    return candidate
 
 
 def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, invent: bool) -> Grouped:

@@ -163,7 +163,7 @@ def _with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
         share = (total[s] + prior[s]) / size
         if share > 0.0:
             mixture -= share * np.log2(share)
-    return mixture - entropy / size
+    return float(mixture - entropy / size)
 
 
 @njit(cache=True)

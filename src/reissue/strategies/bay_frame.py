@@ -100,7 +100,7 @@ class BayFrame:
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         given = require_read(self.knowledge, self._given)
         prior, applied = believe(snapshot, history, self.knowledge, given, self.reasoning)
-        return propose(snapshot, history, self.promise, self.leftovers, self._line, prior, applied)
+        return propose(snapshot, history, self.promise, self.leftovers, self._line, prior, applied, given.unmatched)
 
     def _line(self, snapshot: Coded) -> Int64:
         """int64[rows]: the order in which rows become classes."""

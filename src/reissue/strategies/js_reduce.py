@@ -82,7 +82,9 @@ class JSReduce:
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         given = require_read(self.knowledge, self._given)
         prior, applied = believe(snapshot, history, self.knowledge, given, self.reasoning)
-        return propose(snapshot, history, self.promise, self.leftovers, _along_the_curve, prior, applied)
+        return propose(
+            snapshot, history, self.promise, self.leftovers, _along_the_curve, prior, applied, given.unmatched
+        )
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """One turn of the belief cycle."""
