@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from reissue.attacks.difference import Difference
+from reissue.attacks.historical_correlation import HistoricalCorrelation
 from reissue.attacks.intersection import Intersection
 from reissue.attacks.possible_worlds import PossibleWorlds
 from reissue.core.domain import Domain
@@ -183,6 +184,43 @@ def test_carl_compromised_tells_erica() -> None:
     assert [f.sentence for f in by_name.findings] == [f.sentence for f in told.findings]
     with pytest.raises(SettingsError, match="nobody"):
         PossibleWorlds(compromised=("nobody",)).run(observed)
+
+
+def possible_values(releases: list[Release], known: set[int]) -> dict[str, set[str]]:
+    """What possible worlds leave for everybody, by name."""
+    paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
+    worlds = worlds_of(releases, paths)
+    bounds = narrowed(worlds)
+    assert bounds is not None
+    settled = settle(worlds, bounds, truth(worlds, releases, paths), 0.5, 60.0)
+    left = {
+        path: {f"v{worlds.value[e]}" for e in np.flatnonzero((worlds.path == path) & (settled.most > 0))}
+        for path in range(paths.people)
+    }
+    return {f"#{s}": left[int(p)] for s, p in zip(paths.subjects, paths.of, strict=True)}
+
+
+def test_what_compromised_people_tell_is_confirmed() -> None:
+    """Every value that ct-pvr and hc-pvr rule out is in no possible world, and sometimes worlds rule out more."""
+    rng = np.random.default_rng(86)
+    ruled_out = more = 0
+    for _ in range(80):
+        people, value = 9, np.arange(9) % 3
+        releases = []
+        for number in (1, 2, 3):
+            order = np.concatenate([rng.permutation(np.flatnonzero(value == v)) for v in range(3)]).reshape(3, 3)
+            classes = {int(p): c for row in order for c, p in enumerate(row)}
+            releases.append(release(number, [(p, classes[p], int(value[p])) for p in range(people)]))
+        known = set(rng.choice(people, 2, replace=False).tolist())
+        outcome = HistoricalCorrelation(n=1, compromised=tuple(known)).run(series(*releases))
+        possible = possible_values(releases, known)
+        for finding in outcome.findings:
+            out = set(finding.details["ruled_out"])  # type: ignore[call-overload]
+            assert not out & possible[finding.subjects[0]], finding.sentence
+            ruled_out += len(out)
+        more += sum(3 - len(values) for name, values in possible.items() if int(name[1:]) not in known)
+    assert ruled_out > 100
+    assert more > ruled_out
 
 
 def test_rows_of_nobody_absorb_values() -> None:

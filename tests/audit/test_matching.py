@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from reissue.audit.matching import by_content, by_order
+from reissue.audit.matching import by_content, by_exact, by_order
 from reissue.core.domain import Int32
 from reissue.errors import ReleaseError
 
@@ -84,3 +84,24 @@ def test_order_names_the_row() -> None:
         by_order(boxes, zero, zero, codes[:1], zero[:1], lambda r, a: "")
     hidden = np.array([0, -1], dtype=np.int32)
     assert by_order(boxes, hidden, zero, codes, zero, lambda r, a: "").classes.tolist() == [0, -1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_exact_rows_and_values_of_each_class_are_both_kept(seed: int) -> None:
+    """A release made from people, its two tables apart: everybody is placed, within what each class shows."""
+    rng = np.random.default_rng([92, seed])
+    people, extra = int(rng.integers(2, 12)), int(rng.integers(0, 3))
+    codes = rng.integers(0, 3, (people + extra, 1)).astype(np.int32)
+    values = rng.integers(0, 3, people + extra).astype(np.int32)
+    classes = rng.integers(0, 3, people + extra).astype(np.int32)
+    _, classes = np.unique(classes, return_inverse=True)
+    shuffled = rng.permutation(people + extra)
+    rows = codes[shuffled], classes[shuffled].astype(np.int32)
+    found = by_exact(rows, (classes.astype(np.int32), values), codes[:people], values[:people])
+    assert (found.classes >= 0).all()
+    assert found.unmatched == extra
+    for one in range(3):
+        for other in range(3):
+            placed = found.classes == one
+            assert (placed & (codes[:people, 0] == other)).sum() <= ((classes == one) & (codes[:, 0] == other)).sum()
+            assert (placed & (values[:people] == other)).sum() <= ((classes == one) & (values == other)).sum()
