@@ -40,7 +40,7 @@ income = [0, 20000, 50000]
 strategy = "m-invariance"
 m = 4
 [output]
-format = "csv"
+formats = "csv"
 """
 
 
@@ -66,7 +66,7 @@ def test_a_config_is_read_relative_to_itself(config: Path) -> None:
     read = read_config(config)
     schema = read.schema
     assert read.policy == {"strategy": "m-invariance", "m": 4}
-    assert read.output == {"format": "csv"}
+    assert read.output == {"formats": "csv"}
     assert read.ledger == read.audit == {}
     assert schema == Schema.from_toml(config)
     assert schema.columns[0] == "patient"
@@ -289,3 +289,22 @@ def test_pydantic_is_loaded_only_for_configs() -> None:
         "assert not {'pydantic', 'polars', 'scipy', 'numba'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("section", "part"),
+    [
+        ("[ledger]\nky = 'file:x'", "ledger.ky: unknown key. Did you mean 'key'?"),
+        ("[ledger]\nkey = 5", "ledger.key: received 5"),
+        ("[output]\nformat = 'csv'", "output.format: unknown key. Did you mean 'formats'?"),
+        ("[output]\nformats = 5", 'output.formats: received 5. It should be "parquet", "csv", or a list'),
+        ("[output]\nformats = []", "output.formats: received []"),
+        ("[output]\nformats = ['xls']", "output.formats: received ['xls']"),
+    ],
+)
+def test_no_key_of_any_section_is_skipped(config: Path, section: str, part: str) -> None:
+    """A misspelt key of the ledger would leave it unencrypted without a word."""
+    config.write_text(config.read_text().partition("[output]")[0] + section)
+    with pytest.raises(SchemaError) as error:
+        read_config(config)
+    assert part in str(error.value)

@@ -155,7 +155,7 @@ def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; sys.argv = ['reissue', '--help']\n"
         "from reissue.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "try:\n    main.main()\nexcept SystemExit:\n    pass\n"
         "heavy = {'numpy','polars','pyarrow','numba','scipy','sqlalchemy','pydantic','rich'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
@@ -179,3 +179,28 @@ def test_disk_full_is_a_clear_error(clinic: Path) -> None:
     assert "Traceback" not in done.stderr
     assert reissue("publish", "s", "1.csv", cwd=clinic).returncode == 0
     assert reissue("verify", "s", cwd=clinic).returncode == 0
+
+
+def test_a_finished_command_keeps_its_exit_code_however_the_interpreter_dies(tmp_path: Path) -> None:
+    script = "import atexit, os; atexit.register(os.abort); from reissue.cli import main; main(['log', 'nowhere'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2, "threads of native libraries may abort a process that is being taken down"
+    assert done.stderr.startswith("Error: There is no series nowhere.")
+
+
+def test_an_interrupt_is_no_breach(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("reissue.series.Series.open", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        main.main(["log", "s"])
+    assert ended.value.code == 130, "1 means that the audit found a breach"
+    assert capsys.readouterr().err.startswith("Interrupted.")
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    command = f"{sys.executable} -m reissue log s --json | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=clinic)
+    assert done.stderr == ""

@@ -23,6 +23,7 @@ from reissue.engine.identifiers import join_identifiers, normalize, repeated
         (["1.0", "20.0"], ["1", "20"]),
         (["1.0", "x"], ["1.0", "x"]),
         ([decimal.Decimal(12), decimal.Decimal(3)], ["12", "3"]),
+        ([decimal.Decimal("12.00"), decimal.Decimal("100.00"), None], ["12", "100", None]),
         ([datetime.date(2026, 1, 31)], ["2026-01-31"]),
     ],
 )
@@ -59,3 +60,9 @@ def test_join_identifiers_is_a_lookup(known: dict[str, int], wanted: list[str]) 
 def test_of_several_numbers_the_latest_counts() -> None:
     known = (pa.array(["a", "b", "a", "a"]), np.array([1, 2, 9, 4]))
     assert join_identifiers(known, pa.array(["b", "a", None, "c"])).tolist() == [2, 9, -1, -1]
+
+
+def test_decimals_with_a_fraction_are_no_identifiers() -> None:
+    text, bad = normalize(pa.chunked_array([pa.array([decimal.Decimal("1.00"), decimal.Decimal("1.50")])]))
+    assert text.to_pylist() == ["1", None]
+    assert bad.tolist() == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -191,3 +192,17 @@ def test_passwords_are_never_shown(url: str) -> None:
     query = Query(url, "SELECT 1")
     assert "cret" not in query.name
     assert "cret" not in repr(query)
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    """It would be read several times: for its kind, its header, its rows."""
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a pipe or device" in message(tmp_path / "pipe", "name")
+
+
+def test_bars_separate_fields_too(tmp_path: Path) -> None:
+    assert read(write(tmp_path, "name|age\nann|5\n"), ["age"]).table.to_pydict() == {"age": ["5"]}
+
+
+def test_a_path_that_cannot_be() -> None:
+    assert "is no path" in message("a\0b", "name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,9 @@ def test_no_rows(tmp_path: Path) -> None:
 
 def test_no_column_at_all(tmp_path: Path) -> None:
     told = message(write(tmp_path, "a,b\n1,2\n"))
-    assert told.count("is missing. The columns are 'a', 'b'") == 5
+    assert "No column of the schema ('patient', 'age'," in told
+    assert "the columns are 'a', 'b'. The first line must name the columns" in told
+    assert told.count("\n") == 0, "one mistake, one sentence"
 
 
 @pytest.mark.parametrize("value", ["", '""', "   ", '" "'])
@@ -354,3 +357,24 @@ def test_codes_say_what_the_rows_say(table: pa.Table) -> None:
             assert text.replace("-0.00", "0.00") == expected.replace("-0.00", "0.00")
     for row, (what, severe) in enumerate(zip(table["diagnosis"].to_pylist(), table["severe"].to_pylist(), strict=True)):
         assert coding.value_labels[values[row]] == (what or "(missing)", str(severe).lower())
+
+
+def test_insensitive_columns_that_no_csv_can_hold_are_refused() -> None:
+    odd = {
+        "binary": pa.array([b"\xff"] * 3),
+        "duration": pa.array([datetime.timedelta(1)] * 3),
+        "decimal256": pa.array([decimal.Decimal("1e40")] * 3, pa.decimal256(60, 2)),
+        "month_day_nano": pa.array([pa.MonthDayNano([1, 2, 3])] * 3),
+        "list": pa.array([[1]] * 3),
+    }
+    for kind, column in odd.items():
+        told = message(frame(note=column))
+        assert "Column 'note' holds" in told
+        assert kind in told
+        assert "Convert it to text or numbers, or leave it out." in told
+
+
+def test_sensitive_columns_of_decimal_type_need_bins_too() -> None:
+    money = pa.array([decimal.Decimal("1.50"), decimal.Decimal("2.25"), decimal.Decimal("1.50")])
+    assert "Give it bins" in message(frame(diagnosis=money))
+    load(frame(diagnosis=pa.array([decimal.Decimal("1.00")] * 3)), CLINIC)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any, NoReturn
 
 import click
 
 from reissue.cli.commands import commands
 from reissue.errors import ReissueError
 
+INTERRUPTED = 130  # as shells say; 1 would read as a breach
+
 
 class _Group(click.Group):
     """Shows a ReissueError as one message and returns its exit code; anything else is a bug and shows its trace."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Run as a process of its own, and end it at once when the command is done.
+
+        Arrow's threads may drop their last references while the interpreter is being taken down, which aborts the
+        process now and then (apache/arrow#34314): a command that did its work would return 134. By now everything
+        is written and closed.
+        """
+        try:
+            self.main(*args, **kwargs)
+        except SystemExit as ended:
+            code = ended.code
+        _leave(code)
 
     def invoke(self, context: click.Context) -> object:
         try:
@@ -19,6 +36,22 @@ class _Group(click.Group):
         except ReissueError as error:
             click.echo(f"Error: {error}", err=True)
             sys.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo(
+                "Interrupted. A release is published as a whole or not at all: `reissue log` tells which.", err=True
+            )
+            sys.exit(INTERRUPTED)
+
+
+def _leave(code: str | int | None) -> NoReturn:
+    if isinstance(code, str):
+        click.echo(code, err=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # nobody reads any more
+            code = code or 1
+    os._exit(code if isinstance(code, int) else 1 if code else 0)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -17,7 +17,7 @@ import pyarrow.csv
 
 from reissue.errors import SnapshotError
 
-DELIMITERS = (",", ";", "\t")
+DELIMITERS = (",", ";", "\t", "|")
 BLOCK = 1 << 22
 SHOWN = 3  # how many places a message names
 TEXT, CODES = pa.string(), pa.dictionary(pa.int32(), pa.string())
@@ -25,7 +25,7 @@ TEXT, CODES = pa.string(), pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A file with a header line; fields are separated by `,` `;` or tab and quoted by `"` where needed; UTF-8."""
+    """A file with a header line; fields are separated by `,` `;` `|` or tab and quoted by `"` where needed; UTF-8."""
 
     path: Path
     zipped: bool

@@ -31,6 +31,11 @@ def normalize(column: pa.ChunkedArray) -> tuple[pa.Array, Int64]:
         whole = np.isfinite(numbers) & (np.floor(numbers) == numbers) & (np.abs(numbers) < 2.0**53)
         bad = np.flatnonzero(~whole)
         array = pc.if_else(pa.array(whole), array, None)
+    if pa.types.is_decimal(array.type):  # 7.00 is the 7 of a column of whole numbers
+        whole = np.asarray(pc.equal(pc.floor(array), array).fill_null(True))
+        bad = np.flatnonzero(~whole)
+        text = pc.replace_substring_regex(array.cast(pa.string()), r"\.0*$", "").cast(pa.large_string())
+        return pc.if_else(pa.array(whole), text, None), bad
     text = as_text(array).cast(pa.large_string())
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
         return text, bad

@@ -80,9 +80,24 @@ def missing_column(name: str, header: Sequence[str]) -> str:
     if near:
         hint = f"Did you mean {' or '.join(repr(other) for other in near)}? Rename it there or in the schema."
     else:
-        shown = _quoted(header[:12]) + (", ..." if len(header) > 12 else "")
-        hint = f"The columns are {shown}. Add it, or correct the name in the schema."
+        hint = f"The columns are {_shown(header)}. Add it, or correct the name in the schema."
     return f"Column '{name}' is missing. {hint}"
+
+
+def missing_columns(wanted: Sequence[str], header: Sequence[str]) -> list[str]:
+    """Sentences about the wanted columns that are not there; a single one if the first line names none of them."""
+    missing = [name for name in wanted if name not in header]
+    sentences = [missing_column(name, header) for name in missing]
+    if len(missing) > 1 and len(missing) == len(wanted) and not any("Did you mean" in text for text in sentences):
+        return [
+            f"No column of the schema ({_quoted(wanted)}) is there; the columns are {_shown(header)}. The first line "
+            "must name the columns: leave out titles and comments above it, and separate fields by , ; | or tab."
+        ]
+    return sentences
+
+
+def _shown(header: Sequence[str]) -> str:
+    return _quoted(header[:12]) + (", ..." if len(header) > 12 else "")
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -106,6 +121,10 @@ def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> 
 def _beginning(path: Path) -> bytes:
     """The first bytes of a file, or an error that says why it cannot be had."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise SnapshotError(
+                f"{path} is a pipe or device, which can be read only once. Write the table to a file first."
+            )
         with path.open("rb") as file:
             start = file.read(4096)
     except FileNotFoundError:
@@ -116,6 +135,8 @@ def _beginning(path: Path) -> bytes:
         raise SnapshotError(f"{path} is a folder. Name one CSV or Parquet file in it.") from None
     except OSError as error:
         raise SnapshotError(f"{path} cannot be read: {error.strerror}. Check its access rights.") from None
+    except ValueError as error:
+        raise SnapshotError(f"{str(path)!r} is no path: {error}.") from None
     if not start:
         raise SnapshotError(f"{path} is empty (0 bytes). Export the table again.")
     return start

@@ -15,7 +15,7 @@ from reissue.core.domain import Int32, Int64
 from reissue.engine.identifiers import normalize, repeated
 from reissue.engine.numbers import Numbers, numbers_of
 from reissue.engine.problems import Problems
-from reissue.engine.read import Source, find, missing_column
+from reissue.engine.read import Source, find, missing_columns
 from reissue.engine.text import Text, first_places, text_of
 from reissue.errors import SnapshotError
 from reissue.schema import Bins, Numeric, Schema
@@ -89,9 +89,8 @@ def load(source: Source, schema: Schema) -> Snapshot:
     encoded = {*schema.quasi_identifiers, *schema.sensitive}
     found = find(source, schema.columns, encoded=encoded)
     problems = Problems(found.name, found.lines)
-    for name in schema.columns:
-        if name not in found.header:
-            problems.add(missing_column(name, found.header))
+    for sentence in missing_columns(schema.columns, found.header):
+        problems.add(sentence)
     table = found.table
     if table.num_columns and table.num_rows == 0:
         problems.add("The table has no rows. Check the export, or the query's conditions.")
@@ -170,7 +169,8 @@ def _sensitive(name: str, column: pa.ChunkedArray, schema: Schema, problems: Pro
     if bins is None:
         read = _text(name, column, problems)
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-        if read is not None and pa.types.is_floating(kind) and any("." in label for label in read.labels):
+        fractional = pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        if read is not None and fractional and any(_fraction(label) for label in read.labels):
             problems.add(
                 f"Column '{name}' is sensitive and holds decimal numbers, so that nearly every value is unique. "
                 f"Give it bins in the schema, such as bins.{name} = [0, 20000, 50000], or convert it to text."
@@ -190,6 +190,10 @@ def _sensitive(name: str, column: pa.ChunkedArray, schema: Schema, problems: Pro
     return read
 
 
+def _fraction(label: str) -> bool:
+    return bool(label.partition(".")[2].strip("0"))
+
+
 def _binned(numbers: Numbers, bins: Bins) -> Text:
     present = ~np.isnan(numbers.values)
     found, place = np.unique(bins.index(numbers.values[present]), return_inverse=True)
@@ -201,10 +205,21 @@ def _binned(numbers: Numbers, bins: Bins) -> Text:
 def _insensitive(table: pa.Table, schema: Schema, problems: Problems) -> pa.Table | None:
     names = [name for name in schema.insensitive if name in table.column_names]
     for name in names:
-        if pa.types.is_nested(table.schema.field(name).type):
-            kind = table.schema.field(name).type
-            problems.add(f"Column '{name}' holds {kind}, which a release cannot carry. Flatten it or leave it out.")
+        kind = table.schema.field(name).type
+        if _not_carried(kind.value_type if pa.types.is_dictionary(kind) else kind):
+            problems.add(
+                f"Column '{name}' holds {kind}, which a release cannot carry. "
+                "Convert it to text or numbers, or leave it out."
+            )
     return table.select(names) if names else None
+
+
+def _not_carried(kind: pa.DataType) -> bool:
+    """Whether one cell of this type cannot be written as CSV."""
+    types = pa.types
+    binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
+    odd = types.is_duration(kind) or types.is_interval(kind) or types.is_decimal256(kind)
+    return bool(types.is_nested(kind) or binary or types.is_fixed_size_binary(kind) or odd)
 
 
 def _joint(columns: list[Text]) -> tuple[tuple[tuple[str | None, ...], ...], Int32]:

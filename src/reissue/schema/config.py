@@ -39,6 +39,23 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class _OutputTable(_Strict):
+    formats: list[str] = ["parquet", "csv"]
+
+    @field_validator("formats", mode="before")
+    @classmethod
+    def _known(cls, given: object) -> object:
+        formats = [given] if isinstance(given, str) else given
+        if not isinstance(formats, list) or not formats or any(name not in ("parquet", "csv") for name in formats):
+            raise ValueError('It should be "parquet", "csv", or a list of them')
+        return formats
+
+
+class _LedgerTable(_Strict):
+    catalogue: str | None = None
+    key: str | None = None
+
+
 class _SchemaTable(_Strict):
     identifier: str = Field(min_length=1)
     quasi_identifiers: dict[str, object]
@@ -116,15 +133,31 @@ def read_config(path: str | PathLike[str]) -> Config:
         for name in SECTIONS
         if not isinstance(given.get(name, {}), dict)
     ]
+    problems += _section_problems(given)
     if "schema" not in given:
         problems.append("schema: missing. Write a section [schema] with identifier, quasi_identifiers and sensitive.")
     elif isinstance(given["schema"], dict):
         schema, found = _schema(given["schema"], path.parent)
-        problems += [f"schema.{problem}" for problem in found]
+        problems += [_in_schema(problem) for problem in found]
     if problems:
         raise SchemaError(listed(str(path), problems))
     assert schema is not None  # no problems, so it was built
     return Config(schema, **{name: given.get(name, {}) for name in SECTIONS[1:]})
+
+
+def _in_schema(problem: str) -> str:
+    return f"schema: {problem}" if problem.startswith("the column") else f"schema.{problem}"
+
+
+def _section_problems(given: Mapping[str, object]) -> list[str]:
+    """A misspelt key must not be skipped: a ledger whose key is not found would lie there unencrypted."""
+    models: dict[str, type[BaseModel]] = {"output": _OutputTable, "ledger": _LedgerTable}
+    problems: list[str] = []
+    for name, model in models.items():
+        section = given.get(name, {})
+        if isinstance(section, dict):
+            problems += _validate(model, section, name)[1]
+    return problems
 
 
 def schema_of(given: Mapping[str, object], base: str | PathLike[str] = ".") -> Schema:

@@ -16,6 +16,7 @@ from reissue.engine.base import Format
 from reissue.engine.snapshot import Snapshot, load
 from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Ledger, ReleaseRecord
+from reissue.ledger.disk import telling
 from reissue.series.changes import Compared, compare, permit
 from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
 from reissue.series.identities import Identities
@@ -71,7 +72,8 @@ class Publishing:
                 pool.submit(stage.identities, snapshot.identifiers_at(new), coded.subjects[new]),
             ]
             public = snapshot, coded, candidate, facts, coding
-            cost = write_public(stage.public, *public, strategy, seed, self.formats)
+            with telling("Writing the release"):
+                cost = write_public(stage.public, *public, strategy, seed, self.formats)
             stage.caches(fold(strategy, caches, past[-1] if len(past) else None, facts))
         for job in jobs:
             job.result()
