@@ -205,13 +205,13 @@ def test_what_compromised_people_tell_is_confirmed() -> None:
     rng = np.random.default_rng(86)
     ruled_out = more = 0
     for _ in range(80):
-        people, value = 9, np.arange(9) % 3
+        people, value = 18, np.arange(18) % 3
         releases = []
         for number in (1, 2, 3):
-            order = np.concatenate([rng.permutation(np.flatnonzero(value == v)) for v in range(3)]).reshape(3, 3)
+            order = np.concatenate([rng.permutation(np.flatnonzero(value == v)) for v in range(3)]).reshape(3, 6)
             classes = {int(p): c for row in order for c, p in enumerate(row)}
             releases.append(release(number, [(p, classes[p], int(value[p])) for p in range(people)]))
-        known = set(rng.choice(people, 2, replace=False).tolist())
+        known = set(rng.choice(people, 4, replace=False).tolist())
         outcome = HistoricalCorrelation(n=1, compromised=tuple(known)).run(series(*releases))
         possible = possible_values(releases, known)
         for finding in outcome.findings:
