@@ -1,0 +1,87 @@
+"""Checked Mondrian and the audit of its series against Static on the same rows: Adult's study, then up to a million."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from benchmarks.harness import DATA, ROOT, report
+from reissue.attacks.base import Attack
+from reissue.attacks.difference import Difference
+from reissue.attacks.intersection import Intersection
+from reissue.attacks.record_tracing import RecordTracing
+from reissue.core.observed import Observed, Release
+from reissue.core.snapshot import Coded, Facts, History, Table
+from reissue.strategies.base import Strategy
+from reissue.strategies.checked_mondrian import CheckedMondrian
+from reissue.strategies.static import Static
+
+sys.path.insert(0, str(ROOT / "experiments"))
+from incremental_adult import C, K, Numbers, first, read
+
+
+def publish_all(strategy: Strategy, snapshots: list[Coded]) -> tuple[list[Facts], list[float]]:
+    """The releases, and seconds per release with keeping the history."""
+    releases: list[Facts] = []
+    caches: Mapping[str, Table] = {}
+    seconds = []
+    for number, snapshot in enumerate(snapshots, start=1):
+        begin = time.perf_counter()
+        candidate = strategy.publish(snapshot, History(releases, caches, number))
+        taken = time.perf_counter() - begin
+        releases.append(candidate.facts(number, snapshot))
+        begin = time.perf_counter()
+        caches = strategy.remember(caches, releases[-1])
+        seconds.append(taken + time.perf_counter() - begin)
+    return releases, seconds
+
+
+def audit(releases: list[Facts], table: Coded, k: int, c: float) -> float:
+    """Seconds of all three attacks on all pairs of releases."""
+    series = Observed([Release.of(facts) for facts in releases], table.domains, table.value_count, Numbers())
+    attacks: tuple[Attack, ...] = (Intersection(c=c), Difference(k=k, c=c), RecordTracing(k=k))
+    begin = time.perf_counter()
+    for attack in attacks:
+        if attack.run(series).findings:
+            raise AssertionError(f"{attack.name} found something")
+    return time.perf_counter() - begin
+
+
+def growing(table: Coded, step: int, releases: int = 10) -> list[Coded]:
+    """Ten snapshots, each `step` rows longer, drawn from Adult with ages drawn anew so that rows differ."""
+    rng = np.random.default_rng(1)
+    take = rng.integers(0, len(table), step * releases)
+    codes = table.codes[take].copy(order="F")
+    codes[:, 0] = rng.integers(table.domains[0].lo, table.domains[0].hi + 1, len(take))
+    numbers = np.arange(len(take), dtype=np.int64)
+    whole = Coded(numbers, codes, table.values[take], table.domains, table.value_count)
+    return [first(whole, step * (i + 1)) for i in range(releases)]
+
+
+def main() -> None:
+    table = read(DATA)
+    study = [first(table, 5_000 * (i + 1)) for i in range(6)]
+    publish_all(CheckedMondrian(k=K, c=C), study)  # compiles
+    static = min(publish_all(Static(k=K, c=C), study)[1][-1] for _ in range(5))
+    checked = min(publish_all(CheckedMondrian(k=K, c=C), study)[1][-1] for _ in range(5))
+    rows: list[list[object]] = [["release 6 of the Adult study", 30_000, static, checked, checked / static, "-", "-"]]
+    for step in (10_000, 30_000, 100_000):
+        snapshots = growing(table, step)
+        plain = sum(publish_all(Static(k=10, c=0.5), snapshots)[1])
+        releases, seconds = publish_all(CheckedMondrian(k=10, c=0.5), snapshots)
+        spent = audit(releases, snapshots[-1], 10, 0.5)
+        rows.append(["ten releases", 10 * step, plain, sum(seconds), sum(seconds) / plain, spent, spent / sum(seconds)])
+    report(
+        "incremental",
+        "Checked Mondrian and the audit of its series",
+        "Static anonymizes the same rows blindly. Seconds; the audit runs all three attacks on all pairs of releases.",
+        ["what", "rows at the end", "static", "checked", "checked / static", "audit", "audit / checked"],
+        rows,
+    )
+
+
+if __name__ == "__main__":
+    main()
