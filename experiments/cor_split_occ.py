@@ -164,6 +164,7 @@ def breaches(published: dict[str, Published], trials: int) -> list[dict[str, obj
     rows: list[dict[str, object]] = []
     for name, made in published.items():
         for until in sorted({2, 4, 6, len(made.releases)}):
+            print("compromised people,", name, "after", until, "releases", flush=True)
             seen = [Release.of(facts) for facts in made.releases[:until]]
             observed = Observed(seen, made.last.domains, VALUES, _Numbers())
             measures = HistoricalCorrelation(n=N, p=P, trials=trials, limit=1).run(observed).measures
@@ -176,6 +177,7 @@ def study(data: People, setting: Setting, queries: int, trials: int) -> Scenario
     for name, strategy in (("m-invariance", MInvariance(m=M)), ("Cor-Split", CorSplit(m=M, n=N))):
         print(setting.name, name, flush=True)
         made[name] = publish(strategy, snapshots(data, setting))
+    print(setting.name, "attacks and queries", flush=True)
     return Scenario(
         setting.name,
         setting.live,
@@ -198,7 +200,7 @@ def main() -> None:
     data = people()
     for strategy in (MInvariance(m=2), CorSplit(m=2, n=2)):  # compile
         publish(strategy, iter([data.snapshot(np.arange(2000))] * 2))
-    settings, queries, trials = (QUICK, 500, 2) if options.quick else (FULL, 10_000, 2)
+    settings, queries, trials = (QUICK, 500, 2) if options.quick else (FULL, 10_000, 1)
     studied = [study(data, setting, queries, trials) for setting in settings]
     largest = float(np.bincount(data.values).max() / len(data.values))
     write(Results(M, N, P, H, largest, queries, studied), options.output)

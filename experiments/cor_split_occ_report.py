@@ -167,7 +167,7 @@ def _breaches(one: Scenario) -> str:
     ]
     headings = ["strategy", "releases", "smallest difference below n", "predicted ct", "measured ct"]
     headings += ["predicted hc", "measured hc", "predicted breach", "measured, rules once", "measured, with chains"]
-    return "A share p of the people compromised at random (means over draws):\n\n" + _table(headings, rows)
+    return "A share p of the people compromised at random:\n\n" + _table(headings, rows)
 
 
 def _page(results: Results) -> str:

@@ -93,20 +93,23 @@ def _apply_ct(cls, value, world, read, write):  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _apply_hc(second, value, world, read, write, able):  # pragma: no cover - compiled
+def _apply_hc(second, value, world, read, write, able, rules):  # pragma: no cover - compiled
     """hc-pvr from class `second` to every class that holds (nearly) all who can still have the value there.
 
     Whoever can have the value must be in Q1 but for at most count2 - count1 people, so one of any count2 of them is.
     """
     class_start, members, trail_start, trail, value_start, values, counts, unknown, entry_start, entries = world
-    possible, _ = read
+    possible, left = read
     wanted = _count(second, value, value_start, values, counts)
-    number = 0
+    number = unsure = 0
     for i in range(class_start[second], class_start[second + 1]):
         e = _entry(members[i], value, entry_start, entries)
         if e >= 0 and possible[e]:
             able[number] = members[i]
             number += 1
+            unsure += left[members[i]] > 1
+    if rules & CT and number == wanted and unsure == 0:
+        return  # all of them are known to have the value: ct-pvr in their other classes says the same
     for k in range(min(number, wanted)):
         for t in range(trail_start[able[k]], trail_start[able[k] + 1]):
             first = trail[t]
@@ -148,7 +151,7 @@ def _after(person, value, world, read, write, able, rules, told):  # pragma: no 
     possible, left = read
     if rules & HC:
         for t in range(trail_start[person], trail_start[person + 1]):
-            _apply_hc(trail[t], value, world, read, write, able)
+            _apply_hc(trail[t], value, world, read, write, able, rules)
     if rules & CT and left[person] == 1 and not told[person]:
         told[person] = True
         for e in range(entry_start[person], entry_start[person + 1]):
@@ -215,6 +218,6 @@ def _sweep(world, read, write, able, rules):  # pragma: no cover - compiled
     for cls in range(len(class_start) - 1):
         for at in range(value_start[cls], value_start[cls + 1]):
             if rules & HC:
-                _apply_hc(cls, values[at], world, read, write, able)
+                _apply_hc(cls, values[at], world, read, write, able, rules)
             if rules & CT:
                 _apply_ct(cls, values[at], world, read, write)
