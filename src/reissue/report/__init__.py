@@ -6,6 +6,6 @@ Needs the extra `report` (jinja2, altair, vl-convert-python); without it a `Miss
 from __future__ import annotations
 
 from reissue.report.audit import audit_html
-from reissue.report.render import picture
+from reissue.report.comparison import comparison_html, comparison_picture
 
-__all__ = ["audit_html", "picture"]
+__all__ = ["audit_html", "comparison_html", "comparison_picture"]

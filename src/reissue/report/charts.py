@@ -226,3 +226,70 @@ def finished(chart: altair.TopLevelMixin, height: int) -> Spec:
     built = chart.properties(width="container", height=height, autosize={"type": "fit-x", "contains": "padding"})
     spec = cast("dict[str, object]", built.to_dict())
     return {**spec, "config": CONFIG}
+
+
+def risk_utility_map(document: Mapping[str, object]) -> Spec:
+    """Strategies by the share of people at risk and by query error; those on the frontier are filled and joined."""
+    alt = altair_module()
+    frontier = cast("Sequence[str]", document["frontier"])
+    recommended = cast("Mapping[str, object]", document["recommendation"])["label"]
+    rows: Rows = []
+    for run in cast("Sequence[Mapping[str, object]]", document["runs"]):
+        if run["status"] == "done":
+            label = str(run["label"])
+            kind = "recommended" if label == recommended else "best of its risk" if label in frontier else "beaten"
+            rows.append({"label": label, "risk": run["risk"], "error": run["query_error"], "kind": kind})
+    _place_labels(rows)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("risk:Q", title="share of people at risk", axis=alt.Axis(format="%"), scale=alt.Scale(nice=True)),
+        y=alt.Y("error:Q", title="median error of counts", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
+        tooltip=["label:N", alt.Tooltip("risk:Q", format=".1%"), alt.Tooltip("error:Q", format=".1%")],
+    )
+    kinds = ["recommended", "best of its risk", "beaten"]
+    shape = alt.Scale(domain=kinds, range=["diamond", "circle", "cross"])
+    colour = alt.Scale(domain=kinds, range=[COLOURS[2], COLOURS[0], COLOURS[7]])
+    points = base.mark_point(filled=True, size=140, opacity=1).encode(
+        shape=alt.Shape("kind:N", title=None, scale=shape), color=alt.Color("kind:N", title=None, scale=colour)
+    )
+    line = base.transform_filter("datum.kind != 'beaten'").mark_line(color=COLOURS[0], strokeDash=[4, 3], opacity=0.6)
+    layers = [line, points]
+    for side, align, dx in (("right", "left", 9), ("left", "right", -9)):
+        for height, dy in (("above", -7), ("below", 9)):
+            here = base.transform_filter(f"datum.side == '{side}' && datum.height == '{height}'")
+            text = here.mark_text(align=align, dx=dx, dy=dy, limit=260, fontSize=12, color="var(--ink)")
+            layers.append(text.encode(text="label:N"))
+    return finished(alt.layer(*layers), 340)
+
+
+def _place_labels(rows: Rows) -> None:
+    """Beside its point, towards the middle; below it where the label of a near point is above."""
+    most = max((cast("float", row["error"]) for row in rows), default=0.0) or 1.0
+    placed: Rows = []
+    for row in sorted(rows, key=lambda row: -cast("float", row["error"])):
+        row["side"] = "right" if cast("float", row["risk"]) < 0.6 else "left"
+        near = [
+            other
+            for other in placed
+            if abs(cast("float", other["error"]) - cast("float", row["error"])) < 0.06 * most
+            and abs(cast("float", other["risk"]) - cast("float", row["risk"])) < 0.35
+        ]
+        row["height"] = "below" if any(other["height"] == "above" for other in near) else "above"
+        placed.append(row)
+
+
+PLAIN = {
+    "var(--ink)": "#1c2128", "var(--soft)": "#57606a", "var(--line)": "#d5dbe1", "var(--bad)": "#a8201a",
+    "var(--s1)": "#1f6fb4", "var(--s2)": "#c2540a", "var(--s3)": "#2b8a3e", "var(--s4)": "#8540a8",
+    "var(--s5)": "#b0285f", "var(--s6)": "#0b7285", "var(--s7)": "#7a5c00", "var(--s8)": "#495057",
+    "transparent": "#ffffff", "container": 720,
+}  # fmt: skip
+"""What a picture in a file of its own has instead of the page's colours and width: style.css's light ones."""
+
+
+def alone(value: object) -> object:
+    """A chart made for the page, for a file of its own."""
+    if isinstance(value, Mapping):
+        return {key: alone(item) for key, item in value.items() if key != "autosize"}
+    if isinstance(value, list | tuple):
+        return [alone(item) for item in value]
+    return PLAIN.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,45 @@
+"""The command `compare`."""
+
+from __future__ import annotations
+
+import click
+
+from reissue.cli import show
+from reissue.cli.commands import JSON
+
+
+@click.command()
+@click.argument("snapshots", nargs=-1, required=True, metavar="SNAPSHOT...", type=click.Path())
+@click.option("--config", type=click.Path(dir_okay=False), required=True, help="TOML file with schema and policy.")
+@click.option("--strategy", "strategies", multiple=True, metavar="NAME", help="Only this strategy (may be repeated).")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of all strategies that have it (k=5) or of one (static.k=5); several values (k=2,5,10) are a grid.",
+)
+@click.option("--out", type=click.Path(file_okay=False), help="Keep finished runs there, and go on with them. Private.")
+@click.option("--html", type=click.Path(dir_okay=False), help="Also write a page that opens without a network.")
+@click.option("--picture", type=click.Path(dir_okay=False), help="Also write risk against loss as .svg or .png.")
+@JSON
+def compare(
+    snapshots: tuple[str, ...],
+    config: str,
+    strategies: tuple[str, ...],
+    settings: tuple[str, ...],
+    out: str | None,
+    html: str | None,
+    picture: str | None,
+    as_json: bool,
+) -> None:
+    """Publish the tables SNAPSHOT... (oldest first) with every strategy, attack each series, and recommend one."""
+    from reissue.compare import compare_config
+
+    with show.progress("comparing") as progress:
+        done = compare_config(config, snapshots, strategies=strategies, settings=settings, out=out, progress=progress)
+    if html:
+        done.to_html(html)
+    if picture:
+        done.to_picture(picture)
+    click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)

@@ -1,0 +1,91 @@
+"""The recommendation: which strategy to take, and why, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reissue.compare.running import Run
+
+
+def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None, list[str]]:
+    """(label of the run to take, or None; sentences).
+
+    Of the runs that every attack was tried on: one that none succeeds against, with the smallest query error; if there
+    is none, the one with the fewest people at risk, and what the attackers must know who still succeed.
+    """
+    done = [run for run in runs if run.status == "done"]
+    tried = max((len(run.ran) for run in done), default=0)
+    if not tried:
+        why = "no strategy could publish these snapshots" if not done else "none of the attacks applies to these tables"
+        return None, [f"Nothing can be recommended: {why}.", *_not_run(runs)]
+    judged = [run for run in done if len(run.ran) == tried]
+    safe = [run for run in judged if not run.breached]
+    best = min(safe or judged, key=lambda run: (run.risk if not safe else 0.0, run.query_error or 0.0, run.label))
+    words = _why_safe(best, safe, judged, tried) if safe else _why_least(best, judged, tried, assumes)
+    return best.label, [*words, *_costs(best), *_not_run(runs)]
+
+
+def _why_safe(best: Run, safe: Sequence[Run], judged: Sequence[Run], tried: int) -> list[str]:
+    among = (
+        "it is the only one that none of them succeeds against"
+        if len(safe) == 1
+        else f"of the {len(safe)} that none of them succeeds against, it tells its readers most"
+    )
+    words = [f"Take {best.label}: of the {tried} attacks tried, none succeeds, and {among} ({_lost(best)})."]
+    cheaper = [run for run in judged if run.breached and (run.query_error or 0) < (best.query_error or 0)]
+    if cheaper:
+        tempting = min(cheaper, key=lambda run: run.query_error or 0)
+        words.append(
+            f"{tempting.label} would tell more ({_lost(tempting)}), but {_broken(tempting)}: {_people(tempting)}."
+        )
+    return words
+
+
+def _why_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mapping[str, str]) -> list[str]:
+    words = [
+        f"No strategy withstands all {tried} attacks that were tried. {best.label} comes closest: {_people(best)} "
+        f"({_lost(best)}).",
+        f"It is broken by {_and(best.breached)}. Take it only if such attackers are out of question:",
+    ]
+    words += [f"  {name}: {assumes[name]}" for name in best.breached if name in assumes]
+    others = [run for run in judged if run is not best and len(run.breached) < len(best.breached)]
+    if others:
+        fewest = min(others, key=lambda run: (len(run.breached), run.risk))
+        words.append(
+            f"{fewest.label} is broken by fewer attacks ({_and(fewest.breached)}), but more people are at risk: "
+            f"{_people(fewest)}."
+        )
+    return words
+
+
+def _costs(best: Run) -> list[str]:
+    costs = []
+    if best.counterfeits:
+        costs.append(f"{best.counterfeits:,} counterfeit rows are among its {best.rows:,}")
+    if best.suppressed:
+        costs.append(f"{best.suppressed:,} rows are withheld")
+    return [f"Its price besides: {' and '.join(costs)}."] if costs else []
+
+
+def _not_run(runs: Sequence[Run]) -> list[str]:
+    refused = [run for run in runs if run.status == "refused"]
+    lines = [
+        f"  {run.label}{f', at snapshot {run.failed_at}' if run.failed_at else ''}: {run.reason}" for run in refused
+    ]
+    return ["Could not be used on these snapshots:", *lines] if refused else []
+
+
+def _broken(run: Run) -> str:
+    return f"{_and(run.breached)} {'succeeds' if len(run.breached) == 1 else 'succeed'} against it"
+
+
+def _people(run: Run) -> str:
+    return f"{run.subjects_at_risk or 0:,} of {run.subjects or 0:,} people are at risk"
+
+
+def _lost(run: Run) -> str:
+    return f"counts made from it are off by {run.query_error or 0:.0%}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,132 @@
+"""Which strategies with which settings are compared, and against what they are all measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from math import ceil
+
+from reissue.errors import ReissueError, SettingsError
+from reissue.series.settings import STRATEGIES, policy_of, strategy_class, strategy_from
+from reissue.strategies.base import Strategy
+
+SHARED = ("k", "m", "c", "e", "n")
+"""What strategies promise and attacks measure under the same name."""
+USUAL: Mapping[str, Mapping[str, object]] = {"bay-frame": {"J": 0.5, "beta": 5.0}, "js-reduce": {"J": 0.5, "t": 0.5}}
+"""Settings that do not follow from the others; what the documentation of the strategy calls usual."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run: a strategy, or the reason why there is none with these settings."""
+
+    name: str
+    settings: Mapping[str, object]
+    strategy: Strategy | None
+    reason: str | None
+
+    @property
+    def label(self) -> str:
+        shown = ", ".join(f"{key}={value}" for key, value in self.settings.items())
+        return f"{self.name} ({shown})" if shown else self.name
+
+
+def shared_thresholds(policy: Strategy | None, given: Mapping[str, object]) -> dict[str, float]:
+    """k, m, c, e and n: as given, as the policy promises, or else what follows from those.
+
+    Of a list of values the first counts: all runs are measured against the same.
+    """
+    promised: dict[str, object] = {**(policy.thresholds() if policy is not None else {})}
+    if policy is not None and "l" in policy_of(policy):
+        promised.setdefault("m", policy_of(policy)["l"])
+    if promised.get("c") == 1.0:  # no limit at all
+        del promised["c"]
+    promised |= {key: _first(value) for key, value in given.items() if key in SHARED}
+    known = {key: _number(key, value) for key, value in promised.items() if key in SHARED and value is not None}
+    c = known.get("c", 0.5)
+    m = known.get("m", ceil(1 / c) if "c" in known else min(known.get("k", 4), 4))
+    return {"k": known.get("k", m), "m": m, "c": c, "e": known.get("e", 2), "n": min(known.get("n", 2), m)}
+
+
+def plans(
+    names: Sequence[str],
+    policy: Strategy | None,
+    shared: Mapping[str, float],
+    given: Mapping[str, object],
+) -> list[Plan]:
+    """Every strategy asked for, with every combination of the values given; equal settings once."""
+    for key in given:
+        owner = key.partition(".")[0] if "." in key else None
+        if owner is not None and owner not in STRATEGIES:
+            raise SettingsError(f"'{key}' names no strategy. Strategies are: {', '.join(STRATEGIES)}.")
+    made: dict[str, Plan] = {}
+    used: set[str] = set()
+    for name in dict.fromkeys(names or STRATEGIES):
+        known = {field.name for field in fields(strategy_class(name))}  # type: ignore[arg-type]
+        own = _own(name, known, given, used)
+        base = {**_derived(name, known, shared), **_of_policy(name, policy)}
+        for values in product(*(_several(value) for value in own.values())):
+            plan = _plan(name, {**base, **dict(zip(own, values, strict=True))})
+            made.setdefault(plan.label, plan)
+    unused = sorted(set(given) - used - set(SHARED))
+    if unused:
+        raise SettingsError(f"None of the strategies compared has a setting '{unused[0]}'.")
+    return list(made.values())
+
+
+def _own(name: str, known: set[str], given: Mapping[str, object], used: set[str]) -> dict[str, object]:
+    """What is given for this strategy: `k` for all that have k, `static.k` for static only, which wins."""
+    own = {key: value for key, value in given.items() if key in known}
+    used |= set(own)
+    for key, value in given.items():
+        owner, dot, setting = key.partition(".")
+        if dot and owner == name:
+            own[setting] = value
+            used.add(key)
+    return own
+
+
+def _derived(name: str, known: set[str], shared: Mapping[str, float]) -> dict[str, object]:
+    """The shared promises that the strategy has, `l` from m, and what is usual for the rest."""
+    settings: dict[str, object] = {key: _whole(value) for key, value in shared.items() if key in known}
+    if "l" in known and "m" not in known:
+        settings["l"] = _whole(shared["m"])
+    return {**settings, **USUAL.get(name, {})}
+
+
+def _of_policy(name: str, policy: Strategy | None) -> dict[str, object]:
+    """The config's own strategy keeps what the config says of it."""
+    if policy is None or policy.name != name:
+        return {}
+    settings = policy_of(policy)
+    usual = {field.name: field.default for field in fields(policy)}  # type: ignore[arg-type]
+    return {key: value for key, value in settings.items() if key in usual and value != usual[key]}
+
+
+def _plan(name: str, settings: Mapping[str, object]) -> Plan:
+    try:
+        return Plan(name, settings, strategy_from({"strategy": name, **settings}), None)
+    except ReissueError as error:
+        return Plan(name, settings, None, str(error))
+
+
+def _several(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _first(value: object) -> object:
+    several = _several(value)
+    if not several:
+        raise SettingsError("A list of values to compare is empty.")
+    return several[0]
+
+
+def _number(key: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise SettingsError(f"{key} is {value!r}; it must be a number, or a list of numbers such as {key}=[2,4].")
+    return _whole(value)
+
+
+def _whole(value: float) -> float:
+    return int(value) if float(value).is_integer() and not isinstance(value, bool) and value > 1 else value

@@ -1,0 +1,241 @@
+"""One run of a comparison: a series of its own, published, attacked, and what came of it kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reissue.compare.planning import Plan
+from reissue.errors import ChangeError, InputError, ReissueError
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.audit import Audit
+    from reissue.series import Release
+
+SHORT = 300
+QUERIES = 1000
+VERSION = 1
+"""Of what a run keeps; another number means that it is run again."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one strategy.
+
+    status:   "done", or "refused" with the reason, at release `failed_at` (0: the settings themselves)
+    query_error: what the release costs its readers, see `query_error`; the one measure for both styles of release
+    detail_lost: mean share over the releases; None where exact quasi-identifiers are published (anatomized)
+    rows, suppressed, counterfeits: sums over the releases
+    attacks:  name -> status ("breached", "held", "skipped"), subjects_at_risk, reason
+    """
+
+    label: str
+    strategy: str
+    settings: Mapping[str, object]
+    status: str
+    reason: str | None = None
+    failed_at: int | None = None
+    releases: int = 0
+    rows: int = 0
+    suppressed: int = 0
+    counterfeits: int = 0
+    query_error: float | None = None
+    detail_lost: float | None = None
+    class_size: float | None = None
+    seconds: float = 0.0
+    audit_seconds: float = 0.0
+    subjects: int | None = None
+    subjects_at_risk: int | None = None
+    attacks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def breached(self) -> list[str]:
+        return [name for name, attack in self.attacks.items() if attack["status"] == "breached"]
+
+    @property
+    def ran(self) -> list[str]:
+        return [name for name, attack in self.attacks.items() if attack["status"] != "skipped"]
+
+    @property
+    def risk(self) -> float:
+        """The share of people at risk."""
+        return (self.subjects_at_risk or 0) / self.subjects if self.subjects else 0.0
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What all runs share. folder: where runs are kept; digest: of schema, snapshots and thresholds."""
+
+    folder: Path
+    schema: Schema
+    snapshots: Sequence[str | PathLike[str]]
+    thresholds: Mapping[str, float]
+    on_change: str
+    digest: str
+    say: Callable[[str], None]
+
+    def run(self, plan: Plan) -> Run:
+        """The kept result if nothing changed since; else a new one, kept before it is returned."""
+        if plan.strategy is None:
+            return _refused(plan, str(plan.reason), 0, 0.0)
+        key = _key(self.digest, plan)
+        place = self.folder / f"{re.sub('[^a-z0-9]+', '-', plan.name)}-{key[:16]}"
+        kept = _kept(place / "run.json", key)
+        if kept is not None:
+            return kept
+        shutil.rmtree(place, ignore_errors=True)  # what an interrupted run left
+        place.mkdir(parents=True)
+        result = self._publish(plan, place / "series", int(key[:16], 16))
+        shutil.rmtree(place / "series", ignore_errors=True)
+        _write(place / "run.json", {"key": key, "run": asdict(result)})
+        return result
+
+    def _publish(self, plan: Plan, path: Path, seed: int) -> Run:
+        from reissue.audit import audit_series
+        from reissue.series import Series
+
+        assert plan.strategy is not None
+        start = time.perf_counter()
+        releases: list[Release] = []
+        options = {"seed": seed, "formats": ["parquet"], "on_change": self.on_change}
+        with Series.create(path, self.schema, plan.strategy, **options) as series:  # type: ignore[arg-type]
+            try:
+                for number, snapshot in enumerate(self.snapshots, start=1):
+                    self.say(f"{plan.label}: release {number} of {len(self.snapshots)}")
+                    releases.append(series.publish(Path(snapshot)))
+            except ReissueError as error:
+                return _refused(plan, short_reason(error), len(releases) + 1, time.perf_counter() - start)
+            published = time.perf_counter()
+            self.say(f"{plan.label}: attacks")
+            audit = audit_series(series, names=False, **self.thresholds)  # type: ignore[arg-type]
+        _write(path.parent / "audit.json", audit.to_dict(findings=40))
+        return _done(plan, releases, audit, published - start, time.perf_counter() - published)
+
+
+def digest_of(
+    schema: Schema, snapshots: Sequence[str | PathLike[str]], thresholds: Mapping[str, float], on_change: str
+) -> str:
+    """Changes whenever a result could: with schema, content of a snapshot, thresholds and version."""
+    from reissue import __version__
+
+    digest = hashlib.sha256()
+    parts = (VERSION, __version__, schema.to_dict(), dict(thresholds), on_change)
+    digest.update(json.dumps(parts, sort_keys=True, default=str).encode())
+    for snapshot in snapshots:
+        path = Path(snapshot)
+        if not path.is_file():
+            raise InputError(f"{path} is not a file; compare reads snapshots from CSV or Parquet files.")
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def short_reason(error: ReissueError) -> str:
+    """An error in a line, without the people it names."""
+    text = str(error)
+    if isinstance(error, ChangeError):
+        problems = [line[2:].partition(":")[0] for line in text.splitlines() if line.startswith("- ")]
+        text = "; ".join(problems) or text.splitlines()[0]
+    text = " ".join(text.split())
+    return text if len(text) <= SHORT else text[: SHORT - 1] + "…"
+
+
+def query_error(audit: Audit, suppressed: Sequence[int]) -> float:
+    """How far off a reader's count is: the median relative error of random queries, a mean over the releases.
+
+    Each asks for ranges of two quasi-identifiers and of the sensitive value; the same queries for every strategy.
+    Suppressed rows count as wholly lost.
+    """
+    from reissue.utility import QueryErrors, count_exactly, estimate, random_queries
+
+    observed, rng = audit.observed, np.random.default_rng(0)
+    asked = min(2, len(observed.domains))
+    queries = random_queries(rng, observed.domains, observed.value_count, count=QUERIES, attributes_per_query=asked)
+    errors = []
+    for release, missing in zip(observed.releases, suppressed, strict=True):
+        members = release.members
+        assert members is not None
+        actual = count_exactly(queries, members.codes, members.values)
+        relative = QueryErrors(actual, estimate(queries, release, observed.domains)).relative
+        lost = missing / max(1, missing + len(members.subjects))
+        errors.append((1 - lost) * (float(np.median(relative)) if len(relative) else 0.0) + lost)
+    return sum(errors) / len(errors)
+
+
+def _key(digest: str, plan: Plan) -> str:
+    assert plan.strategy is not None
+    text = json.dumps([digest, plan.name, repr(plan.strategy)])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _kept(path: Path, key: str) -> Run | None:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Run(**content["run"]) if content["key"] == key else None
+    except (OSError, ValueError, KeyError, TypeError):  # not there, or cut off: run it again
+        return None
+
+
+def _write(path: Path, content: object) -> None:
+    """All of the file or nothing of it."""
+    staged = path.with_suffix(".part")
+    staged.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+    staged.replace(path)
+
+
+def _refused(plan: Plan, reason: str, at: int, seconds: float) -> Run:
+    return Run(
+        label=plan.label,
+        strategy=plan.name,
+        settings=dict(plan.settings),
+        status="refused",
+        reason=reason,
+        failed_at=at,
+        seconds=round(seconds, 3),
+    )
+
+
+def _done(plan: Plan, releases: Sequence[Release], audit: Audit, seconds: float, audit_seconds: float) -> Run:
+    attacks = {}
+    for one in audit.checked:
+        people = None
+        if one.outcome is not None and one.outcome.at_risk:
+            people = len({number for ids in one.outcome.at_risk.values() for number in ids.tolist()})
+        attacks[one.name] = {"status": one.status, "subjects_at_risk": people, "reason": one.reason}
+
+    def total(name: str) -> int:
+        return sum(release.counts.get(name, 0) for release in releases)
+
+    def mean(name: str) -> float:
+        return sum(release.utility[name] for release in releases) / len(releases)
+
+    anatomized = any(release.anatomized for release in audit.observed.releases)
+    return Run(
+        label=plan.label,
+        strategy=plan.name,
+        settings=dict(plan.settings),
+        status="done",
+        releases=len(releases),
+        rows=total("published"),
+        suppressed=total("suppressed"),
+        counterfeits=total("counterfeits"),
+        query_error=query_error(audit, [release.counts.get("suppressed", 0) for release in releases]),
+        detail_lost=None if anatomized else mean("gcp"),
+        class_size=mean("class_size"),
+        seconds=round(seconds, 3),
+        audit_seconds=round(audit_seconds, 3),
+        subjects=audit.subjects,
+        subjects_at_risk=len(audit.at_risk),
+        attacks=attacks,
+    )

@@ -1,0 +1,178 @@
+"""Comparisons of real runs on a small clinic: the matrix, what is kept, the recommendation, page and picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click.testing
+import pytest
+
+from reissue import clinic
+from reissue.audit import audit_series
+from reissue.cli.compare import compare as command
+from reissue.compare import Comparison, compare_config
+from reissue.compare.advice import advise
+from reissue.compare.running import Run
+from reissue.errors import InputError, SettingsError
+from reissue.report import comparison_html
+from reissue.schema import read_config
+from reissue.series import Series
+
+STRATEGIES = ("static", "m-invariance", "bcf")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clinic")
+    clinic.write(folder, months=3, patients=300)
+    return folder
+
+
+def compared(data: Path, out: Path | None, strategies: tuple[str, ...] = STRATEGIES, **more: object) -> Comparison:
+    snapshots = sorted(data.glob("*.parquet"))
+    return compare_config(data / "clinic.toml", snapshots, strategies=strategies, out=out, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def comparison(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    return compared(data, tmp_path_factory.mktemp("out"))
+
+
+def test_the_matrix_is_what_an_audit_of_the_same_series_says(
+    comparison: Comparison, data: Path, tmp_path: Path
+) -> None:
+    read = read_config(str(data / "clinic.toml"))
+    run = next(run for run in comparison.runs if run.strategy == "static")
+    from reissue.series.settings import strategy_from
+
+    with Series.create(tmp_path / "s", read.schema, strategy_from({"strategy": "static", **run.settings})) as series:
+        for snapshot in sorted(data.glob("*.parquet")):
+            series.publish(snapshot)
+        audit = audit_series(series, **comparison.thresholds)  # type: ignore[arg-type]
+    assert {one.name: one.status for one in audit.checked} == {n: a["status"] for n, a in run.attacks.items()}
+    assert run.breached, "the naive series must be broken, or the comparison proves nothing"
+    assert run.subjects == audit.subjects
+    assert run.subjects_at_risk == len(audit.at_risk)
+
+
+def test_a_strategy_for_growing_tables_says_why_it_cannot_be_used(comparison: Comparison) -> None:
+    run = next(run for run in comparison.runs if run.strategy == "bcf")
+    assert (run.status, run.failed_at) == ("refused", 2)
+    assert "subjects of the last release are not in the snapshot" in str(run.reason)
+    patients = {line for line in str(run.reason).split() if line.startswith("P")}
+    assert not patients, "nobody is named"
+    assert any("bcf" in sentence for sentence in comparison.sentences)
+
+
+def test_it_recommends_the_protected_one(comparison: Comparison) -> None:
+    runs = {run.strategy: run for run in comparison.runs}
+    assert comparison.recommended == runs["m-invariance"].label
+    assert runs["m-invariance"].risk < runs["static"].risk
+    assert {point.label for point in comparison.map.frontier} >= {runs["m-invariance"].label}
+
+
+def test_finished_runs_are_kept_and_reused_until_something_changes(data: Path, tmp_path: Path) -> None:
+    first = compared(data, tmp_path, ("static",))
+    said: list[str] = []
+    again = compared(data, tmp_path, ("static",), progress=said.append)
+    assert list(again.runs) == list(first.runs), "seconds and all: it was not run again"
+    assert not any("release 1 of" in word for word in said)
+    compared(data, tmp_path, ("static",), settings=["static.k=6"], progress=said.append)
+    assert any("release 1 of" in word for word in said)
+    assert not list((tmp_path / "runs").glob("*/series")), "no ledger is left behind"
+
+
+def test_an_interrupted_run_starts_anew(data: Path, tmp_path: Path) -> None:
+    def interrupt(stage: str) -> None:
+        if "release 2" in stage:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compared(data, tmp_path, ("static",), progress=interrupt)
+    (run,) = compared(data, tmp_path, ("static",)).runs
+    assert run.status == "done"
+    kept = next((tmp_path / "runs").glob("*/run.json"))
+    kept.write_text(kept.read_text()[:40])
+    (again,) = compared(data, tmp_path, ("static",)).runs
+    assert (again.subjects_at_risk, again.query_error) == (run.subjects_at_risk, run.query_error), "same seed, same run"
+
+
+def test_a_changed_snapshot_is_noticed(data: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copied = tmp_path / "copy"
+    shutil.copytree(data, copied)
+    compared(copied, tmp_path / "out", ("static",))
+    (copied / "2024-03.parquet").write_bytes((copied / "2024-02.parquet").read_bytes())
+    said: list[str] = []
+    compared(copied, tmp_path / "out", ("static",), progress=said.append)
+    assert any("release 1 of" in word for word in said)
+
+
+def test_wrong_input_is_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nofile"):
+        compare_config(data / "clinic.toml", [tmp_path / "nofile.csv"])
+    with pytest.raises(SettingsError, match="at least one snapshot"):
+        compare_config(data / "clinic.toml", [])
+    with pytest.raises(SettingsError, match="statik"):
+        compare_config(data / "clinic.toml", sorted(data.glob("*.parquet")), strategies=["statik"])
+
+
+def test_the_command_prints_writes_and_draws(data: Path, tmp_path: Path) -> None:
+    snapshots = [str(path) for path in sorted(data.glob("*.parquet"))[:2]]
+    files = ["--html", str(tmp_path / "c.html"), "--picture", str(tmp_path / "c.svg")]
+    start = ["--config", str(data / "clinic.toml"), "--strategy", "static", "--out", str(tmp_path / "out")]
+    done = click.testing.CliRunner().invoke(command, [*start, *files, *snapshots])
+    assert done.exit_code == 0, done.output
+    assert "static (k=4, c=0.5, l=4)" in done.output
+    assert "intersection" in done.output
+    assert (tmp_path / "c.svg").read_text().startswith("<svg")
+    assert "var(--" not in (tmp_path / "c.svg").read_text()
+    assert "Strategies compared" in (tmp_path / "c.html").read_text()
+    document = json.loads(click.testing.CliRunner().invoke(command, [*start, "--json", *snapshots]).output)
+    assert document["format"] == "reissue-comparison/1"
+    assert document["runs"][0]["attacks"]["intersection"]["status"] in ("breached", "held")
+
+
+def test_png_by_suffix_and_other_suffixes_refused(comparison: Comparison, tmp_path: Path) -> None:
+    comparison.to_picture(tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SettingsError, match="pdf"):
+        comparison.to_picture(tmp_path / "map.pdf")
+
+
+def test_the_page_escapes_what_runs_say(comparison: Comparison) -> None:
+    document = comparison.to_dict()
+    hostile = "</script><script>window.pwned=1</script>"
+    for run in document["runs"]:  # type: ignore[attr-defined]
+        run["label"] = run["reason"] = hostile
+    page = comparison_html(document)
+    assert hostile not in page
+    with pytest.raises(InputError, match="reissue-comparison/9"):
+        comparison_html({**document, "format": "reissue-comparison/9"})
+
+
+def run(label: str, breached: tuple[str, ...], at_risk: int, error: float, ran: int = 3) -> Run:
+    names = ("intersection", "difference", "equivalence")[:ran]
+    attacks = {
+        n: {"status": "breached" if n in breached else "held", "subjects_at_risk": 0, "reason": None} for n in names
+    }
+    return Run(label=label, strategy=label, settings={}, status="done", releases=2, query_error=error, subjects=100,
+               subjects_at_risk=at_risk, attacks=attacks)  # fmt: skip
+
+
+def test_advice() -> None:
+    naive = run("naive", ("intersection",), 50, 0.01)
+    dear, cheap = run("dear", (), 0, 0.4), run("cheap", (), 0, 0.2)
+    label, words = advise([naive, dear, cheap], {})
+    assert label == "cheap"
+    assert "of the 2 that none of them succeeds against" in words[0]
+    assert "naive would tell more" in words[1]
+    unproven = run("unproven", (), 0, 0.0, ran=1)
+    assert advise([naive, unproven, dear], {})[0] == "dear", "fewer attacks tried is no merit"
+    label, words = advise([naive, run("less", ("equivalence",), 7, 0.5)], {"equivalence": "knows all"})
+    assert label == "less"
+    assert any("equivalence: knows all" in word for word in words)
+    assert advise([], {}) == (None, ["Nothing can be recommended: no strategy could publish these snapshots."])
+    assert advise([run("untested", (), 0, 0.0, ran=0)], {})[0] is None

@@ -1,0 +1,60 @@
+"""Which runs a comparison has, and what they are measured against."""
+
+from __future__ import annotations
+
+import pytest
+
+from reissue.compare.planning import plans, shared_thresholds
+from reissue.errors import SettingsError
+from reissue.series.settings import STRATEGIES
+from reissue.strategies.m_invariance import MInvariance
+from reissue.strategies.static import Static
+
+
+def test_every_registered_strategy_gets_settings_that_it_accepts() -> None:
+    policy = Static(k=4, c=0.5)
+    made = plans((), policy, shared_thresholds(policy, {}), {})
+    assert [plan.name for plan in made] == list(STRATEGIES)
+    assert {plan.name: plan.reason for plan in made if plan.strategy is None} == {}
+
+
+def test_thresholds_follow_from_the_policy() -> None:
+    assert shared_thresholds(MInvariance(m=3), {}) == {"k": 3, "m": 3, "c": 0.5, "e": 2, "n": 2}
+    assert shared_thresholds(Static(k=10, c=0.3), {}) == {"k": 10, "m": 4, "c": 0.3, "e": 2, "n": 2}
+    assert shared_thresholds(Static(k=10), {}) == {"k": 10, "m": 4, "c": 0.5, "e": 2, "n": 2}
+    assert shared_thresholds(Static(k=10, l=3), {})["m"] == 3
+    assert shared_thresholds(None, {}) == {"k": 4, "m": 4, "c": 0.5, "e": 2, "n": 2}
+    assert shared_thresholds(Static(k=10), {"k": [2, 5], "static.c": 0.1})["k"] == 2
+
+
+def test_a_list_is_a_grid_and_a_strategys_own_setting_wins() -> None:
+    shared = shared_thresholds(None, {"k": [2, 5]})
+    made = plans(["static", "bcf"], None, shared, {"k": [2, 5], "static.c": [0.4, 0.9], "bcf.k": 3})
+    assert [(plan.name, plan.settings.get("k"), plan.settings.get("c")) for plan in made] == [
+        ("static", 2, 0.4),
+        ("static", 2, 0.9),
+        ("static", 5, 0.4),
+        ("static", 5, 0.9),
+        ("bcf", 3, None),
+    ]
+
+
+def test_the_configs_strategy_keeps_its_own_settings() -> None:
+    policy = MInvariance(m=3, on_ineligible="counterfeit")
+    (plan,) = plans(["m-invariance"], policy, shared_thresholds(policy, {}), {})
+    assert plan.strategy == policy
+
+
+def test_impossible_settings_are_a_run_that_says_why() -> None:
+    (plan,) = plans(["m-invariance"], None, shared_thresholds(None, {}), {"m-invariance.m": 1})
+    assert plan.strategy is None
+    assert "at least 2" in str(plan.reason)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"nobody.k": 3}, "nobody.k"), ({"omega": 3}, "omega"), ({"k": "many"}, "many"), ({"k": []}, "empty")],
+)
+def test_what_fits_no_strategy_is_refused(given: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        plans((), None, shared_thresholds(None, given), given)
