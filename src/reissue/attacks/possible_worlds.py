@@ -126,7 +126,10 @@ class PossibleWorlds:
         joint = len(entries) > 1
         why = "no other assignment of values fits all classes" if joint else "the classes share no other value"
         used = tuple(r.number for r in view.releases) if joint else tuple(number for number, _ in classes)
-        where = " and ".join(words.release(number) for number in used)
+        where = [words.release(number) for number in used]
+        together = (
+            " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
+        )
         return Finding(
             attack=self.name,
             releases=used,
@@ -137,7 +140,7 @@ class PossibleWorlds:
             unit="possible values" if few else "share of one value",
             threshold=float(self.m) if few else self.c,
             breach=True,
-            sentence=f"Taking {where} together, {says}; {why}.",
+            sentence=f"Taking {together} together, {says}; {why}.",
             details={"people": size, "share": (share, most / size), "joint": joint},
         )
 

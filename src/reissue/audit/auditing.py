@@ -131,7 +131,8 @@ class Audit:
             lines.append(f"{one.status:9} {one.name}: {_in_a_line(one)}")
             if one.outcome is not None:
                 lines += [f"            - {finding.sentence}" for finding in one.outcome.breaches[:3]]
-                more = len(one.outcome.breaches) - 3
+                listed = len(one.outcome.breaches)
+                more = (one.outcome.total if listed == len(one.outcome.findings) else listed) - 3
                 lines += [f"            - ... and {more:,} more"] if more > 0 else []
                 lines += [f"            note: {note}" for note in one.outcome.notes]
         lines += [f"traceable {one.sentence}" for one in self.traceable]

@@ -24,6 +24,7 @@ FORMAT = "reissue-audit/1"
 CLASSES = 12
 VALUES = 8
 SUBJECTS = 20
+ITEMS = 50
 
 
 def document(audit: Audit, findings: int | None) -> dict[str, object]:
@@ -59,6 +60,11 @@ def plain(value: object) -> object:
     if isinstance(value, np.ndarray | list | tuple | set | frozenset):
         return [plain(item) for item in value]
     return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def _few(value: object) -> object:
+    """The first items of a long list: details may name thousands of classes."""
+    return value[:ITEMS] if isinstance(value, list) else value
 
 
 def verdict(audit: Audit) -> dict[str, object]:
@@ -192,7 +198,7 @@ def _finding(audit: Audit, finding: Finding) -> dict[str, object]:
         "threshold": plain(finding.threshold),
         "classes_total": len(finding.classes),
         "classes": [_class(audit, releases[number], int(its)) for number, its in finding.classes[:CLASSES]],
-        "details": plain(finding.details),
+        "details": {key: _few(plain(value)) for key, value in finding.details.items()},
     }
 
 
