@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,11 +37,17 @@ def telling(doing: str) -> Iterator[None]:
 
 
 def told(doing: str, error: OSError) -> str:
-    code = error.errno or 0
+    code = error.errno or _code_in(str(error))
     reason = os.strerror(code) if code else str(error)
     remedy = _REMEDIES.get(code, "Correct this and try again.")
     place = f" ({error.filename})" if error.filename else ""
     return f"{doing} failed: {reason}{place}. {remedy} What was committed before is untouched."
+
+
+def _code_in(message: str) -> int:
+    """The number of an error that a library tells in words only: "No space left on device (os error 28)"."""
+    found = re.search(r"os error (\d+)", message)
+    return int(found[1]) if found else 0
 
 
 def make_private_folder(path: Path) -> None:
