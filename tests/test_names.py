@@ -6,6 +6,11 @@ import reissue
 import reissue.attacks
 
 NAMES = [
+    "CheckedIncognito",
+    "Knowledge",
+    "Audit",
+    "adopt",
+    "audit",
     "BCF",
     "BayFrame",
     "Categorical",
@@ -28,6 +33,7 @@ NAMES = [
     "utility",
 ]
 ATTACKS = [
+    "BackgroundKnowledge",
     "Association",
     "Attack",
     "Correspondence",

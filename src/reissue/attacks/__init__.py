@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reissue.attacks.association import Association as Association
+    from reissue.attacks.background_knowledge import BackgroundKnowledge as BackgroundKnowledge
     from reissue.attacks.base import Attack as Attack
     from reissue.attacks.base import Finding as Finding
     from reissue.attacks.base import Outcome as Outcome
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Association": "association",
     "Attack": "base",
+    "BackgroundKnowledge": "background_knowledge",
     "Correspondence": "correspondence",
     "Difference": "difference",
     "Equivalence": "equivalence",

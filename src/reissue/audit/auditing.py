@@ -22,6 +22,7 @@ from reissue.audit.running import Checked, check_given, chosen_names, run_attack
 from reissue.audit.timeline import Changes, People, follow
 from reissue.audit.traceable import Traceable, traceable
 from reissue.audit.words import AuditWords
+from reissue.beliefs.names import CodingNames
 from reissue.coding import Coding
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
@@ -29,7 +30,6 @@ from reissue.core.observed import Release as ObservedRelease
 from reissue.errors import SeriesError, SettingsError
 from reissue.schema import Schema
 from reissue.series.identities import Identities
-from reissue.series.names import SeriesNames
 from reissue.series.past import PastReleases
 from reissue.series.settings import policy_of
 from reissue.strategies.base import Strategy
@@ -249,8 +249,7 @@ def _audited(
     known = all(release.members is not None for release in observed.releases)
     changes, people = follow(observed.releases, len(observed.domains)) if known else (None, None)
     promised = dict(strategy.thresholds()) if strategy is not None else {}
-    nobody = pa.array([], pa.string()), np.empty(0, dtype=np.int64)
-    names = SeriesNames(case.coding, case.identities, *nobody)
+    names = CodingNames(case.coding, case.identities.of)
     changed = 0 if people is None else people.changed_value
     checked = run_attacks(observed, chosen, promised, given, changed, names, say)
     k = given.get("k", promised.get("k", 2))

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 
 from reissue.attacks.base import Attack, Outcome
+from reissue.beliefs.names import CodingNames
 from reissue.core.observed import Observed
 from reissue.errors import InputError, SettingsError
 from reissue.series import checks
-from reissue.series.names import SeriesNames
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def run_attacks(
     policy: Mapping[str, float],
     given: Mapping[str, object],
     changed: int,
-    words: SeriesNames,
+    words: CodingNames,
     progress: Callable[[str], None],
 ) -> list[Checked]:
     """Every attack in turn; breached ones first, then those that held, then those skipped.
@@ -73,7 +73,7 @@ def run_attacks(
 
 
 def _run(
-    observed: Observed, name: str, settings: Mapping[str, object], given: set[str], changed: int, words: SeriesNames
+    observed: Observed, name: str, settings: Mapping[str, object], given: set[str], changed: int, words: CodingNames
 ) -> Checked:
     kind = checks.attack_class(name)
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]

@@ -7,12 +7,9 @@ from dataclasses import asdict
 import click
 
 from reissue.cli import show
-
-SERIES = click.argument("series", type=click.Path(file_okay=False))
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-KEY = click.option(
-    "--key", envvar="REISSUE_KEY", metavar="SPEC", help="Where an encrypted ledger's key is: env:NAME or file:PATH."
-)
+from reissue.cli.audit import adopt, audit
+from reissue.cli.options import JSON, KEY, SERIES
+from reissue.cli.report import report
 
 
 @click.command()
@@ -152,4 +149,4 @@ def demo(data: str | None, output: str, months: int) -> None:
         demonstration.run(output, months, click.echo)
 
 
-commands = (init, publish, log, verify, forget, extend, demo)
+commands = (init, publish, log, audit, report, adopt, verify, forget, extend, demo)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from reissue.cli import show
-from reissue.cli.commands import KEY
+from reissue.cli.options import KEY
 from reissue.errors import InputError, SettingsError
 
 
@@ -26,8 +26,9 @@ def report(
 
     Instead of a series, SERIES may be an audit that was saved with `reissue audit --json`.
     """
-    from reissue.report import audit_html
+    from reissue.report import audit_html, require
 
+    require()
     with show.progress("auditing") as progress:
         if Path(source).is_file():
             document = _saved(source, attacks, settings, names)

@@ -26,6 +26,7 @@ ATTACKS = {
     "association": "reissue.attacks.association:Association",
     "equivalence": "reissue.attacks.equivalence:Equivalence",
     "historical-correlation": "reissue.attacks.historical_correlation:HistoricalCorrelation",
+    "background-knowledge": "reissue.attacks.background_knowledge:BackgroundKnowledge",
     "possible-worlds": "reissue.attacks.possible_worlds:PossibleWorlds",
 }
 

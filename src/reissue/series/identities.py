@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,6 +28,15 @@ class Identities:
     def numbers(self, identifiers: pa.Array) -> Int64:
         """int64[rows]: the latest number of each identifier, -1 if it has none."""
         return join_identifiers((self.identifiers, self.known), identifiers)
+
+    def of(self, identifiers: Sequence[str]) -> Int64:
+        """The same for a few identifiers of any plain type."""
+        return self.numbers(pa.array([str(one) for one in identifiers], pa.large_string()))
+
+    def including(self, identifiers: pa.Array, numbers: Int64) -> Identities:
+        """With those of a snapshot that is about to be published."""
+        whole = pa.concat_arrays([self.identifiers.cast(pa.large_string()), identifiers.cast(pa.large_string())])
+        return Identities(whole, np.concatenate([self.known, numbers]))
 
     @cached_property
     def _place(self) -> dict[int, int]:

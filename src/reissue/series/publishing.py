@@ -20,7 +20,6 @@ from reissue.ledger.disk import telling
 from reissue.series.changes import Compared, compare, permit
 from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
 from reissue.series.identities import Identities
-from reissue.series.names import SeriesNames
 from reissue.series.past import ABSENT, PastReleases, fold, rebuild, same_codes
 from reissue.series.publication import write_public
 from reissue.series.settings import ADOPTED, policy_of, strategy_of
@@ -55,7 +54,7 @@ class Publishing:
         caches = self._caches(before, coding, past)
         coded, compared, steps = self._compared(snapshot, coding, past, caches, identities)
         self.progress("anonymize")
-        strategy = self._prepared(SeriesNames(coding, identities, snapshot.identifiers, coded.subjects))
+        strategy = self._prepared(coding, identities.including(snapshot.identifiers, coded.subjects))
         seed = release_seed(self.ledger.seed, number)
         history = History(past, {name: table for name, table in caches.items() if name != ABSENT}, seed)
         candidate = anonymized(strategy, coded, history, coding)
@@ -82,10 +81,14 @@ class Publishing:
         self.progress("commit")
         return stage.commit(self._record(number, seed, coding, candidate, facts, compared, steps, cost))
 
-    def _prepared(self, names: SeriesNames) -> Strategy:
+    def _prepared(self, coding: Coding, identities: Identities) -> Strategy:
         """The strategy with its knowledge read in the series' terms, if it wants any."""
         prepare = getattr(self.strategy, "prepare", None)
-        return self.strategy if prepare is None else cast("Strategy", prepare(names))
+        if prepare is None:
+            return self.strategy
+        from reissue.beliefs.names import CodingNames
+
+        return cast("Strategy", prepare(CodingNames(coding, identities.of)))
 
     def _caches(self, before: Coding, coding: Coding, past: PastReleases) -> Mapping[str, Table]:
         """The caches of the last release, or rebuilt ones if the strategy or the codes are no longer theirs."""

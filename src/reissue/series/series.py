@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from reissue.strategies.base import Strategy
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from reissue.audit import Audit
     from reissue.engine.read import Source
 
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
@@ -67,7 +69,7 @@ class Series:
         }
         ledger = Ledger.create(
             Path(path),
-            config=config_text(schema, policy, formats, on_change),
+            config=config_text(schema, policy, _checked_formats(formats), on_change),
             meta=meta,
             seed=secrets.randbits(128) if seed is None else seed,
             catalogue_url=catalogue,
@@ -194,6 +196,23 @@ class Series:
             raise SeriesError(f"There is no release {number}; the series has {len(self._ledger.releases)}.")
         return membership_table(self._ledger, number, self.coding)
 
+    def audit(
+        self,
+        *,
+        attacks: Sequence[str] | None = None,
+        names: bool = True,
+        progress: Callable[[str], None] | None = None,
+        **thresholds: float,
+    ) -> Audit:
+        """Attack the series in every way that applies: `audit.findings`, `audit.breaches`, `audit.to_html(path)`.
+
+        attacks: only these, by name. thresholds (k=5, c=0.5, ...) instead of those of the policy. names: show people
+        by identifier, not by number.
+        """
+        from reissue.audit import audit_series
+
+        return audit_series(self, attacks=attacks, names=names, progress=progress, **thresholds)
+
     def verify(self, *, rebuild: bool = False) -> list[Damage]:
         """Re-hash every file; with `rebuild` also prove the caches right, and mend them if they are not."""
         damages = list(self._ledger.verify())
@@ -215,7 +234,7 @@ class Series:
     def forget(self, identifier: str) -> None:
         """Delete the only link from a person to the ledger's numbers; the constraints stay."""
         with self._ledger.publisher():
-            if not self._ledger.forget(identifier):
+            if not self._ledger.forget(identifier.strip()):  # snapshots are read without surrounding spaces, too
                 raise SeriesError(
                     f"'{identifier}' is not known to this series. Identifiers are matched exactly; was it forgotten "
                     "before?"
@@ -223,9 +242,19 @@ class Series:
 
     def extend(self, column: str, hierarchy: Hierarchy) -> None:
         """Add the values of `hierarchy` to that column's; earlier releases stay valid."""
+        self._extend([(column, hierarchy)])
+
+    def _extend(self, additions: Sequence[tuple[str, Hierarchy]]) -> list[bool]:
+        """Whether each addition held anything new. All are checked before any is kept."""
         with self._ledger.publisher():
-            extended = self.coding.extend(column, hierarchy)
-            self._ledger.add_coding(extended.version, extended.to_dict())
+            codings = [self.coding]
+            for column, hierarchy in additions:
+                codings.append(codings[-1].extend(column, hierarchy))
+            grown = [after is not before for before, after in pairwise(codings)]
+            for coding, new in zip(codings[1:], grown, strict=True):
+                if new:
+                    self._ledger.add_coding(coding.version, coding.to_dict())
+            return grown
 
     def extend_from_files(self, assignments: Sequence[str]) -> list[str]:
         """Extend from `COLUMN=FILE` arguments; a sentence for each."""
@@ -235,11 +264,11 @@ class Series:
             if not equals:
                 raise SchemaError(f"'{assignment}' is not COLUMN=FILE, for example zip=zip2.csv.")
             pairs.append((column, file, Hierarchy.from_file(file)))
-        sentences = []
-        for column, file, hierarchy in pairs:
-            self.extend(column, hierarchy)
-            sentences.append(f"Extended {column} by {file}.")
-        return sentences
+        grown = self._extend([(column, hierarchy) for column, _, hierarchy in pairs])
+        return [
+            f"Extended {column} by {file}." if new else f"{file} holds nothing new for {column}; nothing was changed."
+            for (column, file, _), new in zip(pairs, grown, strict=True)
+        ]
 
     def _release(self, record: ReleaseRecord) -> Release:
         return Release(
@@ -295,6 +324,7 @@ def _formats_of(output: Mapping[str, object]) -> Sequence[str]:
 
 
 def _checked_formats(formats: Sequence[str]) -> list[Format]:
+    formats = [formats] if isinstance(formats, str) else formats
     if not formats or any(name not in FORMATS for name in formats):
         raise SettingsError(f"Releases are written as parquet, csv or both; received {list(formats)!r}.")
     return [name for name in FORMATS if name in formats]

@@ -22,6 +22,7 @@ STRATEGIES = {
     "bay-frame": "reissue.strategies.bay_frame:BayFrame",
     "js-reduce": "reissue.strategies.js_reduce:JSReduce",
     "checked-mondrian": "reissue.strategies.checked_mondrian:CheckedMondrian",
+    "checked-incognito": "reissue.strategies.checked_incognito:CheckedIncognito",
 }
 
 ADOPTED = "adopted"
