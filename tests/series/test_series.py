@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.errors import ChangeError, InfeasiblePolicy, SeriesError, SettingsError, SnapshotError
+from reissue.errors import ChangeError, InfeasiblePolicy, SchemaError, SeriesError, SettingsError, SnapshotError
 from reissue.series.publication import read_public
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, population
 
@@ -274,3 +274,40 @@ def test_extending_a_hierarchy_keeps_earlier_releases_valid(tmp_path: Path) -> N
         assert after.boxes[:, 1, 1].max() == 2, "the root of gender now covers the new value too"
         assert series.verify(rebuild=True) == []
         assert labels(series, 2)
+
+
+def test_extending_by_what_is_known_changes_nothing(tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2)) as series:
+        (tmp_path / "more.json").write_text('{"Person": ["Male", "Female", "Other"]}')
+        for _ in range(2):  # before and after the first release
+            assert "Extended gender" in series.extend_from_files([f"gender={tmp_path / 'more.json'}"])[0]
+            assert "nothing new" in series.extend_from_files([f"gender={tmp_path / 'more.json'}"])[0]
+            series.publish(frame(FIGURE_1))
+            (tmp_path / "more.json").write_text('{"Person": ["Unknown"]}')
+        assert series.verify(rebuild=True) == []
+
+
+def test_extensions_are_all_made_or_none(tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2)) as series:
+        series.publish(frame(FIGURE_1))
+        (tmp_path / "more.json").write_text('{"Person": ["Other"]}')
+        before = series.coding
+        with pytest.raises(SchemaError, match="no hierarchy to extend"):
+            series.extend_from_files([f"gender={tmp_path / 'more.json'}", f"age={tmp_path / 'more.json'}"])
+        assert series.coding == before
+
+
+def test_forgetting_reads_identifiers_as_snapshots_are_read(tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2)) as series:
+        series.publish(frame(FIGURE_1))
+        name = series.membership(1)["subject"][0].as_py()
+        series.forget(f" {name} ")
+        assert name not in series.membership(1)["subject"].to_pylist()
+
+
+def test_one_format_may_be_given_by_itself(tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), formats="csv") as series:
+        release = series.publish(frame(FIGURE_1))
+        assert sorted(path.name for path in release.path.iterdir()) == ["release.csv", "release.json"]
+        again = series.publish(frame(FIGURE_1), formats="parquet")
+        assert sorted(path.name for path in again.path.iterdir()) == ["release.json", "release.parquet"]
