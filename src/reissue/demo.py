@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from reissue import clinic
 from reissue.errors import InputError, MissingExtra
 from reissue.series import Release, Series
@@ -98,8 +100,10 @@ def _cell(audit: Audit, name: str) -> str:
     outcome = audit.outcomes.get(name)
     if outcome is None:
         return "not run"
-    people = len({number for ids in outcome.at_risk.values() for number in ids.tolist()})
-    return f"✗ {people:,}" if outcome.breaches else "✓"
+    if not outcome.breaches:
+        return "✓"
+    people = len(np.unique(np.concatenate(list(outcome.at_risk.values())))) if outcome.at_risk else 0
+    return f"✗ {people:,}"
 
 
 def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:

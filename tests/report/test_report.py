@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from reissue.errors import InputError
@@ -44,6 +47,11 @@ class Elements(HTMLParser):
     @property
     def text(self) -> str:
         return re.sub(r"\s+", " ", "".join(self.words))
+
+
+@cache
+def harmless_shape() -> list[tuple[str, list[str]]]:
+    return [(tag, sorted(attributes)) for tag, attributes in Elements(audit_html(hostile("harmless"))).tags]
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +133,17 @@ def test_no_address_and_no_foreign_element(page: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:20].encode("ascii", "replace").decode())
 def test_data_cannot_become_markup(text: str) -> None:
     """Whatever stands in the data: the same elements with the same attributes' names as for harmless text."""
-    shape = [(tag, sorted(attributes)) for tag, attributes in Elements(audit_html(hostile("harmless"))).tags]
     made = audit_html(hostile(text))
-    assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == shape
+    assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == harmless_shape()
     made.encode("utf-8")
     assert len(made) < 1_300_000, "a long cell does not flood the page"
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(min_size=1))
+def test_no_text_at_all_becomes_markup(text: str) -> None:
+    made = audit_html(hostile(text))
+    assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == harmless_shape()
 
 
 def test_json_in_a_script_cannot_end_it() -> None:

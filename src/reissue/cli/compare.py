@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reissue.cli import show
-from reissue.cli.commands import JSON
+from reissue.cli.options import JSON
 
 
 @click.command()
@@ -35,7 +35,10 @@ def compare(
 ) -> None:
     """Publish the tables SNAPSHOT... (oldest first) with every strategy, attack each series, and recommend one."""
     from reissue.compare import compare_config
+    from reissue.report import require
 
+    if html or picture:
+        require()
     with show.progress("comparing") as progress:
         done = compare_config(config, snapshots, strategies=strategies, settings=settings, out=out, progress=progress)
     if html:

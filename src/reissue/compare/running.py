@@ -18,6 +18,7 @@ import numpy as np
 from reissue.compare.planning import Plan
 from reissue.errors import ChangeError, InputError, ReissueError
 from reissue.schema import Schema
+from reissue.series.settings import policy_of
 
 if TYPE_CHECKING:
     from reissue.audit import Audit
@@ -136,8 +137,7 @@ def digest_of(
         path = Path(snapshot)
         if not path.is_file():
             raise InputError(f"{path} is not a file; compare reads snapshots from CSV or Parquet files.")
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(_file_digest(path).encode())
     return digest.hexdigest()
 
 
@@ -174,9 +174,24 @@ def query_error(audit: Audit, suppressed: Sequence[int]) -> float:
 
 
 def _key(digest: str, plan: Plan) -> str:
+    """Changes with the inputs, the settings, and the content of files that the settings name."""
     assert plan.strategy is not None
-    text = json.dumps([digest, plan.name, repr(plan.strategy)])
+    files = [_file_digest(path) for path in _files(policy_of(plan.strategy))]
+    text = json.dumps([digest, plan.name, repr(plan.strategy), files])
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _files(value: object) -> list[Path]:
+    if isinstance(value, Mapping):
+        return [path for item in value.values() for path in _files(item)]
+    if isinstance(value, list | tuple):
+        return [path for item in value for path in _files(item)]
+    return [Path(value)] if isinstance(value, str | PathLike) and value and Path(value).is_file() else []
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _kept(path: Path, key: str) -> Run | None:
@@ -211,7 +226,7 @@ def _done(plan: Plan, releases: Sequence[Release], audit: Audit, seconds: float,
     for one in audit.checked:
         people = None
         if one.outcome is not None and one.outcome.at_risk:
-            people = len({number for ids in one.outcome.at_risk.values() for number in ids.tolist()})
+            people = len(np.unique(np.concatenate(list(one.outcome.at_risk.values()))))
         attacks[one.name] = {"status": one.status, "subjects_at_risk": people, "reason": one.reason}
 
     def total(name: str) -> int:

@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from reissue.report.audit import audit_html
 from reissue.report.comparison import comparison_html, comparison_picture
+from reissue.report.render import require
 
-__all__ = ["audit_html", "comparison_html", "comparison_picture"]
+__all__ = ["audit_html", "comparison_html", "comparison_picture", "require"]

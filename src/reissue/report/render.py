@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from reissue.errors import MissingExtra
@@ -22,6 +23,13 @@ NEEDED = "The report needs jinja2, altair and vl-convert-python: pip install 're
 
 # page.js passes `ast`, so that Vega interprets its expressions: the page needs no permission to turn text into code.
 EMBED = "window.reissueEmbed = (where, spec, options) => vegaEmbed(where, spec, options);"
+
+
+def require() -> None:
+    """Raise MissingExtra if a report could not be made: to be asked before long work, not after it."""
+    missing = [name for name in ("altair", "jinja2", "vl_convert") if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(NEEDED)
 
 
 def page(template: str, charts: Mapping[str, Spec], **context: object) -> str:
