@@ -378,3 +378,12 @@ def test_sensitive_columns_of_decimal_type_need_bins_too() -> None:
     money = pa.array([decimal.Decimal("1.50"), decimal.Decimal("2.25"), decimal.Decimal("1.50")])
     assert "Give it bins" in message(frame(diagnosis=money))
     load(frame(diagnosis=pa.array([decimal.Decimal("1.00")] * 3)), CLINIC)
+
+
+def test_numbers_without_a_code_are_told_with_their_rows(tmp_path: Path) -> None:
+    told = message(write(tmp_path, GOOD.replace("p2,31", "p2,3000000000")))
+    assert "Column 'age': 3000000000 is beyond ±1,073,741,823, in row 2 (line 3)." in told
+    binned = Schema(
+        identifier="patient", quasi_identifiers={"zip": {"prefix": [3]}}, sensitive="age", bins={"age": [0, 100]}
+    )
+    load(frame(age=[20, 3_000_000_000, 20]), binned)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from reissue.coding import MISSING, Coding, NumericSeen, Seen
+from reissue.coding import LARGEST_CODE, MISSING, Coding, NumericSeen, Seen
 from reissue.coding.seen import Counted
 from reissue.core.domain import Int32, Int64
 from reissue.engine.identifiers import normalize, repeated
@@ -124,7 +124,10 @@ def _identifiers(name: str, columns: Mapping[str, pa.ChunkedArray], problems: Pr
     try:
         identifiers, bad = normalize(columns[name])
     except (pa.ArrowException, ValueError):
-        problems.add(f"Column '{name}' is of type {columns[name].type}: identifiers must be text or whole numbers.")
+        problems.add(
+            f"Column '{name}' is of type {columns[name].type}: identifiers must be text or whole numbers. "
+            f"Convert it to text first, in a query by CAST({name} AS text)."
+        )
         return pa.array([], pa.large_string())
     if len(bad):
         before = f"Column '{name}': {columns[name][int(bad[0])].as_py()} cannot be an identifier,"
@@ -148,6 +151,10 @@ def _attribute(name: str, column: pa.ChunkedArray, schema: Schema, problems: Pro
     if isinstance(attribute, Numeric):
         read = numbers_of(name, column, attribute.type, problems)
         null = np.isnan(read.values) if read is not None else np.zeros(0, dtype=np.bool_)
+        if read is not None:
+            large = np.flatnonzero(np.abs(read.values) > LARGEST_CODE)  # whatever its decimals, it has no code
+            before = f"Column '{name}': {read.values[large[:1]].sum():.15g} is beyond ±{LARGEST_CODE:,},"
+            problems.rows(before, large, "Correct it, or give the column in a larger unit, such as thousands.")
     else:
         read = _text(name, column, problems)
         null = read.index < 0 if read is not None else np.zeros(0, dtype=np.bool_)
