@@ -94,7 +94,7 @@ def _pair_ok(
     if lefts == 0:
         return True
     link, old = desk.link, np.zeros((lefts, values), np.int64)
-    link[:lefts, :rights] = 0
+    _clear(link, lefts, rights)
     for row in range(len(label)):
         own = cluster.chain[row, release]
         if own >= 0:
@@ -113,6 +113,31 @@ def _pair_ok(
 
 
 @njit(cache=True)
+def _clear(table: Int64, rows: int, columns: int) -> None:
+    for i in range(rows):
+        for j in range(columns):
+            table[i, j] = 0
+
+
+@njit(cache=True)
+def _sizes(table: Int64) -> Int64:
+    """int64[classes]: rows of each class."""
+    size = np.zeros(len(table), np.int64)
+    for i in range(len(table)):
+        for j in range(table.shape[1]):
+            size[i] += table[i, j]
+    return size
+
+
+@njit(cache=True)
+def _has(table: Int64, value: int) -> bool:
+    for i in range(len(table)):  # noqa: SIM110 (numba compiles loops, not generators)
+        if table[i, value] > 0:
+            return True
+    return False
+
+
+@njit(cache=True)
 def _shared(link: Int64, left: int, right: int, turned: bool) -> int:
     return int(link[right, left] if turned else link[left, right])
 
@@ -123,8 +148,8 @@ def _difference_ok(
 ) -> bool:
     """No set of left classes `one` inside right classes `other` leaves 1..k-1 people or a value above c."""
     lefts, rights, values = len(one), len(other), one.shape[1]
-    size_one, size_other = one.sum(axis=1), other.sum(axis=1)
-    edge, room = np.zeros((lefts, rights), np.bool_), size_other.copy()
+    size_one, size_other, room = _sizes(one), _sizes(other), _sizes(other)
+    edge = np.zeros((lefts, rights), np.bool_)
     for u in range(lefts):
         for v in range(rights):
             if inside[u] and _shared(link, u, v, turned) > 0:
@@ -148,7 +173,7 @@ def _difference_ok(
             return False
     supply, demand = np.zeros(lefts, np.int64), np.zeros(rights, np.int64)
     for value in range(values):
-        if other[:, value].sum() == 0:
+        if not _has(other, value):
             continue
         for u in range(lefts):
             supply[u] = max(0, top * size_one[u] - bottom * one[u, value]) if inside[u] else 0
@@ -226,7 +251,7 @@ def _spare(link: Int64, edge: Bool, room: Int64, left: int, without: int, k: int
 def _sends_all(edge: Bool, supply: Int64, demand: Int64, desk: Desk) -> bool:
     """Whether the lefts can send all they have."""
     lefts, rights = edge.shape
-    desk.flow[:lefts, :rights] = 0
+    _clear(desk.flow, lefts, rights)
     for u in range(lefts):
         need = supply[u]
         while need > 0:
@@ -244,7 +269,10 @@ def _augment(edge: Bool, free: Int64, start: int, limit: int, without: int, shut
     without: a left class that may not be used; shut: a right class that may not be entered.
     """
     lefts, rights = edge.shape
-    desk.from_left[:lefts], desk.from_right[:rights] = -2, -1
+    for u in range(lefts):
+        desk.from_left[u] = -2
+    for v in range(rights):
+        desk.from_right[v] = -1
     desk.from_left[start], desk.queue[0] = -1, start
     head, tail, end = 0, 1, -1
     while head < tail and end < 0:
@@ -297,21 +325,23 @@ def _tracing_ok(
     for row in range(len(label)):
         if cluster.chain[row, release] >= 0:
             true[cluster.value[row], cluster.chain[row, release], label[row]] += 1
-    for value in range(values):
-        if old[:, value].sum() and not _value_ok(true[value], link, new[:, value], k, desk):
+    for value in range(values):  # noqa: SIM110 (numba compiles loops, not generators)
+        if _has(old, value) and not _value_ok(true, value, link, new, k, desk):
             return False
     return True
 
 
 @njit(cache=True)
-def _value_ok(true: Int64, link: Int64, demand: Int64, k: int, desk: Desk) -> bool:
-    lefts, rights = true.shape
-    edge, free = np.zeros((lefts, rights), np.bool_), demand.copy()
-    for u in range(lefts):
-        for v in range(rights):
-            edge[u, v] = link[u, v] > 0 and demand[v] > 0
-            desk.flow[u, v] = true[u, v]
-            free[v] -= true[u, v]
+def _value_ok(true: Int64, value: int, link: Int64, new: Int64, k: int, desk: Desk) -> bool:
+    """Tracing for one value. true: int64[values, lefts, rights], where its rows really went."""
+    lefts, rights = true.shape[1], true.shape[2]
+    edge, free = np.zeros((lefts, rights), np.bool_), np.empty(rights, np.int64)
+    for v in range(rights):
+        free[v] = new[v, value]
+        for u in range(lefts):
+            edge[u, v] = link[u, v] > 0 and new[v, value] > 0
+            desk.flow[u, v] = true[value, u, v]
+            free[v] -= true[value, u, v]
     for u in range(lefts):  # all places a row can be
         sends = fit = 0
         for v in range(rights):
