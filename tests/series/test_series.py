@@ -311,3 +311,17 @@ def test_one_format_may_be_given_by_itself(tmp_path: Path) -> None:
         assert sorted(path.name for path in release.path.iterdir()) == ["release.csv", "release.json"]
         again = series.publish(frame(FIGURE_1), formats="parquet")
         assert sorted(path.name for path in again.path.iterdir()) == ["release.json", "release.parquet"]
+
+
+def test_the_config_kept_for_people_says_everything_of_the_schema(tmp_path: Path) -> None:
+    quasi_identifiers = {"age": {"type": "float", "decimals": 1, "missing": "value"}, "zip": {"prefix": [3]}}
+    for number, bins in enumerate([[0, 20000.5], {"width": 10000}]):
+        schema = ri.Schema(
+            identifier="id",
+            quasi_identifiers=quasi_identifiers,
+            sensitive=["income", "job"],
+            missing="value",
+            bins={"income": bins},
+        )
+        ri.Series.create(tmp_path / str(number), schema, ri.Static(k=2)).close()
+        assert ri.Schema.from_toml(tmp_path / str(number) / "reissue.toml") == schema

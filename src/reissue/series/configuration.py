@@ -17,6 +17,7 @@ def config_text(schema: Schema, policy: Mapping[str, object], formats: Sequence[
         f"identifier = {toml_value(schema.identifier)}",
         f"sensitive = {toml_value(list(schema.sensitive))}",
         f"insensitive = {toml_value(list(schema.insensitive))}",
+        f"missing = {toml_value(schema.missing)}",
         "",
         "[schema.quasi_identifiers]",
         *(
@@ -24,6 +25,7 @@ def config_text(schema: Schema, policy: Mapping[str, object], formats: Sequence[
             for name, attribute in schema.quasi_identifiers.items()
         ),
         "",
+        *_bins(schema),
         "[policy]",
         *(f"{toml_key(key)} = {toml_value(value)}" for key, value in policy.items() if value is not None),
         f"on_change = {toml_value(on_change)}",
@@ -32,6 +34,11 @@ def config_text(schema: Schema, policy: Mapping[str, object], formats: Sequence[
         f"formats = {toml_value(list(formats))}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _bins(schema: Schema) -> list[str]:
+    bins = [f"{toml_key(name)} = {toml_value(bins.to_dict())}" for name, bins in schema.bins.items()]
+    return ["[schema.bins]", *bins, ""] if bins else []
 
 
 def summary(attribute: Attribute) -> Mapping[str, object]:
