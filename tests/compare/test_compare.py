@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click.testing
 import pytest
+from playwright.sync_api import Browser
 
 from reissue import clinic
 from reissue.audit import audit_series
@@ -18,6 +19,7 @@ from reissue.errors import InputError, SettingsError
 from reissue.report import comparison_html
 from reissue.schema import read_config
 from reissue.series import Series
+from tests.report.browser import shown
 
 STRATEGIES = ("static", "m-invariance", "bcf")
 
@@ -153,6 +155,14 @@ def test_the_page_escapes_what_runs_say(comparison: Comparison) -> None:
         comparison_html({**document, "format": "reissue-comparison/9"})
 
 
+def test_the_page_loads_nothing_in_a_real_browser(browser: Browser, comparison: Comparison, tmp_path: Path) -> None:
+    comparison.to_html(tmp_path / "c.html")
+    with shown(browser, tmp_path / "c.html") as (page, seen):
+        assert page.locator(".chart svg path").count() > 2
+        assert seen.requests == [(tmp_path / "c.html").as_uri()]
+        assert seen.problems == []
+
+
 def run(label: str, breached: tuple[str, ...], at_risk: int, error: float, ran: int = 3) -> Run:
     names = ("intersection", "difference", "equivalence")[:ran]
     attacks = {
@@ -174,5 +184,9 @@ def test_advice() -> None:
     label, words = advise([naive, run("less", ("equivalence",), 7, 0.5)], {"equivalence": "knows all"})
     assert label == "less"
     assert any("equivalence: knows all" in word for word in words)
+    assert "promises nothing against attacks across releases" in advise([run("static", (), 0, 0.1)], {})[1][1]
+    promise = advise([run("e-equivalence", (), 0, 0.1)], {})[1][1]
+    assert promise.startswith("It promises to stop association and equivalence")
+    assert "intersection and difference failed on these snapshots is no promise" in promise
     assert advise([], {}) == (None, ["Nothing can be recommended: no strategy could publish these snapshots."])
     assert advise([run("untested", (), 0, 0.0, ran=0)], {})[0] is None

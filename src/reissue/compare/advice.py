@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reissue.compare.running import Run
+from reissue.series.settings import STRATEGIES, strategy_class
 
 
 def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None, list[str]]:
@@ -22,7 +23,7 @@ def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None,
     safe = [run for run in judged if not run.breached]
     best = min(safe or judged, key=lambda run: (run.risk if not safe else 0.0, run.query_error or 0.0, run.label))
     words = _why_safe(best, safe, judged, tried) if safe else _why_least(best, judged, tried, assumes)
-    return best.label, [*words, *_costs(best), *_not_run(runs)]
+    return best.label, [*words, *_promises(best), *_costs(best), *_not_run(runs)]
 
 
 def _why_safe(best: Run, safe: Sequence[Run], judged: Sequence[Run], tried: int) -> list[str]:
@@ -56,6 +57,17 @@ def _why_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mapping[st
             f"{_people(fewest)}."
         )
     return words
+
+
+def _promises(best: Run) -> list[str]:
+    """What holds for the next release, too, and what merely held here."""
+    stops = strategy_class(best.strategy).stops if best.strategy in STRATEGIES else ()
+    lucky = [name for name in best.ran if name not in stops and name not in best.breached]
+    if not stops:
+        return ["It promises nothing against attacks across releases: what held here may not hold next time."]
+    promise = f"It promises to stop {_and(stops)}, and every release is checked for it before it is published."
+    more = f" That {_and(lucky)} failed on these snapshots is no promise for the next." if lucky else ""
+    return [promise + more]
 
 
 def _costs(best: Run) -> list[str]:

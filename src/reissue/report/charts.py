@@ -255,6 +255,8 @@ def risk_utility_map(document: Mapping[str, object]) -> Spec:
     layers = [line, points]
     for side, align, dx in (("right", "left", 9), ("left", "right", -9)):
         for height, dy in (("above", -7), ("below", 9)):
+            if not any((row["side"], row["height"]) == (side, height) for row in rows):
+                continue
             here = base.transform_filter(f"datum.side == '{side}' && datum.height == '{height}'")
             text = here.mark_text(align=align, dx=dx, dy=dy, limit=260, fontSize=12, color="var(--ink)")
             layers.append(text.encode(text="label:N"))
