@@ -204,3 +204,13 @@ def test_a_reader_that_leaves_early_gets_no_traceback(clinic: Path) -> None:
     command = f"{sys.executable} -m reissue log s --json | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=clinic)
     assert done.stderr == ""
+
+
+def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for arguments in (["demo", "--data", "file/x"], ["demo", "-o", "file/x", "--months", "1"]):
+        done = reissue(*arguments, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith("Error: `")
+        assert "Not a directory (file/x" in done.stderr
+        assert "Traceback" not in done.stderr

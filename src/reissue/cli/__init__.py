@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import Any, NoReturn
@@ -15,7 +16,10 @@ INTERRUPTED = 130  # as shells say; 1 would read as a breach
 
 
 class _Group(click.Group):
-    """Shows a ReissueError as one message and returns its exit code; anything else is a bug and shows its trace."""
+    """Shows a ReissueError, or what the disk refuses, as one message and returns its exit code.
+
+    Anything else is a bug and shows its trace.
+    """
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run as a process of its own, and end it at once when the command is done.
@@ -36,6 +40,13 @@ class _Group(click.Group):
         except ReissueError as error:
             click.echo(f"Error: {error}", err=True)
             sys.exit(error.exit_code)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # nobody reads the output any more: click ends quietly
+                raise
+            from reissue.ledger.disk import told
+
+            click.echo(f"Error: {told(f'`{context.command_path} {context.invoked_subcommand}`', error)}", err=True)
+            sys.exit(ReissueError.exit_code)
         except KeyboardInterrupt:
             click.echo(
                 "Interrupted. A release is published as a whole or not at all: `reissue log` tells which.", err=True
