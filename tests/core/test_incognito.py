@@ -253,3 +253,13 @@ def test_a_lattice_too_large_is_refused_with_the_way_out() -> None:
     codes, values = table(rng, made, 50, 2)
     with pytest.raises(SettingsError, match="mondrian"):
         Search(codes, values, made, Requirement(k=2).limits(np.bincount(values)))
+
+
+def test_missing_values_are_no_neighbours_of_numbers() -> None:
+    missing = -(2**30)
+    ladder = ladder_of(Domain("age", 20, 49), np.array([missing, 20, 21, 30, 49, missing], dtype=np.int32))
+    assert len(ladder.boxes) <= 7, "levels for the numbers, not for the way to the code of missing values"
+    for boxes in ladder.boxes[:-1]:
+        assert boxes[0].tolist() == [missing, missing]
+        assert (boxes[1:, 0] >= 0).all()
+    assert ladder.boxes[-1].tolist() == [[missing, 49]]

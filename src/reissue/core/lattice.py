@@ -72,12 +72,19 @@ def ladder_of(domain: Domain, codes: Int32) -> Ladder:
 
 
 def _doubling(present: Int64, domain: Domain) -> list[Int64]:
-    """Per level int64[present, 2]: the interval of each code."""
+    """Per level int64[present, 2]: the interval of each code.
+
+    A code below the domain is that of missing values. It is no neighbour of any number, so it stays by itself at
+    every level but the last.
+    """
     intervals, width = [np.stack([present, present], axis=1)], 2
-    while present[0] // width != present[-1] // width:
-        low = present // width * width
-        intervals.append(np.stack([low, low + width - 1], axis=1))
-        if present[0] < 0 <= present[-1] and width > max(-present[0], present[-1]):
+    numbers = present[present >= domain.lo]
+    while len(numbers) and numbers[0] // width != numbers[-1] // width:
+        low = numbers // width * width
+        interval = intervals[0].copy()
+        interval[len(present) - len(numbers) :] = np.stack([low, low + width - 1], axis=1)
+        intervals.append(interval)
+        if numbers[0] < 0 <= numbers[-1] and width > max(-numbers[0], numbers[-1]):
             break  # below zero and above it: wider intervals stay apart at 0
         width *= 2
     everything = [min(domain.lo, int(present[0])), max(domain.hi, int(present[-1]))]
