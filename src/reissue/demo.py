@@ -114,9 +114,17 @@ def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:
     left = [name for name, outcome in protected.outcomes.items() if outcome.breaches]
     if left:
         say(
-            f"\nm-invariance does not promise to stop {' and '.join(left)}; e-equivalence and cor-split are made for "
-            "these. `reissue compare` tries every strategy on your own snapshots."
+            f"\nm-invariance does not promise to stop {', '.join(map(_with_remedy, left))}. `reissue compare` tries every "
+            "strategy on your own snapshots."
         )
+
+
+def _with_remedy(attack: str) -> str:
+    """The attack, with the strategies that promise to stop it."""
+    from reissue.series.settings import STRATEGIES, strategy_class
+
+    made_for = [name for name in STRATEGIES if attack in strategy_class(name).stops]
+    return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
 
 
 def _report(audit: Audit, path: Path, say: Callable[[str], None]) -> None:
