@@ -113,9 +113,9 @@ def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:
         say(f"\nFor example: {naive.breaches[0].sentence}")
     left = [name for name, outcome in protected.outcomes.items() if outcome.breaches]
     if left:
+        what = ", ".join(map(_with_remedy, left))
         say(
-            f"\nm-invariance does not promise to stop {', '.join(map(_with_remedy, left))}. `reissue compare` tries every "
-            "strategy on your own snapshots."
+            f"\nm-invariance does not promise to stop {what}. `reissue compare` tries every strategy on your snapshots."
         )
 
 
