@@ -209,8 +209,8 @@ other people with the same values, until the classes determine each other like t
 compromised people as the given digits. This holds for m-invariance and for Cor-Split alike. Where people are replaced
 quickly the chains take longer to form. Cor-Split gives people other neighbours more often than m-invariance does, so
 they can even form earlier: compare the last rows of the second setting. Keeping differences at n or more prevents what
-follows from two classes and a few compromised people; it does not prevent this. What helps is fewer releases per person,
-or classes so large that few values are ever ruled out (see e-equivalence, which publishes whole buckets).
+follows from two classes and a few compromised people; it does not prevent this. What helps is fewer releases per
+person, or classes so large that few values are ever ruled out (see e-equivalence, which publishes whole buckets).
 
 Queries restrict all four quasi-identifiers, {results.queries:,} per selectivity; queries that nobody matches are left
 out.

@@ -93,13 +93,15 @@ def _apply_ct(cls, value, world, read, write):  # pragma: no cover - compiled
 
 
 @njit(cache=True)
-def _apply_hc(second, value, world, read, write, able, rules):  # pragma: no cover - compiled
+def _apply_hc(second, value, world, read, write, scratch, rules):  # pragma: no cover - compiled
     """hc-pvr from class `second` to every class that holds (nearly) all who can still have the value there.
 
     Whoever can have the value must be in Q1 but for at most count2 - count1 people, so one of any count2 of them is.
     """
     class_start, members, trail_start, trail, value_start, values, counts, unknown, entry_start, entries = world
     possible, left = read
+    able, seen, turn = scratch
+    turn[0] += 1
     wanted = _count(second, value, value_start, values, counts)
     number = unsure = 0
     for i in range(class_start[second], class_start[second + 1]):
@@ -113,8 +115,9 @@ def _apply_hc(second, value, world, read, write, able, rules):  # pragma: no cov
     for k in range(min(number, wanted)):
         for t in range(trail_start[able[k]], trail_start[able[k] + 1]):
             first = trail[t]
-            if first == second:
+            if first == second or seen[first] == turn[0]:
                 continue
+            seen[first] = turn[0]
             surplus = _count(first, value, value_start, values, counts) - wanted
             outside = unknown[second] + surplus
             for j in range(number):
@@ -145,13 +148,13 @@ def _rule_out(e, person, rule, first, second, write):  # pragma: no cover - comp
 
 
 @njit(cache=True)
-def _after(person, value, world, read, write, able, rules, told):  # pragma: no cover - compiled
+def _after(person, value, world, read, write, scratch, rules, told):  # pragma: no cover - compiled
     """All that follows from one person having lost one value, and from the one that is left if it is the last."""
     trail_start, trail, entry_start, entries = world[2], world[3], world[8], world[9]
     possible, left = read
     if rules & HC:
         for t in range(trail_start[person], trail_start[person + 1]):
-            _apply_hc(trail[t], value, world, read, write, able, rules)
+            _apply_hc(trail[t], value, world, read, write, scratch, rules)
     if rules & CT and left[person] == 1 and not told[person]:
         told[person] = True
         for e in range(entry_start[person], entry_start[person + 1]):
@@ -189,7 +192,8 @@ def restrict(
     size = np.zeros(1, dtype=np.int64)
     write = (possible, left, why, why_first, why_second, at, queue, owners, size)
     told = np.zeros(people, dtype=np.bool_)
-    able = np.empty(people + 1, dtype=np.int32)
+    seen = np.zeros(len(class_start), dtype=np.int64)
+    scratch = (np.empty(people + 1, dtype=np.int32), seen, np.zeros(1, dtype=np.int64))
     for person in compromised:
         for e in range(entry_start[person], entry_start[person + 1]):
             if entries[e] != truth[person]:
@@ -197,12 +201,12 @@ def restrict(
     given = size[0]
     if cascade:
         read = (possible, left)
-        _sweep(world, read, write, able, rules)
+        _sweep(world, read, write, scratch, rules)
     else:
         read = (possible.copy(), left.copy())
     done = 0
     while done < (size[0] if cascade else given):
-        _after(owners[done], entries[queue[done]], world, read, write, able, rules, told)
+        _after(owners[done], entries[queue[done]], world, read, write, scratch, rules, told)
         done += 1
     contradiction = False
     for person in range(people):
@@ -212,12 +216,12 @@ def restrict(
 
 
 @njit(cache=True)
-def _sweep(world, read, write, able, rules):  # pragma: no cover - compiled
+def _sweep(world, read, write, scratch, rules):  # pragma: no cover - compiled
     """Both rules on every class and value once: what holds before anything is queued."""
     class_start, value_start, values = world[0], world[4], world[5]
     for cls in range(len(class_start) - 1):
         for at in range(value_start[cls], value_start[cls + 1]):
             if rules & HC:
-                _apply_hc(cls, values[at], world, read, write, able, rules)
+                _apply_hc(cls, values[at], world, read, write, scratch, rules)
             if rules & CT:
                 _apply_ct(cls, values[at], world, read, write)
