@@ -73,9 +73,10 @@ def _promises(best: Run) -> list[str]:
 def _costs(best: Run) -> list[str]:
     costs = []
     if best.counterfeits:
-        costs.append(f"{best.counterfeits:,} counterfeit rows are among its {best.rows:,}")
+        rows = "1 counterfeit row is" if best.counterfeits == 1 else f"{best.counterfeits:,} counterfeit rows are"
+        costs.append(f"{rows} among its {best.rows:,}")
     if best.suppressed:
-        costs.append(f"{best.suppressed:,} rows are withheld")
+        costs.append("1 row is withheld" if best.suppressed == 1 else f"{best.suppressed:,} rows are withheld")
     return [f"Its price besides: {' and '.join(costs)}."] if costs else []
 
 
