@@ -1,7 +1,7 @@
 """Audit with all attacks: six releases of 30,000 Adult rows, from files, against reading the same files.
 
-People come and go (10% leave and 10% join each time); values persist. The unsafe baseline (Static, k = 10) and full-domain
-releases in ARX's style are audited: the first gives the attacks most to do, the second is what stewards have.
+People come and go (10% leave and 10% join each time); values persist. The unsafe baseline (Static, k = 10) and full
+domain releases in ARX's style are audited: the first gives the attacks most to do, the second is what stewards have.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main(rows: int = 30_000) -> None:
     report(
         "audit",
         "Audit with all attacks",
-        f"{RELEASES} releases of {rows:,} Adult rows, 10% of the people change each time; possible worlds may take 5 s. "
+        f"{RELEASES} releases of {rows:,} Adult rows, 10% of the people change each time; possible worlds take 5 s. "
         "The yardstick is reading the six snapshots as plain CSV. Each attack's time is indented.",
         ("what", "seconds", "x reading", "findings", "at risk"),
         lines,

@@ -8,6 +8,7 @@ import click
 
 from reissue.cli import show
 from reissue.cli.audit import adopt, audit
+from reissue.cli.compare import compare
 from reissue.cli.options import JSON, KEY, SERIES
 from reissue.cli.report import report
 
@@ -51,9 +52,6 @@ def publish(
 
     SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation).
     """
-    from reissue.core.warm import warm_up
-
-    warm_up()
     from reissue.engine.start import without_pandas
     from reissue.series import Series
 
@@ -140,7 +138,7 @@ def extend(series: str, hierarchies: tuple[str, ...], key: str | None) -> None:
 )
 @click.option("--months", type=click.IntRange(1, 24), default=6, show_default=True, help="How many months to publish.")
 def demo(data: str | None, output: str, months: int) -> None:
-    """Publish some months of a made-up clinic and show what was released and what it cost."""
+    """Publish some months of a made-up clinic with and without memory, attack both, write reports."""
     from reissue import demo as demonstration
 
     if data is not None:
@@ -149,4 +147,4 @@ def demo(data: str | None, output: str, months: int) -> None:
         demonstration.run(output, months, click.echo)
 
 
-commands = (init, publish, log, audit, report, adopt, verify, forget, extend, demo)
+commands = (init, publish, log, audit, report, compare, adopt, verify, forget, extend, demo)

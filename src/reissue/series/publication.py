@@ -20,7 +20,6 @@ from reissue.engine.text import Text
 from reissue.errors import ReleaseError
 from reissue.series.settings import policy_of
 from reissue.strategies.base import Strategy
-from reissue.utility import measure
 
 FORMAT = "reissue-release/1"
 README = "release.json"
@@ -61,6 +60,8 @@ def write_public(
     files = write_release(directory, tables, formats)
     about = description(facts, coding, strategy, class_name, [path.name for path in files])
     (directory / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    from reissue.utility import measure
+
     cost = measure(facts, coded)
     return {
         "ail": cost.ail,

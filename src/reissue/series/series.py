@@ -14,7 +14,7 @@ from reissue.engine.base import Format
 from reissue.errors import SchemaError, SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
 from reissue.ledger import Damage, Ledger, ReleaseRecord, read_key
-from reissue.schema import Schema, read_config
+from reissue.schema import Schema
 from reissue.series.past import PastReleases, rebuild
 from reissue.series.release import Release
 from reissue.series.settings import ADOPTED, policy_of, strategy_from, strategy_of
@@ -88,6 +88,8 @@ class Series:
         key: str | bytes | None = None,
     ) -> Series:
         """Create a series as a TOML file says; what is given here wins over the file."""
+        from reissue.schema import read_config
+
         read = read_config(config)
         policy = dict(read.policy)
         on_change = policy.pop("on_change", "refuse")
