@@ -6,6 +6,7 @@ release, so that ranges of any two releases are nested or apart: what was split 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -83,7 +84,8 @@ class Cut:
 
     lo, hi:  per attribute int64[labels] the intervals, ascending
     splits:  per attribute the splits of ranges so far (numeric attributes)
-    limits:  int64[attributes, 2] limits of the codes known when the release was made
+    limits:  int64[attributes, 3] limits of the codes known when the release was made, and the lowest code of all: below
+             the limits where missing values have a code of their own
     chain:   number of the release at which the chain starts that this release belongs to
     """
 
@@ -102,7 +104,8 @@ class Cut:
         """The cut as columns of equal length, for the ledger."""
         rows: list[tuple[int, int, int, int, int]] = [(_CHAIN, -1, 0, 0, self.chain)]
         for a in range(len(self.lo)):
-            rows.append((_LIMITS, a, int(self.limits[a, 0]), int(self.limits[a, 1]), 0))
+            lo, hi, lowest = self.limits[a].tolist()
+            rows.append((_LIMITS, a, lo, hi, lowest - lo))
             rows += [(_SPLIT, a, *split) for split in self.splits[a]]
             rows += [(_CUT, a, int(lo), int(hi), 0) for lo, hi in zip(self.lo[a], self.hi[a], strict=True)]
         columns = np.array(rows, dtype=np.int64).T
@@ -123,7 +126,7 @@ class Cut:
             tuple(lo[rows] for rows in cuts),
             tuple(hi[rows] for rows in cuts),
             tuple([(int(lo[r]), int(hi[r]), int(at[r])) for r in rows] for rows in split),
-            np.stack([lo[limited], hi[limited]], axis=1),
+            np.stack([lo[limited], hi[limited], lo[limited] + at[limited]], axis=1),
             int(at[what == _CHAIN][0]),
         )
 
@@ -151,6 +154,42 @@ def labels_of(domain: Domain, last: Cut | None, attribute: int) -> Labels:
     return Ranges([] if last is None else list(last.splits[attribute]))
 
 
-def clipped(lo: Int64, hi: Int64, domain: Domain) -> Int32:
-    """int32[labels, 2]: intervals as they are published, within the limits of the domain."""
-    return np.stack([np.maximum(lo, domain.lo), np.minimum(hi, domain.hi)], axis=-1).astype(np.int32)
+def limits_of(domains: Sequence[Domain], codes: Int32, cuts: Sequence[Cut]) -> Int64:
+    """int64[attributes, 3]: `Cut.limits` of a release of these codes that continues a chain of these cuts.
+
+    The limits of a numeric domain leave out missing values, whose code lies below. Once a release of the chain had a
+    place for them, later ones have it too: a range never shrinks while the chain lasts.
+    """
+    limits = np.array([[domain.lo, domain.hi, domain.lo] for domain in domains], dtype=np.int64).reshape(-1, 3)
+    present = codes.min(axis=0) if len(codes) else limits[:, 2]
+    limits[:, 2] = np.minimum.reduce([limits[:, 2], present, *(cut.limits[:, 2] for cut in cuts)])
+    return limits
+
+
+def splittable(limits: Int64, cuts: Sequence[Cut]) -> Int64:
+    """int64[attributes, 3]: where a range may be split, so that no part lies outside what every earlier release covers.
+
+    lowest <= code < highest, and the code of missing values (third; 2**40, which no code is, if there is none or if an
+    earlier release has no place for it).
+    """
+    bounds = limits.copy()
+    missing = limits[:, 2] < limits[:, 0]
+    for cut in cuts:
+        bounds[:, 0] = np.maximum(bounds[:, 0], cut.limits[:, 0])
+        bounds[:, 1] = np.minimum(bounds[:, 1], cut.limits[:, 1])
+        missing &= cut.limits[:, 2] < cut.limits[:, 0]
+    missing &= bounds[:, 0] <= bounds[:, 1]  # the part above holds the known values: they need a place too
+    bounds[:, 2] = np.where(missing, limits[:, 2], 2**40)
+    return bounds
+
+
+def clipped(boxes: Int32, limits: Int64) -> Int32:
+    """int32[classes, attributes, 2]: intervals as they are published, within the limits (see `Cut.limits`).
+
+    No end falls between the code of missing values and the lowest value.
+    """
+    lo, hi = boxes[..., 0].astype(np.int64), boxes[..., 1].astype(np.int64)
+    low, high, lowest = limits.T
+    starts = np.where(lo <= lowest, lowest, np.maximum(lo, low))
+    ends = np.where(hi < low, lowest, np.minimum(hi, high))
+    return np.stack([starts, ends], axis=-1).astype(np.int32)

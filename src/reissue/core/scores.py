@@ -9,11 +9,10 @@ from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.specialize import Items, State
 
 
-def best_split(
-    items: Items, state: State, touched: Int64, attribute: int, lowest: int, highest: int, by_gain: bool
-) -> int | None:
-    """The code up to which the lower part of a range should reach: lowest <= code < highest, both parts with records.
+def best_split(items: Items, state: State, touched: Int64, attribute: int, allowed: Int64, by_gain: bool) -> int | None:
+    """The code up to which the lower part of a range should reach: both parts with records.
 
+    allowed: int64[3] lowest <= code < highest, or the third code itself (that of missing values).
     By discernibility the split that leaves the smallest sum of squared class sizes, by gain the one that tells most
     about the sensitive value; the lowest code among equals. None if no split separates records. O(m log m).
     """
@@ -22,7 +21,7 @@ def best_split(
     order = np.argsort(codes, kind="stable")
     owners = items.values[found] if by_gain else owner
     width = int(owners.max()) + 1 if len(owners) else 1
-    at = _sweep(codes[order], owners[order], items.counts[found][order], width, lowest, highest, by_gain)
+    at = _sweep(codes[order], owners[order], items.counts[found][order], width, allowed, by_gain)
     return None if at == np.iinfo(np.int64).min else int(at)
 
 
@@ -42,7 +41,7 @@ def _members(order: Int64, begin: Int64, end: Int64, touched: Int64) -> tuple[In
 
 
 @njit(cache=True)
-def _sweep(codes: Int32, owners: Int32, counts: Int64, width: int, lowest: int, highest: int, by_gain: bool) -> int:
+def _sweep(codes: Int32, owners: Int32, counts: Int64, width: int, allowed: Int64, by_gain: bool) -> int:
     """Move records from the upper part to the lower in order of code, keeping the cost of both parts. O(m)."""
     above, below = np.zeros(width), np.zeros(width)
     for i in range(len(codes)):
@@ -58,7 +57,7 @@ def _sweep(codes: Int32, owners: Int32, counts: Int64, width: int, lowest: int, 
         above[owner] -= moved
         below[owner] += moved
         up, down = up - moved, down + moved
-        if codes[i] < codes[i + 1] and lowest <= codes[i] < highest:
+        if codes[i] < codes[i + 1] and (allowed[0] <= codes[i] < allowed[1] or codes[i] == allowed[2]):
             # entropy of the parts, weighted by their sizes: n log n of each part less the sum over its values
             whole = cost + up * np.log(up) + down * np.log(down) if by_gain else cost
             if whole < least - 1e-9:

@@ -30,8 +30,7 @@ class Task:
 
     arrivals:   positions in the chain at which somebody arrived
     cuts:       of the earlier releases, by position in the chain
-    splittable: int64[attributes, 2] lowest and highest code up to which a new range may reach, so that no new range
-                lies outside what every earlier release covered
+    splittable: int64[attributes, 3] where a range may be split (see `recoding.splittable`)
     """
 
     items: Items
@@ -145,8 +144,8 @@ class TopDown:
             return np.array([labels.interval(part)[1] for part in parts], dtype=np.int32)
         if not isinstance(labels, Ranges):
             return None
-        lowest, highest = self.task.splittable[attribute].tolist()
-        at = best_split(self.task.items, self.state, touched, attribute, lowest, highest, self._by != "discernibility")
+        allowed = self.task.splittable[attribute]
+        at = best_split(self.task.items, self.state, touched, attribute, allowed, self._by != "discernibility")
         return None if at is None else np.array([at, np.iinfo(np.int32).max], dtype=np.int32)
 
     def _ranking(self) -> Iterator[tuple[int, int]]:

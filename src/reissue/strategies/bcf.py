@@ -13,7 +13,7 @@ from reissue.core.chainlog import ChainLog
 from reissue.core.cracks import Grouped
 from reissue.core.distinct import distinct, tally
 from reissue.core.domain import Int32, Int64
-from reissue.core.recoding import Cut, Frontier, clipped, labels_of
+from reissue.core.recoding import Cut, Frontier, clipped, labels_of, limits_of, splittable
 from reissue.core.requirements import Requirement
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.specialize import Items, known
@@ -126,8 +126,10 @@ class BCF:
         first, home = distinct(part.codes, part.values)
         arrived = arrival if rows is None else arrival[rows]
         counts = tally(home, arrived, log.start, len(first), number - log.start + 1)
-        task = self._task(part, log, (part.codes[first], part.values[first]), counts)
-        last = next((cut for cut in reversed(log.cuts) if cut is not None), None)
+        cuts = [cut for cut in log.cuts if cut is not None]
+        limits = limits_of(snapshot.domains, part.codes[first], cuts)
+        task = self._task(part, log, (part.codes[first], part.values[first]), counts, limits)
+        last = cuts[-1] if cuts else None
         frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(snapshot.domains)]
         search = TopDown(task, frontiers, self.score, int(counts[-1].sum()))
         self._refuse_infeasible(search, number - log.start)
@@ -138,14 +140,16 @@ class BCF:
             everyone[rows] = classes
             classes = everyone
         return Candidate(
-            boxes=_published(search.boxes(), snapshot),
+            boxes=clipped(search.boxes(), limits),
             classes=classes,
             counterfeits=Counterfeits.none(len(snapshot.domains)),
             steps=self._steps(search, len(part), len(snapshot), number, log, renewed),
-            extras=_cut(frontiers, snapshot, log.start).table(),
+            extras=_cut(frontiers, limits, log.start).table(),
         )
 
-    def _task(self, snapshot: Coded, log: ChainLog, found: tuple[Int32, Int32], counts: Int64) -> Task:
+    def _task(
+        self, snapshot: Coded, log: ChainLog, found: tuple[Int32, Int32], counts: Int64, known_limits: Int64
+    ) -> Task:
         """The count tables and limits; exact flows check every step where an earlier release was no global cut."""
         codes, values = found
         newest = len(counts) - 1
@@ -155,10 +159,7 @@ class BCF:
         table = np.bincount(values, total, minlength=snapshot.value_count).astype(np.int64)
         limits, more = (requirement.limits(table) for requirement in self._requirements())
         cuts = [cut for cut in log.cuts if cut is not None]
-        limited = np.array([[domain.lo, domain.hi] for domain in snapshot.domains], dtype=np.int64)
-        for cut in cuts:
-            limited[:, 0] = np.maximum(limited[:, 0], cut.limits[:, 0])
-            limited[:, 1] = np.minimum(limited[:, 1], cut.limits[:, 1])
+        limited = splittable(known_limits, cuts)
         codes = np.ascontiguousarray(codes)
         if len(cuts) == newest:
             targets = [possible_targets(chain, t) for t in arrivals if t < newest]
@@ -167,19 +168,22 @@ class BCF:
             past = known(arrivals, targets, boxes, codes.shape[1])
             return Task(items, past, arrivals, cuts, limits, more, snapshot.value_count, limited)
         items = Items(codes, values, total, np.empty((0, len(values)), dtype=np.int64))
-        check = self._exact_check(snapshot, chain, values, total, arrivals)
+        check = self._exact_check(snapshot, chain, (values, total), arrivals, known_limits)
         size_only = Requirement(k=self.k).limits(table)
         past = known([0], [], [], codes.shape[1])
         nothing = Requirement().limits(table)
         return Task(items, past, arrivals, [], size_only, nothing, snapshot.value_count, limited, check)
 
-    def _exact_check(self, snapshot: Coded, chain: Chain, values: Int32, total: Int64, arrivals: list[int]) -> Check:
+    def _exact_check(
+        self, snapshot: Coded, chain: Chain, found: tuple[Int32, Int64], arrivals: list[int], known_limits: Int64
+    ) -> Check:
         """The attack's own measure of a step, by flows: for chains that were begun with another strategy."""
+        values, total = found
         table = np.bincount(values, total, minlength=snapshot.value_count).astype(np.int64)
         limits = [requirement.limits(table) for requirement in self._requirements()]
 
         def check(home: Int32, boxes: Int32) -> tuple[bool, Int64]:
-            longer = chain.extended(_grouped(home, values, total, _published(boxes, snapshot)))
+            longer = chain.extended(_grouped(home, values, total, clipped(boxes, known_limits)))
             everyone = [possible_targets(longer, t, strict=True) for t in arrivals]
             fewest = np.array([int(t.totals.min()) if len(t) else 0 for t in everyone], dtype=np.int64)
             return longer.holds_last() and all(all_meet(t, limits, snapshot.value_count) for t in everyone), fewest
@@ -277,20 +281,12 @@ def _grouped(home: Int32, values: Int32, counts: Int64, boxes: Int32) -> Grouped
     return Grouped.of(boxes, (key // width).astype(np.int32), (key % width).astype(np.int32), amounts)
 
 
-def _published(boxes: Int32, snapshot: Coded) -> Int32:
-    """Boxes within the limits of the domains: what is handed out."""
-    out = boxes.copy()
-    for a, domain in enumerate(snapshot.domains):
-        out[:, a] = clipped(boxes[:, a, 0].astype(np.int64), boxes[:, a, 1].astype(np.int64), domain)
-    return out
-
-
-def _cut(frontiers: list[Frontier], snapshot: Coded, chain: int) -> Cut:
+def _cut(frontiers: list[Frontier], limits: Int64, chain: int) -> Cut:
     intervals = [frontier.intervals() for frontier in frontiers]
     return Cut(
         tuple(lo for lo, _ in intervals),
         tuple(hi for _, hi in intervals),
         tuple(frontier.labels.splits() for frontier in frontiers),
-        np.array([[domain.lo, domain.hi] for domain in snapshot.domains], dtype=np.int64),
+        limits,
         chain,
     )
