@@ -69,7 +69,7 @@ class Equivalence:
             for pairs in class_pairs(releases, involving=None if involving is None else involving - 1):
                 tally.pairs(pairs)
             tally.notes.append(_PAIRS_ONLY)
-            if involving is not None and tally.total == 0:
+            if involving is not None and tally.total == 0 and self.e > 1:  # every attack shows at least one person
                 tally.unproven(((involving, 0),), 1)
         return tally.outcome()
 
