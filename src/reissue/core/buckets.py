@@ -42,6 +42,7 @@ class Plan:
 
 def divide(snapshot: Coded, known: Known, m: int) -> Int32:
     """Phase 1. int32[rows]: the signature each row has since its first release, -1 for new rows. O(n log people)."""
+    _refuse_changed(snapshot, known)
     at, there = seek(known.subjects, snapshot.subjects)
     bucket = np.full(len(snapshot), -1, dtype=np.int32)
     bucket[there] = known.signature[at[there]]
@@ -61,6 +62,20 @@ def divide(snapshot: Coded, known: Known, m: int) -> Int32:
             f'strategy protects values that persist. Use on_change = "new-subject", or a strategy for changing values.'
         )
     return bucket
+
+
+def _refuse_changed(snapshot: Coded, known: Known) -> None:
+    """Whoever was shown with two sets has only their intersection left, which no later class can make good."""
+    changed = snapshot.subjects[seek(known.changed, snapshot.subjects)[1]]
+    if len(changed) == 0:
+        return
+    raise InfeasiblePolicy(
+        f"{len(changed):,} of the {len(snapshot):,} subjects were already shown with different sets of sensitive "
+        f"values in earlier releases, for example {{subject:{int(changed.min())}}}. What is out cannot be taken back, "
+        f"and this strategy promises one set for life. Start a new series in which these people have new identifiers "
+        f'(on_change = "new-subject" does not apply: no value has changed), leave them out of the snapshot, or use a '
+        f"strategy that does not promise it, such as static, merge or checked-mondrian."
+    )
 
 
 def count(signatures: Signatures, bucket: Int32, values: Int32) -> Int64:

@@ -147,6 +147,7 @@ class Known:
     fakes:      the counterfeits of the last release: subject (int64), signature, value (int32)
     fake_codes: int32[fakes, attributes]
     lowest:     the lowest number a counterfeit ever had, 0 if there was none
+    changed:    int64[n] ascending, people of whom releases of another origin showed different sets
     """
 
     signatures: Signatures
@@ -155,6 +156,7 @@ class Known:
     fakes: Table
     fake_codes: Int32
     lowest: int
+    changed: Int64
 
 
 def recall(caches: Mapping[str, Table], attributes: int) -> Known:
@@ -163,7 +165,8 @@ def recall(caches: Mapping[str, Table], attributes: int) -> Known:
         empty = np.empty(0, dtype=np.int32)
         fakes: Table = {"subject": np.empty(0, dtype=np.int64), "signature": empty, "value": empty}
         nobody = np.empty((0, attributes), dtype=np.int32)
-        return Known(Signatures.none(), np.empty(0, dtype=np.int64), empty, fakes, nobody, 0)
+        nobody_yet = np.empty(0, dtype=np.int64)
+        return Known(Signatures.none(), nobody_yet, empty, fakes, nobody, 0, nobody_yet)
     sets, people, fakes = caches["signatures"], caches["subjects"], caches["counterfeits"]
     count = int(sets["signature"][-1]) + 1 if len(sets["signature"]) else 0
     start = np.searchsorted(sets["signature"], np.arange(count + 1)).astype(np.int64)
@@ -175,6 +178,7 @@ def recall(caches: Mapping[str, Table], attributes: int) -> Known:
         fakes,
         np.stack(codes, axis=1).astype(np.int32) if codes else np.empty((len(fakes["subject"]), 0), dtype=np.int32),
         int(np.asarray(caches["numbers"]["lowest"], dtype=np.int64)[0]),
+        np.asarray(caches["changed"]["subject"], dtype=np.int64),
     )
 
 
@@ -191,7 +195,7 @@ def remember(caches: Mapping[str, Table], release: Facts) -> dict[str, Table]:
     union, number = joined(known.signatures, sets)
     row_signature = number[class_set[row_class]]
     real = release.real
-    subjects, signature = _with_new(known, release.subjects[real], row_signature[real])
+    subjects, signature, changed = _with_new(known, release.subjects[real], row_signature[real])
     fake = ~real
     fakes: dict[str, NDArray[np.generic]] = {
         "subject": release.subjects[fake],
@@ -203,17 +207,20 @@ def remember(caches: Mapping[str, Table], release: Facts) -> dict[str, Table]:
     return {
         "signatures": {"signature": union.owner, "value": union.values},
         "subjects": {"subject": subjects, "signature": signature},
+        "changed": {"subject": changed},
         "counterfeits": fakes,
         "numbers": {"lowest": np.array([lowest], dtype=np.int64)},
     }
 
 
-def _with_new(known: Known, subjects: Int64, signature: Int32) -> tuple[Int64, Int32]:
-    """The table of people with those added who were never published before."""
-    _, there = seek(known.subjects, subjects)
+def _with_new(known: Known, subjects: Int64, signature: Int32) -> tuple[Int64, Int32, Int64]:
+    """The table of people with those added who were never published before; and whose class shows another set now."""
+    at, there = seek(known.subjects, subjects)
     fresh, its = subjects[~there], signature[~there]
+    differ = signature[there] != known.signature[at[there]]
+    changed = np.union1d(known.changed, subjects[there][differ]) if differ.any() else known.changed
     people, all_its = np.concatenate([known.subjects, fresh]), np.concatenate([known.signature, its])
     if len(fresh) and len(known.subjects) and fresh[0] < known.subjects[-1]:
         order = np.argsort(people, kind="stable")
-        return people[order], all_its[order]
-    return people, all_its
+        return people[order], all_its[order], changed
+    return people, all_its, changed

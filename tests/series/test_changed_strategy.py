@@ -1,0 +1,111 @@
+"""A series whose strategy changes to one that gives people a signature for life: what it takes on, what it refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import reissue as ri
+from reissue.errors import InfeasiblePolicy
+from reissue.strategies.base import Strategy
+
+DIAGNOSES = ("asthma", "cold", "diabetes", "flu")
+SIGNATURES: list[Strategy] = [
+    ri.MInvariance(m=2, on_ineligible="counterfeit"),
+    ri.EEquivalence(m=2, e=1, on_ineligible="counterfeit"),
+    ri.CorSplit(m=2, n=1, on_ineligible="counterfeit"),
+]
+BEFORE: list[Strategy] = [
+    ri.Static(k=4, l=2),
+    ri.BCF(k=4, confidence=0.5),
+    ri.Merge(k=4, l=2),
+    ri.CorSplit(m=2, n=1),
+    ri.MInvariance(m=2),
+]
+
+
+def people(first: int, last: int) -> pa.Table:
+    rows = range(first, last)
+    return pa.table(
+        {
+            "name": [f"P{i}" for i in rows],
+            "age": [20 + i * 11 % 60 for i in rows],
+            "diagnosis": [DIAGNOSES[(i + i // 9) % 4] for i in rows],
+        }
+    )
+
+
+def schema() -> ri.Schema:
+    return ri.Schema(identifier="name", quasi_identifiers={"age": {"type": "numeric"}}, sensitive="diagnosis")
+
+
+def named(strategy: Strategy) -> str:
+    return strategy.name
+
+
+@pytest.mark.parametrize("after", SIGNATURES, ids=named)
+@pytest.mark.parametrize("before", BEFORE, ids=named)
+def test_a_signature_may_begin_with_another_strategy(before: Strategy, after: Strategy, tmp_path: Path) -> None:
+    """An e of 1 is kept by any release: every attack shows at least one person."""
+    with ri.Series.create(tmp_path / "s", schema(), before, seed=1) as series:
+        series.publish(people(0, 60))
+        series.publish(people(10, 80), strategy=after)
+        series.publish(people(20, 80))
+        assert series.publish(people(0, 90)).number == 4, "some come back"
+        assert series.verify(rebuild=True) == []
+
+
+@pytest.mark.parametrize("before", [ri.Static(k=4, l=2), ri.MInvariance(m=2)], ids=named)
+def test_e_above_one_is_refused_and_the_feasible_e_is_named(before: Strategy, tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", schema(), before, seed=1) as series:
+        series.publish(people(0, 60))
+        with pytest.raises(InfeasiblePolicy, match="largest feasible e is 1"):
+            series.publish(people(0, 80), strategy=ri.EEquivalence(m=2, e=2, on_ineligible="counterfeit"))
+
+
+@pytest.mark.parametrize("after", SIGNATURES, ids=named)
+def test_people_shown_with_different_values_are_refused(after: Strategy, tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", schema(), ri.Static(k=4, l=2), seed=1) as series:
+        series.publish(people(0, 60))
+        series.publish(people(0, 95))
+        changed = _shown_differently(series)
+        assert changed, "the example shows nobody with different values"
+        with pytest.raises(InfeasiblePolicy, match="cannot be taken back") as refused:
+            series.publish(people(0, 95), strategy=after)
+        assert refused.value.exit_code == 3
+        assert f"{len(changed)} of the 95 subjects" in str(refused.value)
+        example = re.search(r"for example (?:\{subject:\d+\}|\W?(P\d+))", str(refused.value))
+        assert example is not None
+        assert example[1] is None or example[1] in changed
+        assert len(series.releases) == 2
+        gone = pa.Table.from_pylist([row for row in people(0, 95).to_pylist() if row["name"] not in changed])
+        assert series.publish(gone, strategy=after).number == 3, "those who are not in the snapshot do not matter"
+
+
+@pytest.mark.parametrize("after", SIGNATURES, ids=named)
+def test_the_first_set_shown_again_does_not_undo_another_in_between(after: Strategy, tmp_path: Path) -> None:
+    """The classes of releases 1 and 3 show the same sets; what release 2 showed stays known."""
+    with ri.Series.create(tmp_path / "s", schema(), ri.Static(k=4, l=2), seed=1) as series:
+        for last in (60, 95, 60):
+            series.publish(people(0, last))
+        first, _, third = (_sets(series, number) for number in (1, 2, 3))
+        assert first == third
+        with pytest.raises(InfeasiblePolicy, match="different"):
+            series.publish(people(0, 60), strategy=after)
+
+
+def _sets(series: ri.Series, number: int) -> dict[str, frozenset[str]]:
+    """The values of everybody's class in one release."""
+    rows = series.membership(number).to_pylist()
+    shown: dict[int, set[str]] = {}
+    for row in rows:
+        shown.setdefault(row["class"], set()).add(row["value"])
+    return {row["subject"]: frozenset(shown[row["class"]]) for row in rows}
+
+
+def _shown_differently(series: ri.Series) -> set[str]:
+    seen = [_sets(series, release.number) for release in series.releases]
+    return {name for name in set().union(*seen) if len({sets[name] for sets in seen if name in sets}) > 1}
