@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from reissue.coding import Coding, CodingWords
+from reissue.core.observed import Words
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
 from reissue.engine.base import Format
 from reissue.engine.snapshot import Snapshot, load
@@ -57,10 +58,10 @@ class Publishing:
         strategy = self._prepared(coding, identities.including(snapshot.identifiers, coded.subjects))
         seed = release_seed(self.ledger.seed, number)
         history = History(past, {name: table for name, table in caches.items() if name != ABSENT}, seed)
-        candidate = anonymized(strategy, coded, history, coding)
+        words = CodingWords(coding, identities.naming(snapshot.identifiers, coded.subjects))
+        candidate = anonymized(strategy, coded, history, words)
         facts = candidate.facts(number, coded)
         self.progress("check")
-        words = CodingWords(coding, identities.naming(snapshot.identifiers, coded.subjects))
         steps = (*steps, *candidate.steps, checked(strategy, candidate, facts, history, coded, words))
         self.progress("write")
         stage = self.ledger.stage(number)
@@ -166,14 +167,14 @@ class Publishing:
         )
 
 
-def anonymized(strategy: Strategy, coded: Coded, history: History, coding: Coding) -> Candidate:
+def anonymized(strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
     """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""
     try:
         candidate = strategy.publish(coded, history)
     except InfeasiblePolicy as error:
-        raise InfeasiblePolicy(named(str(error), coding)) from error
+        raise InfeasiblePolicy(named(str(error), words)) from error
     numbers = np.random.default_rng([history.seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
-    steps = tuple(named(step, coding) for step in candidate.steps)
+    steps = tuple(named(step, words) for step in candidate.steps)
     return replace(candidate.renumbered(numbers), steps=steps)
 
 
@@ -195,9 +196,10 @@ def release_seed(series_seed: int, number: int) -> int:
     return int(low) | int(high) << 64
 
 
-def named(text: str, coding: Coding) -> str:
-    """The text with `{value:CODE}` replaced by the value's label: strategies know codes only."""
-    return re.sub(r"\{value:(\d+)\}", lambda match: f"'{coding.values[int(match[1])]}'", text)
+def named(text: str, words: Words) -> str:
+    """The text with `{value:CODE}` and `{subject:NUMBER}` replaced by what people call them: strategies know codes."""
+    text = re.sub(r"\{value:(\d+)\}", lambda match: f"'{words.value(int(match[1]))}'", text)
+    return re.sub(r"\{subject:(\d+)\}", lambda match: words.subject(int(match[1])), text)
 
 
 def _changes_sentence(snapshot: Snapshot, compared: Compared) -> str:
