@@ -95,6 +95,7 @@ def test_a_stored_schema_needs_no_files(config: Path) -> None:
     again = Schema.from_dict(stored)
     assert again == schema
     assert again.to_dict() == schema.to_dict()
+    assert Schema.from_stored(stored) == schema
     assert list(again.quasi_identifiers) == list(schema.quasi_identifiers)
 
 
@@ -114,6 +115,7 @@ def test_python_takes_the_shape_of_the_config(config: Path) -> None:
     assert schema.sensitive == ("a", "b")
     assert schema.bins == {"a": Bins(width=10)}
     assert Schema.from_dict(schema.to_dict()) == schema
+    assert Schema.from_stored(schema.to_dict()) == schema
     assert schema != clinic()
     assert clinic(quasi_identifiers={"a": Numeric(), "b": Numeric()}) != clinic(
         quasi_identifiers={"b": Numeric(), "a": Numeric()}
@@ -123,6 +125,7 @@ def test_python_takes_the_shape_of_the_config(config: Path) -> None:
 def test_the_order_of_values_grown_before_is_stored() -> None:
     schema = clinic(quasi_identifiers={"zip": Categorical(Hierarchy.prefix([3], values=["13000", "12000"]), "value")})
     assert Schema.from_dict(schema.to_dict()) == schema
+    assert Schema.from_stored(schema.to_dict()) == schema
     assert schema.to_dict()["quasi_identifiers"] == {
         "zip": {"prefix": {"lengths": [3]}, "values": ["12000", "13000"], "missing": "value"}
     }

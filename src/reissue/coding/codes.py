@@ -232,7 +232,7 @@ class Coding:
     def from_dict(given: Mapping[str, object], schema: Schema | None = None) -> Coding:
         """The inverse of `to_dict`; `schema` where it was left out."""
         if schema is None:
-            schema = Schema.from_dict(cast(Mapping[str, object], given["schema"]))
+            schema = Schema.from_stored(cast(Mapping[str, object], given["schema"]))
         start = Coding.start(schema)
         grown = cast(Mapping[str, Mapping[str, object]], given["hierarchies"])
         numbers = cast(Mapping[str, Mapping[str, object]], given["numbers"])

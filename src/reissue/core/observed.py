@@ -63,10 +63,12 @@ class Release:
     @staticmethod
     def of(facts: Facts) -> Release:
         """What outsiders see of a release in the ledger, with its members."""
-        real = facts.real
-        members = Members(facts.subjects[real], facts.classes[real], facts.codes[real], facts.values[real])
-        fake = ~real
-        fakes = Members(facts.subjects[fake], facts.classes[fake], facts.codes[fake], facts.values[fake])
+        first = int(np.searchsorted(facts.subjects, 0))  # counterfeits come before people, so both are views
+
+        def part(rows: slice) -> Members:
+            return Members(facts.subjects[rows], facts.classes[rows], facts.codes[rows], facts.values[rows])
+
+        members, fakes = part(slice(first, None)), part(slice(0, first))
         return Release(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized, fakes)
 
 

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import get_args
+from typing import cast, get_args
 
 from reissue.errors import SchemaError, SnapshotError
-from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric
+from reissue.hierarchy import Hierarchy
+from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, NumericType
 from reissue.schema.bins import Bins
 
 
@@ -111,6 +112,19 @@ class Schema:
 
         return schema_of(given, base)
 
+    @staticmethod
+    def from_stored(given: Mapping[str, object]) -> Schema:
+        """From `to_dict` only: what Reissue itself has stored needs none of the checks of a file people write."""
+        attributes = cast("Mapping[str, Mapping[str, object]]", given["quasi_identifiers"])
+        return Schema(
+            identifier=cast("str", given["identifier"]),
+            quasi_identifiers={name: _stored(attribute) for name, attribute in attributes.items()},
+            sensitive=cast("list[str]", given["sensitive"]),
+            insensitive=cast("list[str]", given["insensitive"]),
+            missing=cast("Missing", given["missing"]),
+            bins=cast("Mapping[str, Mapping[str, float]]", given.get("bins", {})),
+        )
+
     def to_dict(self) -> dict[str, object]:
         """Self-contained, for JSON or TOML: hierarchies are embedded."""
         given: dict[str, object] = {
@@ -133,6 +147,17 @@ class Schema:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _stored(given: Mapping[str, object]) -> Attribute:
+    """The inverse of an attribute's `to_dict`."""
+    rest = {key: value for key, value in given.items() if key != "missing"}
+    missing = cast("Missing | None", given.get("missing"))
+    if "taxonomy" in rest:
+        return Categorical(Hierarchy.from_dict(cast("Mapping[str, object]", rest["taxonomy"])), missing)
+    if rest.get("type") in get_args(NumericType) and "levels" not in rest:
+        return Numeric(cast("NumericType", rest["type"]), cast("int | None", rest.get("decimals")), missing)
+    return Categorical(Hierarchy.from_dict(rest), missing)
 
 
 def _attribute(name: str, given: Attribute | Mapping[str, object]) -> Attribute:

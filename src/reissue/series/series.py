@@ -125,7 +125,7 @@ class Series:
 
     @property
     def schema(self) -> Schema:
-        return Schema.from_dict(_mapping(self._ledger.meta["schema"]))
+        return Schema.from_stored(_mapping(self._ledger.meta["schema"]))
 
     @property
     def strategy(self) -> Strategy:
