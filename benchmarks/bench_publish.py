@@ -79,8 +79,9 @@ def main() -> None:
         "Adult resampled with jittered ages, 7 quasi-identifiers, text columns. Yardstick: a fresh process in which "
         "Polars reads the Parquet snapshot and writes it back. `reissue publish`: a fresh process with kernels cached, "
         "static strategy, k = 10, c = 0.5, Parquet output, ledger and self-check included. Fastest of three "
-        "(10 million rows: one run). About 1.4 s of every publish is the start of the process (numba, SQLAlchemy, Polars, "
-        "Arrow), whatever the rows. The goal of 3 yardsticks is not reached on a machine where the yardstick is this fast.",
+        "(10 million rows: one run). About 1.4 s of every publish is the start of the process (numba, SQLAlchemy, "
+        "Polars, Arrow), whatever the rows. The goal of 3 yardsticks is not reached on a machine where the yardstick "
+        "is this fast.",
         ["rows", "algorithm", "yardstick s", "publish s", "ratio", "peak MB"],
         rows,
     )
