@@ -60,9 +60,13 @@ def audit(
 
     Exit code 1 if an attack succeeds. Without --snapshot only attacks run that need not know who is in which class.
     """
+    if html:
+        from reissue.report import require
+
+        require()  # before the long work
     with show.progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
-            done = _of_series(series, attacks, settings, names, key, progress)
+            done = audited_series(series, attacks, settings, names, key, progress)
         elif series is None and config and releases:
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
@@ -84,7 +88,7 @@ def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     return parsed
 
 
-def _of_series(
+def audited_series(
     path: str,
     attacks: tuple[str, ...],
     settings: tuple[str, ...],
@@ -92,6 +96,7 @@ def _of_series(
     key: str | None,
     progress: Callable[[str], None],
 ) -> Audit:
+    """The audit of a series of ours, as `audit` and `report` both make it."""
     from reissue.audit import audit_series
     from reissue.series import Series
 

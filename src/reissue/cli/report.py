@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from reissue.cli import show
+from reissue.cli.audit import audited_series
 from reissue.cli.options import KEY
 from reissue.errors import InputError, SettingsError
 
@@ -26,6 +27,7 @@ def report(
 
     Instead of a series, SERIES may be an audit that was saved with `reissue audit --json`.
     """
+    from reissue.audit.auditing import IN_REPORT
     from reissue.report import audit_html, require
 
     require()
@@ -33,7 +35,7 @@ def report(
         if Path(source).is_file():
             document = _saved(source, attacks, settings, names)
         else:
-            document = _of_series(source, attacks, settings, names, key, progress)
+            document = audited_series(source, attacks, settings, names, key, progress).to_dict(findings=IN_REPORT)
         Path(output).write_text(audit_html(document), encoding="utf-8")
     click.echo(f"{_verdict(document)}\nWrote {output}. Keep it as safe as the raw data.")
 
@@ -56,20 +58,3 @@ def _saved(path: str, attacks: tuple[str, ...], settings: tuple[str, ...], names
     if not isinstance(document, dict):
         raise InputError(f"{path} is not an audit saved with --json.")
     return document
-
-
-def _of_series(
-    path: str,
-    attacks: tuple[str, ...],
-    settings: tuple[str, ...],
-    names: bool,
-    key: str | None,
-    progress: Callable[[str], None],
-) -> Mapping[str, object]:
-    from reissue.audit import audit_series
-    from reissue.audit.auditing import IN_REPORT
-    from reissue.series.series import Series, parsed_settings
-
-    with Series.open(path, key=key) as opened:
-        audit = audit_series(opened, attacks=attacks, names=names, progress=progress, **parsed_settings(settings))  # type: ignore[arg-type]
-    return audit.to_dict(findings=IN_REPORT)
