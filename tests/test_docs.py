@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,18 @@ def test_every_strategy_and_attack_has_a_page(kind: str) -> None:
     for name in STRATEGIES if kind == "strategies" else ATTACKS:
         words = name.replace("-", "[- ]")
         assert re.search(rf"\b{words}\b", text, flags=re.IGNORECASE), f"no page in docs/{kind} tells of {name}"
+
+
+@pytest.mark.parametrize(
+    ("script", "page"), [("write-json-reference", "audit-json.md"), ("write-cli-reference", "cli.md")]
+)
+def test_generated_references_are_up_to_date(tmp_path: Path, script: str, page: str) -> None:
+    """Run in a copy of the project's outline: the page comes out as it is."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "scripts").mkdir()
+    before = (DOCS / page).read_text(encoding="utf-8")
+    (tmp_path / "docs" / page).write_text(before, encoding="utf-8")
+    copy = tmp_path / "scripts" / script
+    copy.write_text((ROOT / "scripts" / script).read_text(encoding="utf-8"), encoding="utf-8")
+    subprocess.run([sys.executable, str(copy)], check=True, cwd=tmp_path)
+    assert (tmp_path / "docs" / page).read_text(encoding="utf-8") == before, f"run scripts/{script}"
