@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from experiments.cor_split_occ_report import Results, Scenario, write
+from experiments.words import Numbers
 
 from reissue.attacks.historical_correlation import HistoricalCorrelation
 from reissue.core.correlation import unsafe_pairs
@@ -116,22 +117,6 @@ def publish(strategy: Strategy, taken: Iterator[Coded]) -> Published:
     return Published(releases, snapshot, seconds, steps)
 
 
-class _Numbers:
-    """Words for a study in which nobody has a name."""
-
-    def box(self, box: Int32) -> str:
-        return str(box.tolist())
-
-    def value(self, code: int) -> str:
-        return str(code)
-
-    def subject(self, number: int) -> str:
-        return str(number)
-
-    def release(self, number: int) -> str:
-        return f"release {number}"
-
-
 def unsafe(published: Published) -> list[int]:
     """Classes of each release that are hc-unsafe with degree N, from the published releases and their members."""
     seen = [Release.of(facts) for facts in published.releases]
@@ -166,7 +151,7 @@ def breaches(published: dict[str, Published], trials: int) -> list[dict[str, obj
         for until in sorted({2, 4, 6, len(made.releases)}):
             print("compromised people,", name, "after", until, "releases", flush=True)
             seen = [Release.of(facts) for facts in made.releases[:until]]
-            observed = Observed(seen, made.last.domains, VALUES, _Numbers())
+            observed = Observed(seen, made.last.domains, VALUES, Numbers())
             measures = HistoricalCorrelation(n=N, p=P, trials=trials, limit=1).run(observed).measures
             rows.append({"strategy": name, "releases": until, **measures})
     return rows

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from experiments.equivalence_occ_report import Results, write
+from experiments.words import Numbers
 
 from reissue.attacks.equivalence import Equivalence
 from reissue.core.class_pairs import class_pairs, exposed
@@ -125,7 +126,7 @@ def publish(strategy: Strategy, snapshots: Iterator[Coded]) -> Published:
 
 def observed(published: Published, until: int) -> Observed:
     releases = [Release.of(facts) for facts in published.releases[:until]]
-    return Observed(releases, published.last.domains, VALUES, _Numbers())
+    return Observed(releases, published.last.domains, VALUES, Numbers())
 
 
 def compromised_by_pairs(published: Published) -> list[int]:
@@ -148,22 +149,6 @@ def compromised_in_buckets(published: Published) -> list[int]:
         at_risk = Equivalence(e=E, limit=1).run(observed(published, until)).at_risk
         counts.append(len(np.unique(np.concatenate(list(at_risk.values())))) if at_risk else 0)
     return counts
-
-
-class _Numbers:
-    """Words for a study in which nobody has a name."""
-
-    def box(self, box: Int32) -> str:
-        return str(box.tolist())
-
-    def value(self, code: int) -> str:
-        return str(code)
-
-    def subject(self, number: int) -> str:
-        return str(number)
-
-    def release(self, number: int) -> str:
-        return f"release {number}"
 
 
 def errors(published: dict[str, Published], queries: int) -> list[dict[str, object]]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from reissue.coding import MISSING_CODE, Coding
 from reissue.engine.read import Source
-from reissue.engine.snapshot import encode, load
+from reissue.engine.snapshot import load
 from reissue.errors import SnapshotError
 from reissue.schema import Schema
 
@@ -46,7 +46,7 @@ def message(source: Source, schema: Schema = CLINIC) -> str:
 def coded(source: Source, schema: Schema = CLINIC) -> tuple[list[list[int]], list[int], Coding]:
     snapshot = load(source, schema)
     coding = Coding.start(schema).learn(snapshot.seen)
-    codes, values = encode(snapshot, coding)
+    codes, values = snapshot.encode(coding)
     assert codes.dtype == values.dtype == np.int32
     assert codes.flags.f_contiguous
     return codes.tolist(), values.tolist(), coding

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
+from reissue.core.ascending import seek
 from reissue.core.association import Possible, Uniqueness, follow, look_back, members_of, uniqueness
 from reissue.core.domain import Bool, Int64
 from reissue.core.observed import Observed, Release
-from reissue.core.signatures import seek
 from reissue.errors import SettingsError
 
 

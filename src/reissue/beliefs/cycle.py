@@ -16,8 +16,8 @@ from reissue.beliefs.claims import Claims, mixed
 from reissue.beliefs.estimate import MoveCounts
 from reissue.beliefs.posterior import Estimator, posteriors
 from reissue.beliefs.revision import Moves, revised, widened
+from reissue.core.ascending import seek
 from reissue.core.domain import Bool, Float64, Int32, Int64
-from reissue.core.signatures import seek
 from reissue.core.snapshot import Facts, Table
 
 PEOPLE, ROWS, MOVES = "beliefs/people", "beliefs/rows", "beliefs/moves"

@@ -12,9 +12,9 @@ from reissue.beliefs.cycle import Applied, Beliefs, Reasoning, Rows, claims_for
 from reissue.beliefs.estimate import MoveCounts
 from reissue.beliefs.knowledge import Given, Knowledge, moves_of, shares_of
 from reissue.beliefs.measures import gains
+from reissue.core.ascending import seek
 from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.observed import Members, Observed, Release
-from reissue.core.signatures import seek
 from reissue.errors import InputError
 
 

@@ -35,20 +35,3 @@ def progress(title: str) -> Iterator[Callable[[str], None]]:
             bar.update(task, description=stage, completed=done)
 
         yield move
-
-
-def table(headings: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
-    """A plain table, numbers to the right."""
-    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in rows]
-    widths = [max(len(heading), *(len(row[i]) for row in cells), 0) for i, heading in enumerate(headings)]
-    numeric = [bool(rows) and all(isinstance(row[i], int | float) for row in rows) for i in range(len(headings))]
-
-    def line(parts: list[str]) -> str:
-        aligned = [
-            part.rjust(w) if right else part.ljust(w) for part, w, right in zip(parts, widths, numeric, strict=True)
-        ]
-        return "  ".join(aligned).rstrip()
-
-    click.echo(line(list(headings)))
-    for row in cells:
-        click.echo(line(row))

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.core.ascending import seek
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.observed import Members, Release
-from reissue.core.signatures import Signatures, distinct, joined, of_classes, seek
+from reissue.core.signatures import Signatures, distinct, joined, of_classes
 
 
 @dataclass(frozen=True, eq=False)

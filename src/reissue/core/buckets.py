@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from reissue.core.ascending import seek
 from reissue.core.domain import Int32, Int64
 from reissue.core.eligibility import supply
-from reissue.core.signatures import Known, Signatures, joined, seek
+from reissue.core.signatures import Known, Signatures, joined
 from reissue.core.snapshot import Coded
 from reissue.errors import ChangeError, InfeasiblePolicy
 

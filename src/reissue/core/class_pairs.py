@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.core.ascending import seek
 from reissue.core.domain import Int32, Int64
 from reissue.core.equivalence import everyone
 from reissue.core.observed import Release
-from reissue.core.signatures import Signatures, distinct, joined, seek
+from reissue.core.signatures import Signatures, distinct, joined
 
 
 @dataclass(frozen=True, eq=False)

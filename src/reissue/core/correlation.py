@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from reissue.core.ascending import seek
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Release
-from reissue.core.signatures import seek
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.core.ascending import seek
 from reissue.core.association import members_of
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.observed import Release
-from reissue.core.signatures import Signatures, distinct, joined, seek
+from reissue.core.signatures import Signatures, distinct, joined
 
 
 @dataclass(frozen=True, eq=False)

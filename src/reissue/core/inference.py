@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.core.ascending import seek
 from reissue.core.correlation import followed
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.inference_kernel import CT, GIVEN, HC, restrict, shown_everywhere
 from reissue.core.observed import Release
-from reissue.core.signatures import seek
 
 __all__ = ["CT", "GIVEN", "HC", "Restricted", "World", "infer", "world_of"]
 

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reissue.core.ascending import seek
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.mincut import cut_between
-from reissue.core.signatures import Known, recall, remember, seek
+from reissue.core.signatures import Known, recall, remember
 from reissue.core.snapshot import Facts, Table
 
 TWICE = -1

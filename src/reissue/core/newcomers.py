@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reissue.core.ascending import seek
 from reissue.core.domain import Bool, Int64
 from reissue.core.equivalence import everyone, rows_of
 from reissue.core.observed import Release
-from reissue.core.signatures import seek
 
 
 def undecided(releases: Sequence[Release], enough: int) -> list[tuple[int, ...]] | None:

@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.ascending import seek
+from reissue.core.domain import Int32, Int64
 from reissue.core.snapshot import Facts, Table
 
 
@@ -125,14 +126,6 @@ def joined(known: Signatures, more: Signatures) -> tuple[Signatures, Int32]:
     start = np.concatenate([known.start, more.start[1:] + known.start[-1]])
     union, number = distinct(start, np.concatenate([known.values, more.values]))
     return union, number[len(known) :]
-
-
-def seek(sorted_numbers: Int64, wanted: Int64) -> tuple[Int64, Bool]:
-    """(int64[n] position of each wanted number, bool[n] whether it is there). O(n log table)."""
-    if len(sorted_numbers) == 0:
-        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(sorted_numbers, wanted), len(sorted_numbers) - 1)
-    return at, np.asarray(sorted_numbers[at] == wanted, dtype=np.bool_)
 
 
 # The caches: what folding `remember` over the releases gives.

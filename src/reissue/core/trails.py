@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from reissue.core.ascending import seek
 from reissue.core.domain import Int32, Int64
-from reissue.core.signatures import remember, seek
+from reissue.core.signatures import remember
 from reissue.core.snapshot import Facts, Table
 
 

@@ -113,11 +113,6 @@ def load(source: Source, schema: Schema) -> Snapshot:
     )
 
 
-def encode(snapshot: Snapshot, coding: Coding) -> tuple[Int32, Int32]:
-    """`snapshot.encode(coding)`."""
-    return snapshot.encode(coding)
-
-
 def _identifiers(name: str, columns: Mapping[str, pa.ChunkedArray], problems: Problems) -> pa.Array:
     if name not in columns:
         return pa.array([], pa.large_string())

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from reissue.core.ascending import seek
 from reissue.core.boxes import hulls, snap
 from reissue.core.buckets import Demand, Plan, demand_of, divide, grown, plan
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.lifespans import TWICE, Events, Spans, new_cuts, recall_spans, remember_spans, without
 from reissue.core.placement import Fakes, counterfeits, kept_fakes, place, steps
-from reissue.core.signatures import seek
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import VALUES_PERSIST, Changes
