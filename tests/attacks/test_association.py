@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -103,3 +106,58 @@ def test_involving_finds_everybody_whom_the_last_release_exposes() -> None:
         assert members is not None
         assert {f"#{s}" for s in newly if s in set(members.subjects.tolist())} <= found
         assert found <= {f"#{s}" for s, v in after.items() if len(v) < 2}
+
+
+def numbered_by_arrival(series: Observed) -> Observed:
+    """The same series with subjects numbered in the order of their first release, as a ledger numbers them."""
+    number: dict[int, int] = {}
+    releases, first_new = [], 0
+    for release in series.releases:
+        assert release.members is not None
+        first_new = len(number)
+        for subject in release.members.subjects.tolist():
+            number.setdefault(subject, len(number))
+        subjects = np.asarray([number[s] for s in release.members.subjects.tolist()], dtype=np.int64)
+        order = np.argsort(subjects)
+        members = release.members
+        ordered = Members(subjects[order], members.classes[order], members.codes[order], members.values[order])
+        releases.append(replace(release, members=ordered))
+    return replace(series, releases=releases, first_new=first_new)
+
+
+def test_knowing_who_is_new_changes_nothing_but_the_search() -> None:
+    newcomers = 0
+    for seed in range(400):
+        series = numbered_by_arrival(random_series(np.random.default_rng(seed)))
+        blind = replace(series, first_new=None)
+        assert series.releases[-1].members is not None
+        assert series.first_new is not None
+        newcomers += int((series.releases[-1].members.subjects >= series.first_new).sum())
+        for last in range(1, len(series) + 1):
+            known = Association(m=2, invariant=bool(seed % 2)).run(series, involving=last)
+            searched = Association(m=2, invariant=bool(seed % 2)).run(blind, involving=last)
+            assert known.findings == searched.findings
+            assert known.measures == searched.measures
+            assert {n: s.tolist() for n, s in known.at_risk.items()} == {
+                n: s.tolist() for n, s in searched.at_risk.items()
+            }
+    assert newcomers > 400
+
+
+def test_new_people_are_not_searched_in_older_releases() -> None:
+    class Counting(list[Release]):
+        asked: ClassVar[list[int]] = []
+
+        def __getitem__(self, index):  # type: ignore[no-untyped-def]
+            self.asked.append(index)
+            return super().__getitem__(index)
+
+    releases = []
+    for number, people in enumerate(([0, 1], [0, 1], [0, 1, 2, 3]), start=1):
+        subjects, classes = np.asarray(people, dtype=np.int64), np.asarray(people, dtype=np.int32) // 2
+        codes, values = np.zeros((len(people), 1), dtype=np.int32), np.asarray(people, dtype=np.int32)
+        boxes = hulls(codes, classes, int(classes.max()) + 1)
+        releases.append(Release(number, boxes, classes, values, Members(subjects, classes, codes, values)))
+    series = Observed(Counting(releases), (Domain("a", 0, 8),), 4, PlainWords(), first_new=2)
+    assert not Association(m=2).run(series, involving=3).findings
+    assert 0 not in Counting.asked

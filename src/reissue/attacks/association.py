@@ -53,7 +53,7 @@ class Association:
                 at_risk[release.number] = self._at_risk(release, shown[-1][1], self._exposed(state)[at])
         else:
             release = series.releases[involving - 1]
-            state = look_back(series.releases, involving - 1)
+            state = look_back(series.releases, involving - 1, series.first_new)
             shown.append((release, uniqueness(release)))
             at_risk[release.number] = self._at_risk(release, shown[-1][1], self._exposed(state))
         people, classes = np.flatnonzero(self._exposed(state)), self._bad_classes(shown)

@@ -135,18 +135,18 @@ def follow(state: Possible, release: Release) -> tuple[Possible, Int64]:
     return merged, np.searchsorted(merged.subjects, members.subjects)
 
 
-def look_back(releases: Sequence[Release], newest: int) -> Possible:
+def look_back(releases: Sequence[Release], newest: int, first_new: int | None = None) -> Possible:
     """What release `newest` (its position) adds for its members.
 
     A member whose last class before showed the same set as its class now loses nothing by the new release, so only the
-    others are followed further back. O(release rows log release rows), plus per older release the cost of looking up
-    those who have not been found yet.
+    others are followed further back; those numbered from `first_new` on are in no older release. O(release rows log
+    release rows), plus per older release the cost of looking up those who have not been found yet.
     """
     release = releases[newest]
     subjects = members_of(release).subjects
     sets, now = shown(release, np.arange(len(subjects)), Signatures.none())
     candidates, changed = now.copy(), np.zeros(len(subjects), dtype=np.bool_)
-    open_ = np.arange(len(subjects))
+    open_ = np.arange(len(subjects) if first_new is None else np.searchsorted(subjects, first_new))
     for position in range(newest - 1, -1, -1):
         if len(open_) == 0:
             break

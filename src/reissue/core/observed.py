@@ -87,12 +87,17 @@ class Words(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The releases in order (numbers 1, 2, ...), the domains of their codes, and the words for sentences."""
+    """The releases in order (numbers 1, 2, ...), the domains of their codes, and the words for sentences.
+
+    Subjects numbered from `first_new` on are in the newest release only, so nobody has to look for them in the others;
+    None: not known.
+    """
 
     releases: Sequence[Release]
     domains: tuple[Domain, ...]
     value_count: int
     words: Words
+    first_new: int | None = None
 
     def __len__(self) -> int:
         return len(self.releases)

@@ -75,12 +75,13 @@ class History:
 
     `releases` loads a release's facts only when it is indexed. `caches` is what folding `strategy.remember` over all
     releases gives, so it can always be rebuilt from the facts. `seed` belongs to the release being made: every
-    random choice derives from it.
+    random choice derives from it. Subjects numbered from `first_new` on are in no earlier release (None: not known).
     """
 
     releases: Sequence[Facts]
     caches: Mapping[str, Table]
     seed: int
+    first_new: int | None = None
 
     def __len__(self) -> int:
         return len(self.releases)

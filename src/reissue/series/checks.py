@@ -98,12 +98,12 @@ def check_promise(strategy: Strategy, facts: Facts, history: History) -> None:
         _broken(broken)
 
 
-def check_attacks(strategy: Strategy, facts: Facts, past: Sequence[Facts], snapshot: Coded, words: Words) -> list[str]:
+def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: Coded, words: Words) -> list[str]:
     """Run the attacks that the strategy claims to stop; only what the new release adds is looked at."""
     if not strategy.stops:
         return []
-    releases = _Observing(past, facts)
-    observed = Observed(releases, snapshot.domains, snapshot.value_count, words)
+    releases = _Observing(history.releases, facts)
+    observed = Observed(releases, snapshot.domains, snapshot.value_count, words, history.first_new)
     passed = []
     for name in strategy.stops:
         outcome = attack_from(name, strategy.thresholds()).run(observed, involving=facts.number)

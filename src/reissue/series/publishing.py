@@ -57,7 +57,8 @@ class Publishing:
         self.progress("anonymize")
         strategy = self._prepared(coding, identities.including(snapshot.identifiers, coded.subjects))
         seed = release_seed(self.ledger.seed, number)
-        history = History(past, {name: table for name, table in caches.items() if name != ABSENT}, seed)
+        caches_of_strategy = {name: table for name, table in caches.items() if name != ABSENT}
+        history = History(past, caches_of_strategy, seed, self.ledger.next_subject)
         words = CodingWords(coding, identities.naming(snapshot.identifiers, coded.subjects))
         candidate = anonymized(strategy, coded, history, words)
         facts = candidate.facts(number, coded)
@@ -185,7 +186,7 @@ def checked(
     check_rows(facts, coded, int((candidate.classes < 0).sum()))
     check_classes(strategy, facts, coded)
     check_promise(strategy, facts, history)
-    passed = check_attacks(strategy, facts, history.releases, coded, words)
+    passed = check_attacks(strategy, facts, history, coded, words)
     against = f", and against the attacks it claims to stop ({', '.join(passed)})" if passed else ""
     return f"Checked the finished release against the policy{against}."
 
