@@ -155,3 +155,20 @@ def test_tiny_tables(rows: int) -> None:
     partition = mondrian(codes, values, made, Requirement(k=2).limits(np.array([rows])))
     assert len(partition.boxes) == min(rows, 1)
     assert partition.classes.tolist() == [0] * rows
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_any_number_of_threads_gives_the_same_classes(
+    requirement: Requirement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reissue.core.mondrian.WORTH_THREADS", 10)
+    rng = np.random.default_rng(7)
+    for rows in [*rng.integers(10, 60, 40).tolist(), 5000, 20_000]:
+        made = domains(rng)
+        codes, values = table(rng, made, rows, 5)
+        limits = requirement.limits(np.bincount(values))
+        alone = mondrian(codes, values, made, limits, threads=1)
+        for threads in (2, 3, 7):
+            shared = mondrian(codes, values, made, limits, threads=threads)
+            assert np.array_equal(shared.classes, alone.classes)
+            assert np.array_equal(shared.boxes, alone.boxes)
