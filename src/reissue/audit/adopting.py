@@ -25,9 +25,9 @@ from reissue.ledger import Ledger, ReleaseRecord
 from reissue.schema import Schema, read_config
 from reissue.series.past import fold
 from reissue.series.publication import FORMAT, README, read_description, reading
-from reissue.series.publishing import release_seed
 from reissue.series.series import Series
 from reissue.series.settings import ADOPTED
+from reissue.series.work import derived_seed
 from reissue.strategies.base import Strategy
 from reissue.utility import measure
 
@@ -268,7 +268,7 @@ def _record(
         number=release.number,
         strategy=ADOPTED,
         settings={},
-        seed=release_seed(ledger.seed, release.number),
+        seed=derived_seed(ledger.seed, release.number),
         coding_version=coding.version,
         counts={"rows": rows, "utility": costs},
         steps=steps,

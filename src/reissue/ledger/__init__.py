@@ -6,6 +6,18 @@ from reissue.ledger.faults import FAULT_POINTS
 from reissue.ledger.keys import read_key
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.records import Damage, Document, PublicFile, ReleaseRecord
-from reissue.ledger.stage import Stage
+from reissue.ledger.shelf import Shelf
+from reissue.ledger.stage import PartWriter, Stage
 
-__all__ = ["FAULT_POINTS", "Damage", "Document", "Ledger", "PublicFile", "ReleaseRecord", "Stage", "read_key"]
+__all__ = [
+    "FAULT_POINTS",
+    "Damage",
+    "Document",
+    "Ledger",
+    "PartWriter",
+    "PublicFile",
+    "ReleaseRecord",
+    "Shelf",
+    "Stage",
+    "read_key",
+]

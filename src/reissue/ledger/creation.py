@@ -19,7 +19,8 @@ from reissue.ledger.keys import key_check, same_check
 from reissue.ledger.layout import FORMAT, Layout
 from reissue.ledger.lock import SeriesLock
 from reissue.ledger.records import Document, State
-from reissue.ledger.stage import document_table, name_of
+from reissue.ledger.shelf import name_of
+from reissue.ledger.stage import document_table
 from reissue.ledger.store import Store
 
 if TYPE_CHECKING:

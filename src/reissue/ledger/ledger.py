@@ -23,7 +23,8 @@ from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
 from reissue.ledger.lock import SeriesLock
 from reissue.ledger.records import Damage, Document, PrivateFile, ReleaseRecord, State
-from reissue.ledger.stage import Stage, check_version, document_table, name_of, versions
+from reissue.ledger.shelf import Shelf, name_of
+from reissue.ledger.stage import Stage, check_version, document_table
 from reissue.ledger.store import Staged, Store
 
 if TYPE_CHECKING:
@@ -131,7 +132,12 @@ class Ledger:
 
     @property
     def coding_versions(self) -> list[int]:
-        return versions(self._state)
+        return self.shelf.coding_versions
+
+    @property
+    def shelf(self) -> Shelf:
+        """The files as of now, for reading: also by workers elsewhere."""
+        return Shelf(self._store, self._state)
 
     def coding(self, version: int | None = None) -> Document:
         """One version of the coding; the last one if none is named."""
@@ -142,31 +148,27 @@ class Ledger:
             raise SeriesError(f"The ledger keeps no coding of version {version}; it keeps {kept or 'none yet'}.")
         return self._document("coding", name_of(version))
 
+    @property
+    def fragments(self) -> Document | None:
+        """How the table is divided into fragments; None if it is not, or not yet."""
+        return self._document("fragments", "fragments") if self._state.of_role("fragments") else None
+
     def facts(self, number: int) -> Facts:
         """The facts of one release as they were stored: codes under that release's coding version. O(rows)."""
         known = self._facts.get(number)
-        if known is not None:
-            return known
-        if number not in {record.number for record in self._state.releases}:
-            raise SeriesError(f"There is no release {number}; the series has {len(self.releases)}.")
-        name = name_of(number)
-        rows = self._read(self._file("facts", name))
-        facts = parquet.facts_from(number, rows, self._read(self._file("shape", name)))
-        self._facts[number] = facts
-        return facts
+        if known is None:
+            known = self._facts[number] = self.shelf.facts(number)
+        return known
 
-    def caches(self) -> dict[str, Table]:
-        """The strategy's caches after the last release."""
-        return {file.name: parquet.unpack(self._read(file)) for file in self._current("cache")}
+    def caches(self, fragment: int | None = None) -> dict[str, Table]:
+        """The strategy's caches after the last release, of one fragment if the series is divided."""
+        self._current("cache")
+        return self.shelf.caches(fragment)
 
     def identities(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """All identifiers that are not forgotten, and their subject numbers, in the same order."""
-        parts = [self._read(file) for file in self._current("identities")]
-        if not parts:
-            return pa.nulls(0, pa.string()), np.empty(0, dtype=np.int64)
-        whole = pa.concat_tables(parts)
-        identifiers = whole["identifier"].combine_chunks()
-        return identifiers, parquet.numbers_of(whole["subject"])
+        self._current("identities")
+        return self.shelf.identities()
 
     # Publishing
 
@@ -199,15 +201,15 @@ class Ledger:
             self._depth = 0
             self._lock.release()
 
-    def stage(self, number: int) -> Stage:
-        """Begin release `number`, the next one; only inside `publisher()`."""
+    def stage(self, number: int, parts: int = 1) -> Stage:
+        """Begin release `number`, the next one, made in `parts` fragments; only inside `publisher()`."""
         if not self._depth:
             raise RuntimeError("A release is staged inside `with ledger.publisher():`.")
         expected = len(self._state.releases) + 1
         if number != expected:
             raise SeriesError(f"The next release is {expected}, not {number}.")
         recovery.refuse_hidden(self._layout, number)
-        return Stage(number, self._layout, self._catalogue, self._store, self._state, self._committed)
+        return Stage(number, self._layout, self._catalogue, self._store, self._state, self._committed, parts)
 
     # Changes made alone
 
@@ -322,26 +324,18 @@ class Ledger:
         self._state = state
 
     def _document(self, role: str, name: str) -> Document:
-        file = self._file(role, name)
+        shelf = self.shelf
+        file = shelf.file(role, name)
         if file.sha256 not in self._documents:
-            self._documents[file.sha256] = parquet.document_from(self._read(file))
+            self._documents[file.sha256] = shelf.raw_document(file)
         document = json.loads(self._documents[file.sha256])  # parsed anew: a caller may change what it gets
         assert isinstance(document, dict)
         return document
 
-    def _file(self, role: str, name: str) -> PrivateFile:
-        file = self._state.files.get((role, name))
-        if file is None:
-            raise LedgerDamaged(f"The catalogue lists no file for '{role} {name}'. Restore it from a backup.")
-        return file
-
-    def _current(self, role: str) -> list[PrivateFile]:
-        """The files of a role; looked up again if another process has replaced them since."""
-        files = self._state.of_role(role)
-        if not all((self._layout.files / file.path).exists() for file in files):
+    def _current(self, role: str) -> None:
+        """Look at the catalogue again if another process has replaced the files of a role since."""
+        if not all((self._layout.files / file.path).exists() for file in self._state.of_role(role)):
             self.refresh()
-            files = self._state.of_role(role)
-        return files
 
     def _read(self, file: PrivateFile) -> pa.Table:
         return self._store.read(file)

@@ -16,6 +16,7 @@ _MEANINGS = {
     "identities": "which identifier has which subject number, part {name}",
     "coding": "the coding, version {number}",
     "meta": "the schema and the policy",
+    "fragments": "how the table is divided into fragments",
 }
 
 
@@ -55,7 +56,7 @@ class ReleaseRecord:
 class PrivateFile:
     """One immutable file of `private/files/`, as the catalogue refers to it.
 
-    role: facts, shape, cache, identities, coding or meta; (role, name) is unique in a series
+    role: facts, shape, cache, identities, coding, fragments or meta; (role, name) is unique in a series
     release: the release it belongs to, 0 if it belongs to the series
     salt: hex; from it and the master key comes the file's own key; empty if the file is not encrypted
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +21,57 @@ from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
 from reissue.ledger.records import Document, PublicFile, ReleaseRecord, State
 from reissue.ledger.recovery import reveal
+from reissue.ledger.shelf import name_of, part_name
 from reissue.ledger.store import Staged, Store
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue
+
+
+@dataclass(frozen=True)
+class PartWriter:
+    """Writes private files of one fragment of the release that is being made; it can be sent to a worker."""
+
+    store: Store
+    folder: Path
+    number: int
+    fragment: int | None
+
+    def facts(self, facts: Facts) -> list[Staged]:
+        """Who is in which class with which value. O(rows)."""
+        if facts.number != self.number:
+            raise ValueError(f"The facts are of release {facts.number}; release {self.number} is being made.")
+        name = self._name(name_of(self.number))
+        written = [self._write(parquet.rows_of(facts), "facts", name)]
+        written.append(self._write(parquet.shape_of(facts), "shape", name))
+        fault("stage.facts")
+        return written
+
+    def caches(self, caches: Mapping[str, Table]) -> list[Staged]:
+        """The strategy's caches after this release."""
+        written = []
+        for name, table in caches.items():
+            written.append(self._write(parquet.pack(table), "cache", self._name(name)))
+            fault("stage.caches")
+        return written
+
+    def identities(self, identifiers: pa.Array, numbers: NDArray[np.int64]) -> list[Staged]:
+        """New subjects: identifiers and their surrogate numbers, in the same order."""
+        numbers = np.asarray(numbers, dtype=np.int64)
+        if len(numbers) != len(identifiers):
+            raise ValueError(f"{len(identifiers)} identifiers were given with {len(numbers)} numbers.")
+        if len(numbers) == 0:
+            return []
+        name = part_name(name_of(self.number), self.fragment or 0)
+        written = [self._write(parquet.identities_table(identifiers, numbers), "identities", name)]
+        fault("stage.identities")
+        return written
+
+    def _name(self, name: str) -> str:
+        return name if self.fragment is None else part_name(name, self.fragment)
+
+    def _write(self, table: pa.Table, role: str, name: str) -> Staged:
+        return self.store.write(table, self.folder, role, name, self.number)
 
 
 class Stage:
@@ -38,14 +85,17 @@ class Stage:
         store: Store,
         state: State,
         done: Callable[[State], None],
+        parts: int = 1,
     ) -> None:
         self.number = number
+        self._parts = parts
         self._layout = layout
         self._catalogue = catalogue
         self._store = store
         self._state = state
         self._done = done
         self._staged: list[Staged] = []
+        self._hashed: dict[str, PublicFile] = {}
         self._next_subject = state.next_subject
         self._folder = layout.staged(number)
         self.public: Path = layout.staged_public(number)
@@ -55,34 +105,44 @@ class Stage:
             self.public.mkdir()
         fault("stage.begun")
 
+    def writer(self, fragment: int = 0) -> PartWriter:
+        """Writes the private files of one fragment, in this process or another; what it returns is to be `take`n."""
+        return PartWriter(self._store, self._folder, self.number, fragment if self._parts > 1 else None)
+
     def facts(self, facts: Facts) -> None:
         """Who is in which class with which value. O(rows)."""
-        if facts.number != self.number:
-            raise ValueError(f"The facts are of release {facts.number}; release {self.number} is being made.")
-        self._write(parquet.rows_of(facts), "facts", name_of(self.number))
-        self._write(parquet.shape_of(facts), "shape", name_of(self.number))
-        fault("stage.facts")
+        self.take(self.writer().facts(facts))
 
     def caches(self, caches: Mapping[str, Table]) -> None:
         """The strategy's caches after this release; those of the release before are dropped by the commit."""
-        for name, table in caches.items():
-            self._write(parquet.pack(table), "cache", name)
-            fault("stage.caches")
+        self.take(self.writer().caches(caches))
 
     def identities(self, identifiers: pa.Array, numbers: NDArray[np.int64]) -> None:
         """The subjects that are new in this release: identifiers and their surrogate numbers, in the same order."""
-        numbers = np.asarray(numbers, dtype=np.int64)
-        if len(numbers) != len(identifiers):
-            raise ValueError(f"{len(identifiers)} identifiers were given with {len(numbers)} numbers.")
-        if len(numbers) == 0:
+        self.number_subjects(numbers)
+        part = sum(one.file.role == "identities" for one in self._staged)
+        self.take(self.writer(part).identities(identifiers, numbers))
+
+    def number_subjects(self, numbers: NDArray[np.int64]) -> None:
+        """Note that these numbers are given to new subjects."""
+        ordered = np.sort(np.asarray(numbers, dtype=np.int64))
+        if len(ordered) == 0:
             return
-        ordered = np.sort(numbers)
         if int(ordered[0]) < self._next_subject or bool((ordered[1:] == ordered[:-1]).any()):
             raise ValueError(f"New subjects need numbers of their own, from {self._next_subject} on.")
-        part = sum(one.file.role == "identities" for one in self._staged)
-        self._write(parquet.identities_table(identifiers, numbers), "identities", f"{name_of(self.number)}-{part:03d}")
         self._next_subject = int(ordered[-1]) + 1
-        fault("stage.identities")
+
+    def take(self, staged: Iterable[Staged]) -> None:
+        """Files that a writer has written for this release."""
+        self._staged += staged
+
+    def show(self, files: Iterable[PublicFile]) -> None:
+        """Public files that a worker has written, forced to disk and hashed."""
+        self._hashed |= {file.name: file for file in files}
+
+    def fragments(self, document: Document) -> None:
+        """How the table is divided, for the life of the series."""
+        self._write(document_table(document), "fragments", "fragments")
 
     def coding(self, version: int, document: Document) -> None:
         """A new version of the coding, which this release may use."""
@@ -103,7 +163,7 @@ class Stage:
             sync_tree(self.public)
             sync_folder(self._folder)
             sync_folder(self._layout.staging)
-            shown = public_files(self.public)
+            shown = public_files(self.public, self._hashed)
         fault("commit.synced")
         self._store.place(self._staged, "commit.moving")
         fault("commit.moved")
@@ -128,8 +188,8 @@ class Stage:
         roles = [one.file.role for one in self._staged]
         if record.number != self.number:
             raise ValueError(f"The record is of release {record.number}; release {self.number} is being made.")
-        if roles.count("facts") != 1:
-            raise ValueError(f"Release {self.number} needs its facts exactly once before it can be committed.")
+        if roles.count("facts") != self._parts:
+            raise ValueError(f"Release {self.number} needs its facts, of {self._parts} fragments each once.")
         known = versions(self._state) + [int(one.file.name) for one in self._staged if one.file.role == "coding"]
         if record.coding_version not in known:
             raise ValueError(f"Release {self.number} uses coding version {record.coding_version}, which is not kept.")
@@ -138,11 +198,6 @@ class Stage:
 
     def _write(self, table: pa.Table, role: str, name: str) -> None:
         self._staged.append(self._store.write(table, self._folder, role, name, self.number))
-
-
-def name_of(number: int) -> str:
-    """Numbers as names that sort in order."""
-    return f"{number:06d}"
 
 
 def versions(state: State) -> list[int]:
@@ -159,9 +214,12 @@ def document_table(document: Mapping[str, object]) -> pa.Table:
     return parquet.document_table(json.dumps(document, ensure_ascii=False).encode())
 
 
-def public_files(folder: Path) -> tuple[PublicFile, ...]:
-    """Every file below a release's folder with its hash, in order of name."""
+def public_files(folder: Path, hashed: Mapping[str, PublicFile] | None = None) -> tuple[PublicFile, ...]:
+    """Every file below a release's folder with its hash, in order of name; those already `hashed` are not read."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return tuple(
-        PublicFile(path.relative_to(folder).as_posix(), hash_file(path), path.stat().st_size) for path in found
-    )
+    files = []
+    for path in found:
+        name = path.relative_to(folder).as_posix()
+        known = (hashed or {}).get(name)
+        files.append(known or PublicFile(name, hash_file(path), path.stat().st_size))
+    return tuple(files)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 
 import pyarrow as pa
 
@@ -41,7 +42,7 @@ class Store:
         """Write a table into `folder`, to be placed later. Not forced to disk yet."""
         salt = b"" if self._key is None else new_salt()
         key = None if self._key is None else file_key(self._key, salt)
-        path = folder / f"{role}-{len(os.listdir(folder)):06d}.parquet"
+        path = folder / f"{role}-{token_hex(8)}.parquet"  # its own, also when a worker tries again
         with telling(f"Writing {self._layout.relative(path)}"):
             sha256, size = parquet.write_table(path, table, key)
         return Staged(path, PrivateFile(role, name, release, sha256, size, salt.hex()))

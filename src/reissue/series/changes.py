@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from reissue.core.ascending import find
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.snapshot import Facts, Table
 from reissue.errors import ChangeError
+from reissue.schema import Schema
 from reissue.series.past import absent_codes
 from reissue.strategies.base import Strategy
 
@@ -76,6 +78,25 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
     )
 
 
+@dataclass(frozen=True)
+class Problem:
+    """A change that the strategy cannot protect: how many subjects, in which columns, and the first of them."""
+
+    kind: Literal["gone", "back", "moved", "updated"]
+    count: int
+    shown: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Permitted:
+    """The comparison to go on with, how many rows became new subjects, and what cannot be protected."""
+
+    compared: Compared
+    renewed: int
+    problems: tuple[Problem, ...]
+
+
 def permit(
     strategy: Strategy,
     compared: Compared,
@@ -83,23 +104,16 @@ def permit(
     values: Int32,
     coding: Coding,
     name_row: Callable[[int], str],
-    name_subject: Callable[[int], str],
     on_change: str,
-) -> tuple[Compared, str | None]:
-    """Refuse what the strategy cannot protect, or make it new subjects where the user asked for that.
-
-    Returns the comparison to go on with and, if rows became new subjects, a sentence for `release.steps`.
-    """
+) -> Permitted:
+    """What the strategy cannot protect becomes new subjects where the user asked for that, else a problem."""
     may = strategy.supports
     wrong_moved: Bool = np.asarray(compared.moved.any(axis=1) & (not may.quasi_identifiers))
     wrong_updated = compared.updated & (not may.sensitive)
-    step = None
+    renewed_count = 0
     if on_change == "new-subject" and may.gone and (wrong_moved.any() or wrong_updated.any()):
         renewed = wrong_moved | wrong_updated
-        step = (
-            f"{renewed.sum():,} rows changed in ways that {strategy.name} cannot protect; each counts as a new subject "
-            'and its old one as gone (on_change = "new-subject").'
-        )
+        renewed_count = int(renewed.sum())
         still_there = ~compared.back & renewed
         compared = replace(
             compared,
@@ -113,19 +127,67 @@ def permit(
         wrong_updated = wrong_updated & ~renewed
     problems = []
     if len(compared.gone) and not may.gone:
-        problems.append(_gone_problem(compared, name_subject))
+        names = tuple(f"{{subject:{number}}}" for number in compared.gone[:SHOWN])
+        problems.append(Problem("gone", len(compared.gone), names))
     if compared.back.any() and not may.back:
-        problems.append(_back_problem(compared, name_row))
+        rows = np.flatnonzero(compared.back)
+        problems.append(Problem("back", len(rows), tuple(name_row(int(row)) for row in rows[:SHOWN])))
     if wrong_moved.any():
         problems.append(_moved_problem(compared, wrong_moved, codes, coding, name_row))
     if wrong_updated.any():
         problems.append(_updated_problem(compared, wrong_updated, values, coding, name_row))
-    if problems:
-        raise ChangeError(
+    return Permitted(compared, renewed_count, tuple(problems))
+
+
+def refuse(strategy: Strategy, problems: Sequence[Problem], schema: Schema, named: Callable[[str], str]) -> None:
+    """Raise ChangeError if there are problems; those of one kind are told together. `named` puts names to numbers."""
+    if not problems:
+        return
+    lines = []
+    for kind, sentence in SENTENCES.items():
+        same = [problem for problem in problems if problem.kind == kind]
+        if same:
+            count, shown = sum(problem.count for problem in same), [one for problem in same for one in problem.shown]
+            columns = dict.fromkeys(name for problem in same for name in problem.columns)
+            lines.append(
+                "- "
+                + sentence.format(
+                    count=count,
+                    people=_people(count, shown[:SHOWN]),
+                    columns=", ".join(columns),
+                    sensitive=", ".join(schema.sensitive),
+                )
+            )
+    raise ChangeError(
+        named(
             f"The snapshot changed in ways that the strategy '{strategy.name}' cannot protect; nothing was published.\n"
-            + "\n".join(problems)
+            + "\n".join(lines)
         )
-    return compared, step
+    )
+
+
+SENTENCES = {
+    "gone": "{count:,} subjects of the last release are not in the snapshot: {people}. Remedies: keep everyone who "
+    "was ever published in the snapshot; or use a strategy for tables that people leave (m-invariance, "
+    "e-equivalence, cor-split).",
+    "back": "{count:,} subjects return after an absence: {people}. Remedies: use a strategy for tables that people "
+    "leave and rejoin (m-invariance, e-equivalence, cor-split).",
+    "moved": "{count:,} subjects changed in the quasi-identifiers {columns}: {people}. Remedies: publish a "
+    "quasi-identifier that does not change (birth year instead of age); an identifier per episode instead of per "
+    'person; on_change = "new-subject" where the strategy allows subjects to leave; or a strategy that protects such '
+    "changes (m-invariance, e-equivalence, cor-split, bay-frame, js-reduce).",
+    "updated": "{count:,} subjects changed in the sensitive column {sensitive}: {people}. Remedies: an identifier per "
+    'episode instead of per person; on_change = "new-subject" where the strategy allows subjects to leave; or a '
+    "strategy that protects changed values (bay-frame, js-reduce).",
+}
+
+
+def renewal_sentence(strategy: Strategy, renewed: int) -> str:
+    """For `release.steps`, if rows became new subjects."""
+    return (
+        f"{renewed:,} rows changed in ways that {strategy.name} cannot protect; each counts as a new subject "
+        'and its old one as gone (on_change = "new-subject").'
+    )
 
 
 def _people(count: int, names: list[str]) -> str:
@@ -133,57 +195,28 @@ def _people(count: int, names: list[str]) -> str:
     return ", ".join(names) + more
 
 
-def _gone_problem(compared: Compared, name_subject: Callable[[int], str]) -> str:
-    gone = compared.gone
-    names = _people(len(gone), [name_subject(int(number)) for number in gone[:SHOWN]])
-    return (
-        f"- {len(gone):,} subjects of the last release are not in the snapshot: {names}. Remedies: keep everyone who "
-        "was ever published in the snapshot; or use a strategy for tables that people leave (m-invariance, "
-        "e-equivalence, cor-split)."
-    )
-
-
-def _back_problem(compared: Compared, name_row: Callable[[int], str]) -> str:
-    rows = np.flatnonzero(compared.back)
-    names = _people(len(rows), [name_row(int(row)) for row in rows[:SHOWN]])
-    return (
-        f"- {len(rows):,} subjects return after an absence: {names}. Remedies: use a strategy for tables that people "
-        "leave and rejoin (m-invariance, e-equivalence, cor-split)."
-    )
-
-
 def _moved_problem(
     compared: Compared, wrong: Bool, codes: Int32, coding: Coding, name_row: Callable[[int], str]
-) -> str:
+) -> Problem:
     rows = np.flatnonzero(wrong)
-    columns = [coding.domains[a].name for a in np.flatnonzero(compared.moved[rows].any(axis=0))]
+    columns = tuple(coding.domains[a].name for a in np.flatnonzero(compared.moved[rows].any(axis=0)))
     shown = []
     for row in rows[:SHOWN]:
         a = int(np.flatnonzero(compared.moved[row])[0])
         old, new = (_label(coding, a, int(code)) for code in (compared.old_codes[row, a], codes[row, a]))
         shown.append(f"{name_row(int(row))} ({coding.domains[a].name} {old} -> {new})")
-    return (
-        f"- {len(rows):,} subjects changed in the quasi-identifiers {', '.join(columns)}: {_people(len(rows), shown)}. "
-        "Remedies: publish a quasi-identifier that does not change (birth year instead of age); an identifier per "
-        'episode instead of per person; on_change = "new-subject" where the strategy allows subjects to leave; or a '
-        "strategy that protects such changes (m-invariance, e-equivalence, cor-split, bay-frame, js-reduce)."
-    )
+    return Problem("moved", len(rows), tuple(shown), columns)
 
 
 def _updated_problem(
     compared: Compared, wrong: Bool, values: Int32, coding: Coding, name_row: Callable[[int], str]
-) -> str:
+) -> Problem:
     rows = np.flatnonzero(wrong)
     shown = [
         f"{name_row(int(row))} ({coding.values[compared.old_values[row]]} -> {coding.values[values[row]]})"
         for row in rows[:SHOWN]
     ]
-    sensitive = ", ".join(coding.schema.sensitive)
-    return (
-        f"- {len(rows):,} subjects changed in the sensitive column {sensitive}: {_people(len(rows), shown)}. Remedies: "
-        'an identifier per episode instead of per person; on_change = "new-subject" where the strategy allows '
-        "subjects to leave; or a strategy that protects changed values (bay-frame, js-reduce)."
-    )
+    return Problem("updated", len(rows), tuple(shown))
 
 
 def _label(coding: Coding, attribute: int, code: int) -> str:

@@ -11,7 +11,7 @@ from reissue.coding import Coding
 from reissue.core.ascending import find
 from reissue.core.domain import Int32, Int64
 from reissue.core.snapshot import Facts, Table
-from reissue.ledger import Ledger
+from reissue.ledger import Ledger, Shelf
 from reissue.strategies.base import Strategy
 
 ABSENT = "series/absent"
@@ -20,8 +20,9 @@ ABSENT = "series/absent"
 class PastReleases(Sequence[Facts]):
     """The facts of every release, each read when it is first asked for and recoded to the coding of today."""
 
-    def __init__(self, ledger: Ledger, coding: Coding) -> None:
-        self._ledger, self._coding = ledger, coding
+    def __init__(self, ledger: Ledger | Shelf, coding: Coding, fragment: int | None = None) -> None:
+        """`fragment`: only what belongs to that fragment of a divided series."""
+        self._shelf, self._coding, self._fragment = ledger, coding, fragment
         self._records = list(ledger.releases)
         self._read: dict[int, Facts] = {}
 
@@ -45,14 +46,19 @@ class PastReleases(Sequence[Facts]):
 
     def _recoded(self, position: int) -> Facts:
         record = self._records[position]
-        facts = self._ledger.facts(record.number)
+        facts = self._facts(record.number)
         if record.coding_version == self._coding.version:
             return facts
-        made_under = Coding.from_dict(self._ledger.coding(record.coding_version))
+        made_under = Coding.from_dict(self._shelf.coding(record.coding_version))
         boxes, codes = self._coding.remap(made_under, facts.boxes, facts.codes)
         return Facts(
             facts.number, boxes, facts.subjects, facts.classes, facts.values, codes, facts.anatomized, facts.extras
         )
+
+    def _facts(self, number: int) -> Facts:
+        if isinstance(self._shelf, Ledger):  # it keeps what is in use
+            return self._shelf.facts(number)
+        return self._shelf.facts(number, self._fragment)
 
 
 def remember_absent(before: Table | None, previous: Facts | None, release: Facts) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from reissue.core.observed import Release as ObservedRelease
 from reissue.core.snapshot import Candidate, Coded, Facts
 from reissue.engine.base import Format
 from reissue.engine.output import anatomized_tables, generalized_table, read_release, write_release
-from reissue.engine.snapshot import Snapshot
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError
 from reissue.series.settings import policy_of
@@ -25,53 +25,89 @@ FORMAT = "reissue-release/1"
 README = "release.json"
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How large a release, or a part of it, is: for `release.json`."""
+
+    rows: int
+    classes: int
+    smallest: int
+    largest: int
+
+    @staticmethod
+    def of(facts: Facts) -> Extent:
+        sizes = np.bincount(facts.classes, minlength=facts.class_count)
+        smallest, largest = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
+        return Extent(len(facts.subjects), facts.class_count, smallest, largest)
+
+    @staticmethod
+    def together(parts: Sequence[Extent]) -> Extent:
+        some = [part for part in parts if part.classes]
+        return Extent(
+            sum(part.rows for part in parts),
+            sum(part.classes for part in parts),
+            min((part.smallest for part in some), default=0),
+            max((part.largest for part in some), default=0),
+        )
+
+
 def write_public(
     directory: Path,
-    snapshot: Snapshot,
-    coded: Coded,
-    candidate: Candidate,
     facts: Facts,
+    insensitive: pa.Table | None,
+    rows: Int64 | None,
     coding: Coding,
     strategy: Strategy,
     seed: int,
     formats: Sequence[Format],
-) -> dict[str, float]:
-    """Write the files that may be handed out, rows in random order; returns what the release cost, by measure."""
+) -> None:
+    """Write the files that may be handed out, rows in random order.
+
+    rows: int64[published] the row of `insensitive` whose columns each row of `facts` carries.
+    """
+    order = np.random.default_rng([seed, 2]).permutation(len(facts.subjects))
+    files = write_release(directory, public_tables(facts, insensitive, rows, order, coding), formats)
+    names = [path.name for path in files]
+    write_description(directory, facts.number, facts.anatomized, Extent.of(facts), coding, strategy, names)
+
+
+def public_tables(
+    facts: Facts, insensitive: pa.Table | None, rows: Int64 | None, order: Int64, coding: Coding
+) -> dict[str, pa.Table]:
+    """What is published of these facts, by the name of the file; its rows in this order."""
     class_name = class_column(coding)
-    rng = np.random.default_rng([seed, 2])
-    order = rng.permutation(len(facts.subjects))
     classes, values = facts.classes[order], facts.values[order]
-    insensitive = snapshot.insensitive
-    rows = source_rows(coded, candidate, facts, rng)[order] if insensitive is not None else None
+    rows = None if rows is None else rows[order]
     if facts.anatomized:
         exact = {domain.name: _exact(coding, a, facts.codes[order, a]) for a, domain in enumerate(coding.domains)}
         first, second = anatomized_tables(
             exact, classes, coding.value_columns, values, insensitive, rows, class_name=class_name
         )
-        tables = {"quasi_identifiers": first, "values": second}
-    else:
-        labels = {
-            domain.name: Text(coding.labels(a, facts.boxes[:, a, 0], facts.boxes[:, a, 1]), classes)
-            for a, domain in enumerate(coding.domains)
-        }
-        sensitive = {name: Text(column, values) for name, column in coding.value_columns.items()}
-        table = generalized_table(labels, sensitive, insensitive, rows)
-        tables = {"release": table.append_column(class_name, pa.array(classes))}
-    files = write_release(directory, tables, formats)
-    about = description(facts, coding, strategy, class_name, [path.name for path in files])
-    (directory / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    from reissue.utility import measure
-
-    cost = measure(facts, coded)
-    return {
-        "ail": cost.ail,
-        "gcp": cost.gcp_share,
-        "discernibility": cost.discernibility_share,
-        "class_size": cost.class_size,
+        return {"quasi_identifiers": first, "values": second}
+    labels = {
+        domain.name: Text(coding.labels(a, facts.boxes[:, a, 0], facts.boxes[:, a, 1]), classes)
+        for a, domain in enumerate(coding.domains)
     }
+    sensitive = {name: Text(column, values) for name, column in coding.value_columns.items()}
+    table = generalized_table(labels, sensitive, insensitive, rows)
+    return {"release": table.append_column(class_name, pa.array(classes))}
 
 
-def source_rows(coded: Coded, candidate: Candidate, facts: Facts, rng: np.random.Generator) -> Int64:
+def write_description(
+    directory: Path,
+    number: int,
+    anatomized: bool,
+    extent: Extent,
+    coding: Coding,
+    strategy: Strategy,
+    files: Sequence[str],
+) -> None:
+    """Write `release.json`: what a recipient needs to read the files. It says nothing of counterfeits or steps."""
+    about = description(number, anatomized, extent, coding, strategy, files)
+    (directory / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def source_rows(coded: Coded, candidate: Candidate, facts: Facts, seed: int) -> Int64:
     """int64[published]: the snapshot row whose insensitive columns each published row carries.
 
     A real row carries its own; a counterfeit those of a row of its class (of any row, if it is alone there), since
@@ -88,7 +124,7 @@ def source_rows(coded: Coded, candidate: Candidate, facts: Facts, rng: np.random
     ordered = candidate.classes[by_class]
     start = np.searchsorted(ordered, facts.classes[fake], side="left")
     size = np.searchsorted(ordered, facts.classes[fake], side="right") - start
-    drawn = rng.random(len(fake))
+    drawn = np.random.default_rng([seed, 5]).random(len(fake))
     anyone = (drawn * len(by_class)).astype(np.int64)
     rows[fake] = by_class[np.where(size > 0, start + (drawn * size).astype(np.int64), anyone)] if len(by_class) else -1
     return rows
@@ -115,11 +151,10 @@ def _exact(coding: Coding, attribute: int, codes: Int32) -> Text:
 
 
 def description(
-    facts: Facts, coding: Coding, strategy: Strategy, class_name: str, files: Sequence[str]
+    number: int, anatomized: bool, extent: Extent, coding: Coding, strategy: Strategy, files: Sequence[str]
 ) -> dict[str, object]:
-    """`release.json`: what a recipient needs to read the files. It says nothing of counterfeits or steps."""
-    schema = coding.schema
-    sizes = np.bincount(facts.classes, minlength=facts.class_count)
+    """The content of `release.json`."""
+    schema, class_name = coding.schema, class_column(coding)
     columns = [
         *({"name": d.name, "role": "quasi-identifier", "reading": reading(coding, d.name)} for d in coding.domains),
         *({"name": name, "role": "sensitive"} for name in schema.sensitive),
@@ -132,15 +167,15 @@ def description(
     ]
     return {
         "format": FORMAT,
-        "number": facts.number,
-        "style": "anatomized" if facts.anatomized else "generalized",
+        "number": number,
+        "style": "anatomized" if anatomized else "generalized",
         "strategy": strategy.name,
         "parameters": public_parameters(strategy),
         "counts": {
-            "rows": len(facts.subjects),
-            "classes": facts.class_count,
-            "smallest_class": int(sizes.min(initial=0)) if len(sizes) == 0 else int(sizes.min()),
-            "largest_class": int(sizes.max(initial=0)),
+            "rows": extent.rows,
+            "classes": extent.classes,
+            "smallest_class": extent.smallest,
+            "largest_class": extent.largest,
         },
         "columns": columns,
         "files": sorted(files),

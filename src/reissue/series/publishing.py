@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from reissue.coding import Coding, CodingWords
-from reissue.core.observed import Words
-from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
+from reissue.coding import Coding
+from reissue.core.domain import Int64
+from reissue.core.fragments import global_subjects, joined
 from reissue.engine.base import Format
 from reissue.engine.snapshot import Snapshot, load
-from reissue.errors import InfeasiblePolicy
-from reissue.ledger import Ledger, ReleaseRecord
+from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.disk import telling
-from reissue.series.changes import Compared, compare, permit
-from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
+from reissue.series.changes import Compared, refuse
+from reissue.series.dividing import Division
 from reissue.series.identities import Identities
-from reissue.series.past import ABSENT, PastReleases, fold, rebuild, same_codes
-from reissue.series.publication import write_public
+from reissue.series.past import same_codes
+from reissue.series.publication import source_rows, write_public
 from reissue.series.settings import ADOPTED, policy_of, strategy_of
+from reissue.series.telling import Result, Survey, numbered, observed_together, shown_cost, told
+from reissue.series.work import Made, Rows, Work, derived_seed, with_subjects
 from reissue.strategies.base import Strategy
+from reissue.utility.measure import together
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Publishing:
-    """One attempt to publish. `run` does it; everything before the commit can fail without a trace."""
+    """One attempt to publish, in this process. Everything before the commit can fail without a trace."""
 
     series: Series
     ledger: Ledger
@@ -44,169 +46,159 @@ class Publishing:
 
     def run(self, source: Source) -> ReleaseRecord:
         """Publish `source` as the next release and return its record."""
-        number = len(self.ledger.releases) + 1
         self.progress("read")
         before = self.series.coding
         snapshot = load(source, before.schema)
         coding = before.learn(snapshot.seen)
         self.progress("compare")
-        past = PastReleases(self.ledger, coding)
         identities = Identities.read(self.ledger)
-        caches = self._caches(before, coding, past)
-        coded, compared, steps = self._compared(snapshot, coding, past, caches, identities)
+        rows = _rows(snapshot, coding, identities)
+        division = self._division(rows, coding)
+        parts = division.parts(rows)
+        works = self.works(division, before, coding)
+        permitted = [work.compared(part) for work, part in zip(works, parts, strict=True)]
+        surveys = [Survey.of(one, part) for one, part in zip(permitted, parts, strict=True)]
+        self.refuse(surveys, coding, identities.name)
         self.progress("anonymize")
-        strategy = self._prepared(coding, identities.including(snapshot.identifiers, coded.subjects))
-        seed = release_seed(self.ledger.seed, number)
-        caches_of_strategy = {name: table for name, table in caches.items() if name != ABSENT}
-        history = History(past, caches_of_strategy, seed, self.ledger.next_subject)
-        words = CodingWords(coding, identities.naming(snapshot.identifiers, coded.subjects))
-        candidate = anonymized(strategy, coded, history, words)
-        facts = candidate.facts(number, coded)
-        self.progress("check")
-        steps = (*steps, *candidate.steps, checked(strategy, candidate, facts, history, coded, words))
+        firsts = numbered(self.ledger.next_subject, surveys)
+        compared = [one.compared for one in permitted]
+        made = [
+            work.made(part, one, first) for work, part, one, first in zip(works, parts, compared, firsts, strict=True)
+        ]
         self.progress("write")
-        stage = self.ledger.stage(number)
-        new = np.flatnonzero(compared.numbers < 0)
-        with ThreadPoolExecutor() as pool:  # writing releases the interpreter, so the files are written side by side
-            jobs = [
-                pool.submit(stage.facts, facts),
-                pool.submit(stage.identities, snapshot.identifiers_at(new), coded.subjects[new]),
-            ]
-            public = snapshot, coded, candidate, facts, coding
-            with telling("Writing the release"):
-                cost = write_public(stage.public, *public, strategy, seed, self.formats)
-            stage.caches(fold(strategy, caches, past[-1] if len(past) else None, facts))
-        for job in jobs:
-            job.result()
-        if coding.version not in self.ledger.coding_versions:
-            stage.coding(coding.version, coding.to_dict())
+        observed = observed_together(surveys, coding)
+        results = [Result.of(one, observed) for one in made]
+        stage = self.ledger.stage(works[0].number, division.count)
+        self._write(stage, works, parts, compared, made)
+        self.note(stage, division, coding)
         self.progress("commit")
-        return stage.commit(self._record(number, seed, coding, candidate, facts, compared, steps, cost))
+        return stage.commit(self.record(works[0], surveys, results, firsts, identities.name))
 
-    def _prepared(self, coding: Coding, identities: Identities) -> Strategy:
-        """The strategy with its knowledge read in the series' terms, if it wants any."""
-        prepare = getattr(self.strategy, "prepare", None)
-        if prepare is None:
-            return self.strategy
-        from reissue.beliefs.names import CodingNames
+    def refuse(self, surveys: Sequence[Survey], coding: Coding, name: Callable[[int], str]) -> None:
+        """Stop here if the snapshot changed in ways that the strategy cannot protect."""
+        problems = [problem for survey in surveys for problem in survey.problems]
+        refuse(self.strategy, problems, coding.schema, lambda text: with_subjects(text, name))
 
-        return cast("Strategy", prepare(CodingNames(coding, identities.of)))
+    def works(self, division: Division, before: Coding, coding: Coding) -> list[Work]:
+        """What is to be done in each fragment."""
+        number = len(self.ledger.releases) + 1
+        return [
+            Work(
+                shelf=self.ledger.shelf,
+                coding=coding,
+                strategy=self.strategy,
+                number=number,
+                seed=derived_seed(self.ledger.seed, number),
+                fragment=fragment,
+                fragments=division.count,
+                kept_caches=self._caches_fit(before, coding),
+                first_new=self.ledger.next_subject,
+                on_change=self.on_change,
+            )
+            for fragment in range(division.count)
+        ]
 
-    def _caches(self, before: Coding, coding: Coding, past: PastReleases) -> Mapping[str, Table]:
-        """The caches of the last release, or rebuilt ones if the strategy or the codes are no longer theirs."""
-        if len(past) == 0:
-            return {}
+    def _caches_fit(self, before: Coding, coding: Coding) -> bool:
+        """Whether the caches of the last release are those of this strategy and of these codes."""
+        if not self.ledger.releases:
+            return False
         last = self.ledger.releases[-1]
-        if (
+        return (
             last.strategy != ADOPTED
             and strategy_of(last.strategy, last.settings) == self.strategy
             and same_codes(coding, before)
             and last.coding_version == before.version
-        ):
-            return self.ledger.caches()
-        return rebuild(self.strategy, past)
-
-    def _compared(
-        self,
-        snapshot: Snapshot,
-        coding: Coding,
-        past: PastReleases,
-        caches: Mapping[str, Table],
-        identities: Identities,
-    ) -> tuple[Coded, Compared, tuple[str, ...]]:
-        """The coded snapshot with a subject number in every row, after changes were compared and permitted."""
-        codes, values = snapshot.encode(coding)
-        last = past[-1] if len(past) else None
-        compared = compare(identities.numbers(snapshot.identifiers), codes, values, last, caches.get(ABSENT))
-        compared, step = permit(
-            self.strategy,
-            compared,
-            codes,
-            values,
-            coding,
-            snapshot.identifier_at,
-            identities.name,
-            self.on_change,
         )
-        new = compared.numbers < 0
-        subjects = compared.numbers.copy()
-        subjects[new] = np.arange(self.ledger.next_subject, self.ledger.next_subject + new.sum())
-        coded = Coded(subjects, codes, values, coding.domains, len(coding.values))
-        return coded, compared, (_changes_sentence(snapshot, compared), *([step] if step else []))
 
-    def _record(
+    def _division(self, rows: Rows, coding: Coding) -> Division:
+        division = Division.read(self.ledger, self.strategy, coding)
+        if division is not None:
+            return division
+        count = Division.wanted(self.ledger, self.strategy, len(rows))
+        return Division.made(count, rows, self.ledger.seed)
+
+    def _write(
         self,
-        number: int,
-        seed: int,
-        coding: Coding,
-        candidate: Candidate,
-        facts: Facts,
-        compared: Compared,
-        steps: Sequence[str],
-        cost: Mapping[str, float],
+        stage: Stage,
+        works: Sequence[Work],
+        parts: Sequence[Rows],
+        compared: Sequence[Compared],
+        made: Sequence[Made],
+    ) -> None:
+        """Private files beside the public ones: writing releases the interpreter."""
+        with ThreadPoolExecutor() as pool:
+            jobs = []
+            for work, rows, one, done in zip(works, parts, compared, made, strict=True):
+                writer = stage.writer(work.fragment)
+                new = np.flatnonzero(one.numbers < 0)
+                stage.number_subjects(done.coded.subjects[new])
+                jobs += [
+                    pool.submit(writer.facts, done.facts),
+                    pool.submit(writer.identities, rows.identifiers.take(new), done.coded.subjects[new]),
+                ]
+            with telling("Writing the release"):
+                self._write_public(stage, works, parts, made)
+            for work, done in zip(works, made, strict=True):
+                stage.take(stage.writer(work.fragment).caches(done.caches))
+        for job in jobs:
+            stage.take(job.result())
+
+    def _write_public(self, stage: Stage, works: Sequence[Work], parts: Sequence[Rows], made: Sequence[Made]) -> None:
+        seed, coding = works[0].seed, works[0].coding
+        facts = joined([one.facts for one in made], seed)
+        insensitive = parts[0].insensitive
+        rows: Int64 | None = None
+        if insensitive is not None:
+            rows, insensitive = _sources(works, parts, made)
+        write_public(stage.public, facts, insensitive, rows, coding, self.strategy, seed, self.formats)
+
+    def note(self, stage: Stage, division: Division, coding: Coding) -> None:
+        """Keep the coding and the division, if they are new."""
+        if coding.version not in self.ledger.coding_versions:
+            stage.coding(coding.version, coding.to_dict())
+        if division.count > 1 and self.ledger.fragments is None:
+            stage.fragments(division.document(coding.version))
+
+    def record(
+        self,
+        work: Work,
+        surveys: Sequence[Survey],
+        results: Sequence[Result],
+        firsts: Sequence[int],
+        name: Callable[[int], str],
     ) -> ReleaseRecord:
-        rows = {
-            "snapshot": len(candidate.classes),
-            "published": len(facts.subjects),
-            "classes": facts.class_count,
-            "suppressed": int((candidate.classes < 0).sum()),
-            "counterfeits": len(candidate.counterfeits),
-            "new": int((compared.numbers < 0).sum()),
-            "gone": len(compared.gone),
-            "back": int(compared.back.sum()),
-            "changed": int((compared.updated | compared.moved.any(axis=1)).sum()),
-        }
+        """What the catalogue will say of the release."""
         policy = policy_of(self.strategy)
+        rows = {key: sum(one.tally[key] for one in results) for key in results[0].tally}
+        rows |= {key: sum(getattr(one, key) for one in surveys) for key in ("new", "gone", "back", "changed")}
+        cost = together([one.utility for one in results])
+        counts: dict[str, object] = {"rows": rows, "utility": shown_cost(cost)}
+        if work.fragments > 1:
+            counts["fragments"] = [int(first) for first in firsts]
+        steps = [with_subjects(step, name) for step in told(self.strategy, surveys, results)]
         return ReleaseRecord(
-            number=number,
+            number=work.number,
             strategy=str(policy.pop("strategy")),
             settings=policy,
-            seed=seed,
-            coding_version=coding.version,
-            counts={"rows": rows, "utility": dict(cost)},
+            seed=work.seed,
+            coding_version=work.coding.version,
+            counts=counts,
             steps=[f"{i}. {step}" for i, step in enumerate(steps, start=1)],
         )
 
 
-def anonymized(strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
-    """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""
-    try:
-        candidate = strategy.publish(coded, history)
-    except InfeasiblePolicy as error:
-        raise InfeasiblePolicy(named(str(error), words)) from error
-    numbers = np.random.default_rng([history.seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
-    steps = tuple(named(step, words) for step in candidate.steps)
-    return replace(candidate.renumbered(numbers), steps=steps)
+def _rows(snapshot: Snapshot, coding: Coding, identities: Identities) -> Rows:
+    codes, values = snapshot.encode(coding)
+    numbers = identities.numbers(snapshot.identifiers)
+    return Rows(snapshot.identifiers, numbers, codes, values, snapshot.insensitive)
 
 
-def checked(
-    strategy: Strategy, candidate: Candidate, facts: Facts, history: History, coded: Coded, words: CodingWords
-) -> str:
-    """Test the finished release; a sentence that says against what, or GuaranteeBroken."""
-    check_rows(facts, coded, int((candidate.classes < 0).sum()))
-    check_classes(strategy, facts, coded)
-    check_promise(strategy, facts, history)
-    passed = check_attacks(strategy, facts, history, coded, words)
-    against = f", and against the attacks it claims to stop ({', '.join(passed)})" if passed else ""
-    return f"Checked the finished release against the policy{against}."
-
-
-def release_seed(series_seed: int, number: int) -> int:
-    """The seed of one release: every choice for it derives from this one number."""
-    low, high = np.random.SeedSequence([series_seed, number]).generate_state(2, np.uint64)
-    return int(low) | int(high) << 64
-
-
-def named(text: str, words: Words) -> str:
-    """The text with `{value:CODE}` and `{subject:NUMBER}` replaced by what people call them: strategies know codes."""
-    text = re.sub(r"\{value:(\d+)\}", lambda match: f"'{words.value(int(match[1]))}'", text)
-    return re.sub(r"\{subject:(\d+)\}", lambda match: words.subject(int(match[1])), text)
-
-
-def _changes_sentence(snapshot: Snapshot, compared: Compared) -> str:
-    rows = len(compared.numbers)
-    changed = compared.updated | compared.moved.any(axis=1)
-    return (
-        f"Read {rows:,} rows: {(compared.numbers < 0).sum():,} new subjects, {len(compared.gone):,} gone, "
-        f"{compared.back.sum():,} back again, {changed.sum():,} changed."
-    )
+def _sources(works: Sequence[Work], parts: Sequence[Rows], made: Sequence[Made]) -> tuple[Int64, pa.Table]:
+    """(int64[published] where each row of the joined facts has its insensitive columns, those of all fragments)."""
+    offset, own, subjects = 0, [], []
+    for work, rows, one in zip(works, parts, made, strict=True):
+        own.append(source_rows(one.coded, one.candidate, one.facts, work.own_seed) + offset)
+        subjects.append(global_subjects(one.facts.subjects, work.fragment, work.fragments))
+        offset += len(rows)
+    order = np.argsort(np.concatenate(subjects), kind="stable") if len(works) > 1 else slice(None)
+    return np.concatenate(own)[order], pa.concat_tables([rows.insensitive for rows in parts])

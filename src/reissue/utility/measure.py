@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reissue.core.domain import Domain
 from reissue.core.observed import Release
 from reissue.core.snapshot import Coded, Facts
 from reissue.errors import SettingsError
@@ -43,11 +44,14 @@ class Utility:
     class_size: float
 
 
-def measure(release: Facts | Release, snapshot: Coded) -> Utility:
-    """Every measure but query errors and record linkage; suppressed rows count as wholly lost. O(rows)."""
+def measure(release: Facts | Release, snapshot: Coded, observed: Sequence[Domain] | None = None) -> Utility:
+    """Every measure but query errors and record linkage; suppressed rows count as wholly lost. O(rows).
+
+    observed: the ranges by which GCP normalizes, if the snapshot is only a part of what was seen.
+    """
     missing = suppressed(release, snapshot)
     rows = len(release.classes)
-    penalty = gcp(release, observed_domains(snapshot), suppressed=missing)
+    penalty = gcp(release, observed or observed_domains(snapshot), suppressed=missing)
     return Utility(
         rows=rows,
         classes=int((class_sizes(release) > 0).sum()),
@@ -59,6 +63,29 @@ def measure(release: Facts | Release, snapshot: Coded) -> Utility:
         discernibility=discernibility(release, suppressed=missing),
         discernibility_share=discernibility_share(release, suppressed=missing),
         class_size=average_class_size(release),
+    )
+
+
+def together(parts: Sequence[Utility]) -> Utility:
+    """The measures of a release from those of its fragments, which were measured with the same `observed` ranges."""
+    if len(parts) == 1:
+        return parts[0]
+    rows, missing = sum(part.rows for part in parts), sum(part.suppressed for part in parts)
+    classes, penalty = sum(part.classes for part in parts), sum(part.gcp for part in parts)
+    squares = sum(part.discernibility - part.suppressed * (part.rows + part.suppressed) for part in parts)
+    total = squares + missing * (rows + missing)
+    fakes = [part.counterfeits for part in parts if part.counterfeits is not None]
+    return Utility(
+        rows=rows,
+        classes=classes,
+        suppressed=missing,
+        counterfeits=sum(fakes) if len(fakes) == len(parts) else None,
+        ail=sum(part.ail * (part.rows + part.suppressed) for part in parts) / max(1, rows + missing),
+        gcp=penalty,
+        gcp_share=penalty / max(1, rows + missing),
+        discernibility=total,
+        discernibility_share=total / max(1, rows + missing) ** 2,
+        class_size=rows / max(1, classes),
     )
 
 

@@ -1,0 +1,265 @@
+"""How a table is divided into fragments: the parts in which a release is made, side by side on several workers.
+
+The division is a tree of cuts made once, from a sample of the first snapshot, and kept for the life of a series. Who is
+in which fragment never changes, so no two fragments ever share a person: each is a series of its own, and what holds
+for every one of them holds for the whole (see docs/spark.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue.core.domain import Bool, Float64, Int32, Int64
+from reissue.core.snapshot import Facts
+
+UInt64 = NDArray[np.uint64]
+
+BY_IDENTIFIER = -1
+"""In place of an attribute: rows are told apart by the hash of their identifier."""
+
+LEAF = -2
+
+SAMPLE = 200_000
+"""Rows from which the cuts are made, about."""
+
+UNEVEN = 0.1
+"""A cut that misses its share of the rows by more than this is not made along an attribute."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fragments:
+    """A tree of cuts; node 0 is the root.
+
+    attribute: int32[nodes] the attribute cut, BY_IDENTIFIER or LEAF
+    cut:       int64[nodes] codes up to this one go left; hashes below this one (of 2**32); a leaf's fragment
+    left, right: int32[nodes] children, -1 at leaves
+    """
+
+    attribute: Int32
+    cut: Int64
+    left: Int32
+    right: Int32
+
+    @staticmethod
+    def whole() -> Fragments:
+        """One fragment: the table is not divided."""
+        return Fragments(*_arrays([(LEAF, 0, -1, -1)]))
+
+    @property
+    def count(self) -> int:
+        return int((self.attribute == LEAF).sum())
+
+    @property
+    def by_identifier(self) -> bool:
+        """Whether the hashes of identifiers are needed."""
+        return bool((self.attribute == BY_IDENTIFIER).any())
+
+    def of(self, codes: Int32, hashes: UInt64 | None = None) -> Int32:
+        """int32[rows]: the fragment of each new subject. O(rows log fragments)."""
+        found = np.empty(len(codes), dtype=np.int32)
+        open_ = [(0, np.arange(len(codes)))]
+        while open_:
+            node, rows = open_.pop()
+            attribute = int(self.attribute[node])
+            if attribute == LEAF:
+                found[rows] = self.cut[node]
+                continue
+            if attribute == BY_IDENTIFIER:
+                assert hashes is not None
+                own = mixed(hashes[rows], node)  # else a cut below another one would see only one side of the hashes
+                low = (own >> np.uint64(32)).astype(np.int64) < self.cut[node]
+            else:
+                low = codes[rows, attribute] <= self.cut[node]
+            open_ += [(int(self.left[node]), rows[low]), (int(self.right[node]), rows[~low])]
+        return found
+
+    def recoded(self, recode: Callable[[Int32], Int32]) -> Fragments:
+        """The same cuts after codes have shifted; `recode` turns int32[n, attributes] of old codes into new ones."""
+        nodes = np.flatnonzero(self.attribute >= 0)
+        if len(nodes) == 0:
+            return self
+        width = int(self.attribute.max()) + 1
+        codes = np.zeros((len(nodes), width), dtype=np.int32)
+        codes[np.arange(len(nodes)), self.attribute[nodes]] = self.cut[nodes]
+        cut = self.cut.copy()
+        cut[nodes] = recode(codes)[np.arange(len(nodes)), self.attribute[nodes]]
+        return replace(self, cut=cut)
+
+    def to_dict(self) -> dict[str, list[int]]:
+        names = ("attribute", "cut", "left", "right")
+        return {name: [int(entry) for entry in getattr(self, name)] for name in names}
+
+    @staticmethod
+    def from_dict(given: Mapping[str, Sequence[int]]) -> Fragments:
+        rows = zip(given["attribute"], given["cut"], given["left"], given["right"], strict=True)
+        return Fragments(*_arrays(list(rows)))
+
+
+def _arrays(nodes: Sequence[tuple[int, int, int, int]]) -> tuple[Int32, Int64, Int32, Int32]:
+    attribute, cut, left, right = (list(column) for column in zip(*nodes, strict=True))
+    return (
+        np.array(attribute, dtype=np.int32),
+        np.array(cut, dtype=np.int64),
+        np.array(left, dtype=np.int32),
+        np.array(right, dtype=np.int32),
+    )
+
+
+def divide(codes: Int32, values: Int32, count: int) -> Fragments:
+    """Cuts for `count` fragments of about equally many rows, from a sample. O(sample * attributes * log count).
+
+    Each cut goes along the attribute that tells least about the sensitive value, among those that cut evenly: a
+    fragment should be as diverse as the table. Where no attribute cuts evenly (many rows are alike), the identifiers'
+    hashes do.
+    """
+    nodes: list[tuple[int, int, int, int]] = []
+    given = 0
+
+    def grow(rows: Int64, parts: int) -> int:
+        nonlocal given
+        here = len(nodes)
+        nodes.append((LEAF, given, -1, -1))
+        if parts == 1:
+            given += 1
+            return here
+        share = (parts // 2) / parts
+        chosen = _cut(codes[rows], values[rows], share)
+        if chosen is None:
+            low = np.arange(len(rows)) < share * len(rows)  # a stand-in for hashes, which cut any rows alike
+            attribute, cut = BY_IDENTIFIER, int(share * 2**32)
+        else:
+            attribute, cut = chosen
+            low = codes[rows, attribute] <= cut
+        left, right = grow(rows[low], parts // 2), grow(rows[~low], parts - parts // 2)
+        nodes[here] = (attribute, cut, left, right)
+        return here
+
+    grow(np.arange(len(codes)), count)
+    return Fragments(*_arrays(nodes))
+
+
+def _cut(codes: Int32, values: Int32, share: float) -> tuple[int, int] | None:
+    """(attribute, last code on the left) of the best cut near the share; None if all are too uneven."""
+    best: tuple[float, int, int] | None = None
+    for attribute in range(codes.shape[1]):
+        column = codes[:, attribute]
+        if len(column) == 0:
+            return None
+        code, size = np.unique(column, return_counts=True)
+        below = np.cumsum(size)[:-1] / len(column)
+        if len(below) == 0:
+            continue
+        at = int(np.abs(below - share).argmin())
+        missed = float(abs(below[at] - share))
+        if missed > UNEVEN:
+            continue
+        score = missed + _apart(values, column <= code[at])
+        if best is None or score < best[0]:
+            best = score, attribute, int(code[at])
+    return None if best is None else best[1:]
+
+
+def _apart(values: Int32, low: Bool) -> float:
+    """The distance (total variation, 0 to 1) between the values on the two sides of a cut."""
+    width = int(values.max(initial=0)) + 1
+    shares: list[Float64] = []
+    for side in (low, ~low):
+        shares.append(np.bincount(values[side], minlength=width) / max(1, int(side.sum())))
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def sampled(rows: Int64, total: int, seed: int, size: int = SAMPLE) -> Bool:
+    """bool[n]: whether each row (its position in a snapshot of `total` rows) is in the sample of about `size`."""
+    if total <= size:
+        return np.ones(len(rows), dtype=np.bool_)
+    return np.asarray(mixed(rows.astype(np.uint64), seed) < np.uint64(size / total * 2**64), dtype=np.bool_)
+
+
+def owners(starts: Int64, count: int, numbers: Int64) -> Int32:
+    """int32[n]: the fragment of known subjects.
+
+    Every release numbers its new subjects fragment by fragment: starts int64[releases * count] are the first numbers.
+    """
+    return ((np.searchsorted(starts, numbers, side="right") - 1) % count).astype(np.int32)
+
+
+def scattered(numbers: Int64, count: int, seed: int) -> Int64:
+    """The numbers 0..count-1 renamed by a secret permutation of them, each by itself: no table of all is needed.
+
+    Six rounds of a Feistel network on the smallest even number of bits; what falls outside is sent round again.
+    """
+    half = np.uint64((max(1, int(count - 1).bit_length()) + 1) // 2)
+    mask = np.uint64((1 << int(half)) - 1)
+    keys = np.random.SeedSequence([seed, 3]).generate_state(6, np.uint64)
+    found = numbers.astype(np.uint64)
+    outside = np.ones(len(found), dtype=np.bool_)
+    while outside.any():
+        left, right = found[outside] >> half, found[outside] & mask
+        for key in keys:
+            left, right = right, left ^ (_mix(right ^ key) & mask)
+        found[outside] = (left << half) | right
+        outside = found >= count
+    return found.astype(np.int64)
+
+
+def mixed(numbers: UInt64, seed: int) -> UInt64:
+    """Numbers that look random, one for each: a hash keyed by the seed."""
+    key = np.random.SeedSequence([seed, 4]).generate_state(1, np.uint64)[0]
+    return _mix(_mix(numbers) ^ key)
+
+
+def _mix(x: UInt64) -> UInt64:
+    """The finalizer of SplitMix64: every bit of the input changes about half of the output's."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+
+def joined(parts: Sequence[Facts], seed: int) -> Facts:
+    """A release from the facts of its fragments: its classes, people and counterfeits under the names outsiders see.
+
+    Classes are renamed by `scattered` over the whole release. O(rows log rows).
+    """
+    if len(parts) == 1:
+        return parts[0]
+    offset = np.cumsum([0, *(part.class_count for part in parts)]).astype(np.int64)
+    names = scattered(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32)
+    subjects = np.concatenate([global_subjects(part.subjects, i, len(parts)) for i, part in enumerate(parts)])
+    order = np.argsort(subjects, kind="stable")
+    codes = np.empty((len(subjects), parts[0].codes.shape[1]), dtype=parts[0].codes.dtype, order="F")
+    for a in range(codes.shape[1]):
+        codes[:, a] = np.concatenate([part.codes[:, a] for part in parts])[order]
+    classes = np.concatenate([names[offset[i] + part.classes] for i, part in enumerate(parts)])
+    boxes = np.empty((len(names), *parts[0].boxes.shape[1:]), dtype=np.int32)
+    boxes[names] = np.concatenate([part.boxes for part in parts])
+    extras: dict[str, NDArray[np.generic]] = {}
+    for name, first in parts[0].extras.items():
+        own = [part.extras.get(name) for part in parts]
+        if any(one is None for one in own):
+            continue
+        if name.startswith("class_"):
+            both = np.concatenate([one for one in own if one is not None])
+            extras[name] = np.empty_like(both)
+            extras[name][names] = both
+        elif all(np.array_equal(one, first, equal_nan=one.dtype.kind == "f") for one in own if one is not None):
+            extras[name] = first
+    return Facts(
+        number=parts[0].number,
+        boxes=boxes,
+        subjects=subjects[order],
+        classes=classes[order],
+        values=np.concatenate([part.values for part in parts])[order],
+        codes=codes,
+        anatomized=parts[0].anatomized,
+        extras=extras,
+    )
+
+
+def global_subjects(subjects: Int64, fragment: int, count: int) -> Int64:
+    """A fragment's subjects in the whole series: people keep their numbers, its counterfeits -1, -2, ... are spread."""
+    return np.where(subjects < 0, (subjects + 1) * count - fragment - 1, subjects)

@@ -1,0 +1,113 @@
+"""What was written into a ledger, for reading only: small enough to be sent to a worker on another machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reissue.core.fragments import joined
+from reissue.core.snapshot import Facts, Table
+from reissue.errors import LedgerDamaged, SeriesError
+from reissue.ledger import parquet
+from reissue.ledger.records import Document, PrivateFile, ReleaseRecord, State
+from reissue.ledger.store import Store
+
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """The files of a series at one moment. Everything is checked against its hash when it is read."""
+
+    store: Store
+    state: State
+
+    @property
+    def releases(self) -> list[ReleaseRecord]:
+        """The releases that outsiders may have seen, in order."""
+        return [record for record in self.state.releases if record.number not in self.state.waiting]
+
+    @property
+    def coding_versions(self) -> list[int]:
+        """The versions of the coding that are kept, ascending."""
+        return [int(file.name) for file in self.state.of_role("coding")]
+
+    def coding(self, version: int | None = None) -> Document:
+        """One version of the coding; the last one if none is named."""
+        kept = self.coding_versions
+        if version is None:
+            version = kept[-1] if kept else 0
+        if version not in kept:
+            raise SeriesError(f"The ledger keeps no coding of version {version}; it keeps {kept or 'none yet'}.")
+        return self.document("coding", name_of(version))
+
+    def facts(self, number: int, fragment: int | None = None) -> Facts:
+        """The facts of one release, or of one fragment of it, as they were stored. O(rows).
+
+        A fragment's facts have class numbers and counterfeits of their own; `core.fragments.joined` makes them those
+        of the release.
+        """
+        record = next((record for record in self.state.releases if record.number == number), None)
+        if record is None:
+            raise SeriesError(f"There is no release {number}; the series has {len(self.releases)}.")
+        if fragment is not None:
+            return self._facts(number, part_name(name_of(number), fragment))
+        names = self.parts(number)
+        return joined([self._facts(number, name) for name in names], record.seed)
+
+    def parts(self, number: int) -> list[str]:
+        """The names of the parts of a release's facts, in order; one if the series is not divided."""
+        whole = name_of(number)
+        names = [file.name for file in self.state.of_role("facts") if file.name.partition("-")[0] == whole]
+        return sorted(names) or [whole]
+
+    def caches(self, fragment: int | None = None) -> dict[str, Table]:
+        """The strategy's caches after the last release, of one fragment if the series is divided."""
+        end = "" if fragment is None else part_name("", fragment)
+        return {
+            file.name.removesuffix(end): parquet.unpack(self.read(file))
+            for file in self.state.of_role("cache")
+            if file.name.endswith(end)
+        }
+
+    def identities(self) -> tuple[pa.Array, NDArray[np.int64]]:
+        """All identifiers that are not forgotten, and their subject numbers, in the same order."""
+        parts = [self.read(file) for file in self.state.of_role("identities")]
+        if not parts:
+            return pa.nulls(0, pa.string()), np.empty(0, dtype=np.int64)
+        whole = pa.concat_tables(parts)
+        return whole["identifier"].combine_chunks(), parquet.numbers_of(whole["subject"])
+
+    def document(self, role: str, name: str) -> Document:
+        """A small document; parsed anew, since a caller may change what it gets."""
+        document = json.loads(self.raw_document(self.file(role, name)))
+        assert isinstance(document, dict)
+        return document
+
+    def raw_document(self, file: PrivateFile) -> bytes:
+        return parquet.document_from(self.read(file))
+
+    def file(self, role: str, name: str) -> PrivateFile:
+        file = self.state.files.get((role, name))
+        if file is None:
+            raise LedgerDamaged(f"The catalogue lists no file for '{role} {name}'. Restore it from a backup.")
+        return file
+
+    def read(self, file: PrivateFile) -> pa.Table:
+        return self.store.read(file)
+
+    def _facts(self, number: int, name: str) -> Facts:
+        rows = self.read(self.file("facts", name))
+        return parquet.facts_from(number, rows, self.read(self.file("shape", name)))
+
+
+def name_of(number: int) -> str:
+    """Numbers as names that sort in order."""
+    return f"{number:06d}"
+
+
+def part_name(name: str, fragment: int) -> str:
+    """The name of what belongs to one fragment."""
+    return f"{name}-{fragment:05d}"

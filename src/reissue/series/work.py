@@ -1,0 +1,194 @@
+"""Making one fragment of a release: everything here can be sent to a worker, and runs alike in every process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.coding import Coding, CodingWords
+from reissue.core.domain import Int32, Int64
+from reissue.core.observed import Words
+from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
+from reissue.errors import InfeasiblePolicy
+from reissue.ledger import Shelf
+from reissue.series.changes import Compared, Permitted, compare, permit
+from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
+from reissue.series.identities import Identities
+from reissue.series.past import ABSENT, PastReleases, fold, rebuild
+from reissue.strategies.base import Strategy
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a snapshot in codes, in the order of their source: all of them, or those of one fragment.
+
+    identifiers: large_string[rows]; numbers: int64[rows] the latest number of each identifier, -1 if it has none
+    codes:       int32[rows, attributes] in Fortran order; values: int32[rows]
+    insensitive: the other columns to be published; None if there are none
+    """
+
+    identifiers: pa.Array
+    numbers: Int64
+    codes: Int32
+    values: Int32
+    insensitive: pa.Table | None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, rows: Int64) -> Rows:
+        """Some of the rows."""
+        codes = np.empty((len(rows), self.codes.shape[1]), dtype=np.int32, order="F")
+        for a in range(codes.shape[1]):  # gathering rows of a Fortran array is slow
+            codes[:, a] = self.codes[rows, a]
+        places = pa.array(rows)
+        insensitive = None if self.insensitive is None else self.insensitive.take(places)
+        return Rows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
+
+    def identifier_at(self, row: int) -> str:
+        return str(self.identifiers[row].as_py())
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """One fragment of the release, checked. `caches` are those after it."""
+
+    coded: Coded
+    candidate: Candidate
+    facts: Facts
+    caches: Mapping[str, Table]
+    steps: tuple[str, ...]
+    stopped: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """One fragment of the release that is being made.
+
+    seed:        of the whole release; each fragment derives its own
+    fragment, fragments: which one of how many
+    kept_caches: whether the caches in the ledger are of use; if not, they are folded anew from the facts
+    first_new:   the number that the first new subject of the release gets
+    """
+
+    shelf: Shelf
+    coding: Coding
+    strategy: Strategy
+    number: int
+    seed: int
+    fragment: int
+    fragments: int
+    kept_caches: bool
+    first_new: int
+    on_change: str
+
+    @cached_property
+    def past(self) -> PastReleases:
+        return PastReleases(self.shelf, self.coding, self.fragment if self.fragments > 1 else None)
+
+    @cached_property
+    def caches(self) -> Mapping[str, Table]:
+        if len(self.past) == 0:
+            return {}
+        if self.kept_caches:
+            return self.shelf.caches(self.fragment if self.fragments > 1 else None)
+        return rebuild(self.strategy, self.past)
+
+    @property
+    def own_seed(self) -> int:
+        return self.seed if self.fragments == 1 else derived_seed(self.seed, self.fragment + 1)
+
+    def compared(self, rows: Rows) -> Permitted:
+        """The rows against the last word on each subject of this fragment."""
+        last = self.past[-1] if len(self.past) else None
+        compared = compare(rows.numbers, rows.codes, rows.values, last, self.caches.get(ABSENT))
+        named = rows.identifier_at
+        return permit(self.strategy, compared, rows.codes, rows.values, self.coding, named, self.on_change)
+
+    def made(self, rows: Rows, compared: Compared, first: int) -> Made:
+        """Anonymize the rows and check the result; new subjects are numbered from `first` on."""
+        coded = self._coded(rows, compared, first)
+        strategy = self._prepared(rows, coded.subjects)
+        own = {name: table for name, table in self.caches.items() if name != ABSENT}
+        history = History(self.past, own, self.own_seed, self.first_new)
+        words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
+        candidate = self._anonymized(strategy, coded, history, words)
+        facts = candidate.facts(self.number, coded)
+        check_rows(facts, coded, int((candidate.classes < 0).sum()))
+        check_classes(strategy, facts, coded)
+        check_promise(strategy, facts, history)
+        stopped = check_attacks(strategy, facts, history, coded, words)
+        caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
+        return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
+
+    def _coded(self, rows: Rows, compared: Compared, first: int) -> Coded:
+        new = compared.numbers < 0
+        subjects = compared.numbers.copy()
+        subjects[new] = np.arange(first, first + new.sum())
+        return Coded(subjects, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
+
+    def _prepared(self, rows: Rows, subjects: Int64) -> Strategy:
+        """The strategy with its knowledge read in the series' terms, if it wants any."""
+        prepare = getattr(self.strategy, "prepare", None)
+        if prepare is None:
+            return self.strategy
+        from reissue.beliefs.names import CodingNames
+
+        identities = Identities(*self.shelf.identities()).including(rows.identifiers, subjects)
+        return cast("Strategy", prepare(CodingNames(self.coding, identities.of)))
+
+    def _anonymized(self, strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
+        """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""
+        try:
+            candidate = strategy.publish(coded, history)
+        except InfeasiblePolicy as error:
+            raise InfeasiblePolicy(self._located(named(str(error), words))) from error
+        numbers = np.random.default_rng([history.seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
+        steps = tuple(named(step, words) for step in candidate.steps)
+        return replace(candidate.renumbered(numbers), steps=steps)
+
+    def _located(self, problem: str) -> str:
+        if self.fragments == 1:
+            return problem
+        return (
+            f"In fragment {self.fragment + 1} of {self.fragments}: {problem} (Each fragment must be feasible by "
+            "itself; a series with fewer fragments may be where this one is not.)"
+        )
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """A seed of its own for each release of a series, or for each fragment of a release."""
+    low, high = np.random.SeedSequence([seed, number]).generate_state(2, np.uint64)
+    return int(low) | int(high) << 64
+
+
+def named(text: str, words: Words) -> str:
+    """The text with `{value:CODE}` and `{subject:NUMBER}` replaced by what people call them: strategies know codes."""
+    text = re.sub(r"\{value:(\d+)\}", lambda match: f"'{words.value(int(match[1]))}'", text)
+    return with_subjects(text, words.subject)
+
+
+def with_subjects(text: str, name: Callable[[int], str]) -> str:
+    """The text with `{subject:NUMBER}` replaced by names."""
+    return re.sub(r"\{subject:(\d+)\}", lambda match: name(int(match[1])), text)
+
+
+def _naming(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
+    """Names of these rows' subjects; others are left as `{subject:NUMBER}` for who has the map of all."""
+    order: list[Int64] = []
+
+    def name(number: int) -> str:
+        if not order:
+            order.append(np.argsort(subjects, kind="stable"))
+        where = int(np.searchsorted(subjects, number, sorter=order[0]))
+        if where < len(subjects) and subjects[order[0][where]] == number:
+            return str(identifiers[int(order[0][where])].as_py())
+        return f"{{subject:{number}}}"
+
+    return name
