@@ -9,7 +9,7 @@ import click
 from reissue.cli import show
 from reissue.cli.audit import adopt, audit
 from reissue.cli.compare import compare
-from reissue.cli.options import JSON, KEY, SERIES
+from reissue.cli.options import ENGINE, JSON, KEY, SERIES
 from reissue.cli.report import report
 
 
@@ -18,12 +18,15 @@ from reissue.cli.report import report
 @click.option("--config", type=click.Path(dir_okay=False), required=True, help="TOML file with schema and policy.")
 @click.option("--catalogue", metavar="URL", help="Keep the catalogue in PostgreSQL (postgresql://...), not SQLite.")
 @click.option("--seed", type=int, help="Fix every random choice (for tests); by default the seed is secret.")
+@ENGINE
 @KEY
-def init(series: str, config: str, catalogue: str | None, seed: int | None, key: str | None) -> None:
+def init(
+    series: str, config: str, catalogue: str | None, seed: int | None, engine: str | None, key: str | None
+) -> None:
     """Create a series in the directory SERIES."""
     from reissue.series import Series
 
-    with Series.from_config(series, config, catalogue=catalogue, seed=seed, key=key) as created:
+    with Series.from_config(series, config, catalogue=catalogue, seed=seed, key=key, engine=engine) as created:
         click.echo(
             f"Created {series}: strategy {created.strategy.name}. Publish with: reissue publish {series} SNAPSHOT"
         )
@@ -36,6 +39,7 @@ def init(series: str, config: str, catalogue: str | None, seed: int | None, key:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the strategy (k=5).")
 @click.option("--on-change", type=click.Choice(["refuse", "new-subject"]), help="What to do with changed rows.")
 @click.option("--format", "formats", type=click.Choice(["parquet", "csv"]), multiple=True, help="Files to write.")
+@ENGINE
 @JSON
 @KEY
 def publish(
@@ -45,12 +49,14 @@ def publish(
     settings: tuple[str, ...],
     on_change: str | None,
     formats: tuple[str, ...],
+    engine: str | None,
     as_json: bool,
     key: str | None,
 ) -> None:
     """Publish the table SNAPSHOT as the next release of SERIES.
 
-    SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation).
+    SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation). On Spark it may
+    also be a folder of Parquet files, or table:NAME.
     """
     from reissue.engine.start import without_pandas
     from reissue.series import Series
@@ -59,7 +65,12 @@ def publish(
     with Series.open(series, key=key) as opened, show.progress("publishing") as progress:
         chosen = opened.changed_strategy(strategy, settings)
         release = opened.publish(
-            snapshot, strategy=chosen, on_change=on_change, formats=formats or None, progress=progress
+            snapshot,
+            strategy=chosen,
+            on_change=on_change,
+            formats=formats or None,
+            engine=engine,
+            progress=progress,
         )
     show.document(release.to_dict()) if as_json else click.echo(release.describe())
 

@@ -9,3 +9,6 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON docu
 KEY = click.option(
     "--key", envvar="REISSUE_KEY", metavar="SPEC", help="Where an encrypted ledger's key is: env:NAME or file:PATH."
 )
+ENGINE = click.option(
+    "--engine", type=click.Choice(["embedded", "spark"]), help="Where the work is done: on this machine, or on Spark."
+)

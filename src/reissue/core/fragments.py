@@ -26,7 +26,7 @@ LEAF = -2
 SAMPLE = 200_000
 """Rows from which the cuts are made, about."""
 
-UNEVEN = 0.1
+UNEVEN = 0.05
 """A cut that misses its share of the rows by more than this is not made along an attribute."""
 
 
@@ -129,7 +129,9 @@ def divide(codes: Int32, values: Int32, count: int) -> Fragments:
         share = (parts // 2) / parts
         chosen = _cut(codes[rows], values[rows], share)
         if chosen is None:
-            low = np.arange(len(rows)) < share * len(rows)  # a stand-in for hashes, which cut any rows alike
+            low = mixed(rows.astype(np.uint64), here) < np.uint64(
+                share * 2**64
+            )  # in place of hashes: cuts any rows alike
             attribute, cut = BY_IDENTIFIER, int(share * 2**32)
         else:
             attribute, cut = chosen

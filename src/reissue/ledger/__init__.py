@@ -6,7 +6,7 @@ from reissue.ledger.faults import FAULT_POINTS
 from reissue.ledger.keys import read_key
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.records import Damage, Document, PublicFile, ReleaseRecord
-from reissue.ledger.shelf import Shelf
+from reissue.ledger.shelf import Shelf, part_name
 from reissue.ledger.stage import PartWriter, Stage
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "ReleaseRecord",
     "Shelf",
     "Stage",
+    "part_name",
     "read_key",
 ]

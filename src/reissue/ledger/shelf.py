@@ -63,9 +63,15 @@ class Shelf:
         names = [file.name for file in self.state.of_role("facts") if file.name.partition("-")[0] == whole]
         return sorted(names) or [whole]
 
+    @property
+    def fragments(self) -> list[int | None]:
+        """The fragments of the series; [None] if it is not divided."""
+        parts = len(self.parts(self.state.releases[0].number)) if self.state.of_role("fragments") else 1
+        return [None] if parts == 1 else list(range(parts))
+
     def caches(self, fragment: int | None = None) -> dict[str, Table]:
         """The strategy's caches after the last release, of one fragment if the series is divided."""
-        end = "" if fragment is None else part_name("", fragment)
+        end = part_name("", fragment)
         return {
             file.name.removesuffix(end): parquet.unpack(self.read(file))
             for file in self.state.of_role("cache")
@@ -108,6 +114,6 @@ def name_of(number: int) -> str:
     return f"{number:06d}"
 
 
-def part_name(name: str, fragment: int) -> str:
-    """The name of what belongs to one fragment."""
-    return f"{name}-{fragment:05d}"
+def part_name(name: str, fragment: int | None) -> str:
+    """The name of what belongs to one fragment; as it is where a series is not divided."""
+    return name if fragment is None else f"{name}-{fragment:05d}"

@@ -41,7 +41,7 @@ class PartWriter:
         """Who is in which class with which value. O(rows)."""
         if facts.number != self.number:
             raise ValueError(f"The facts are of release {facts.number}; release {self.number} is being made.")
-        name = self._name(name_of(self.number))
+        name = part_name(name_of(self.number), self.fragment)
         written = [self._write(parquet.rows_of(facts), "facts", name)]
         written.append(self._write(parquet.shape_of(facts), "shape", name))
         fault("stage.facts")
@@ -51,7 +51,7 @@ class PartWriter:
         """The strategy's caches after this release."""
         written = []
         for name, table in caches.items():
-            written.append(self._write(parquet.pack(table), "cache", self._name(name)))
+            written.append(self._write(parquet.pack(table), "cache", part_name(name, self.fragment)))
             fault("stage.caches")
         return written
 
@@ -66,9 +66,6 @@ class PartWriter:
         written = [self._write(parquet.identities_table(identifiers, numbers), "identities", name)]
         fault("stage.identities")
         return written
-
-    def _name(self, name: str) -> str:
-        return name if self.fragment is None else part_name(name, self.fragment)
 
     def _write(self, table: pa.Table, role: str, name: str) -> Staged:
         return self.store.write(table, self.folder, role, name, self.number)

@@ -21,7 +21,7 @@ from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, 
 from reissue.schema.bins import Bins
 from reissue.schema.roles import Schema, listed, role_problems
 
-SECTIONS = ("schema", "policy", "audit", "output", "ledger")
+SECTIONS = ("schema", "policy", "audit", "output", "ledger", "engine")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Config:
     audit: Mapping[str, object] = field(default_factory=dict)
     output: Mapping[str, object] = field(default_factory=dict)
     ledger: Mapping[str, object] = field(default_factory=dict)
+    engine: Mapping[str, object] = field(default_factory=dict)
 
 
 class _Strict(BaseModel):
@@ -54,6 +55,13 @@ class _OutputTable(_Strict):
 class _LedgerTable(_Strict):
     catalogue: str | None = None
     key: str | None = None
+
+
+class _EngineTable(_Strict):
+    name: Literal["embedded", "spark"] = "embedded"
+    fragments: int | None = Field(default=None, ge=1)
+    master: str | None = None
+    settings: dict[str, str] = {}
 
 
 class _SchemaTable(_Strict):
@@ -127,6 +135,8 @@ def read_config(path: str | PathLike[str]) -> Config:
         given = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise SchemaError(f"{path}: {error}. Correct the file's TOML.") from error
+    if isinstance(given.get("engine"), str):  # engine = "spark", above all sections
+        given["engine"] = {"name": given["engine"]}
     problems = [_unknown(name, SECTIONS, "section") for name in given if name not in SECTIONS]
     problems += [
         f"{name}: received {given[name]!r}. Write a section [{name}]."
@@ -151,7 +161,7 @@ def _in_schema(problem: str) -> str:
 
 def _section_problems(given: Mapping[str, object]) -> list[str]:
     """A misspelt key must not be skipped: a ledger whose key is not found would lie there unencrypted."""
-    models: dict[str, type[BaseModel]] = {"output": _OutputTable, "ledger": _LedgerTable}
+    models: dict[str, type[BaseModel]] = {"output": _OutputTable, "ledger": _LedgerTable, "engine": _EngineTable}
     problems: list[str] = []
     for name, model in models.items():
         section = given.get(name, {})

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from reissue.schema import Attribute, Categorical, Schema
 
 
-def config_text(schema: Schema, policy: Mapping[str, object], formats: Sequence[str], on_change: str) -> str:
+def config_text(
+    schema: Schema,
+    policy: Mapping[str, object],
+    formats: Sequence[str],
+    on_change: str,
+    engine: Mapping[str, object],
+    fragments: int,
+) -> str:
     """The config as TOML. Hierarchies are named, not listed: their content is in the ledger."""
     lines = [
         "# What this series was created with, for people to read. Reissue itself reads the ledger in private/.",
@@ -32,6 +39,10 @@ def config_text(schema: Schema, policy: Mapping[str, object], formats: Sequence[
         "",
         "[output]",
         f"formats = {toml_value(list(formats))}",
+        "",
+        "[engine]",
+        *(f"{toml_key(key)} = {toml_value(value)}" for key, value in engine.items()),
+        *([f"fragments = {fragments}"] if fragments else []),
     ]
     return "\n".join(lines) + "\n"
 

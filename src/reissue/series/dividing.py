@@ -43,7 +43,7 @@ class Division:
         if kept is None:
             return Division(Fragments.whole(), np.zeros(0, dtype=np.int64)) if ledger.releases else None
         tree = Fragments.from_dict(cast("Mapping[str, Sequence[int]]", kept["tree"]))
-        _refuse_whole(strategy, tree.count)
+        refuse_whole(strategy, tree.count)
         version = int(str(kept["coding_version"]))
         if version != coding.version:
             tree = tree.recoded(_recode(coding, Coding.from_dict(ledger.coding(version))))
@@ -55,7 +55,7 @@ class Division:
         """How many fragments the first release is to make."""
         asked = int(str(ledger.meta.get("fragments", 1)))
         if asked:
-            _refuse_whole(strategy, asked)
+            refuse_whole(strategy, asked)
             return asked
         return 1 if whole_table(strategy) else max(1, -(-rows // ROWS))
 
@@ -98,7 +98,8 @@ def whole_table(strategy: Strategy) -> bool:
     return bool(getattr(strategy, "whole_table", False))
 
 
-def _refuse_whole(strategy: Strategy, count: int) -> None:
+def refuse_whole(strategy: Strategy, count: int) -> None:
+    """Raise SettingsError if the strategy cannot work in so many fragments."""
     if count > 1 and whole_table(strategy):
         raise SettingsError(
             f"The strategy '{strategy.name}' with these settings looks at the whole table at once; it cannot be used "

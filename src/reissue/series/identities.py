@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,15 +46,3 @@ class Identities:
         """The identifier of a subject; its number if it has been forgotten."""
         place = self._place.get(number)
         return f"subject {number}" if place is None else str(self.identifiers[place].as_py())
-
-    def naming(self, identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
-        """Names of these subjects (rows of a snapshot) and of those already known."""
-        order = np.argsort(subjects, kind="stable")
-
-        def name(number: int) -> str:
-            where = int(np.searchsorted(subjects, number, sorter=order))
-            if where < len(order) and subjects[order[where]] == number:
-                return str(identifiers[int(order[where])].as_py())
-            return self.name(number)
-
-        return name

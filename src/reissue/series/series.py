@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +14,7 @@ from reissue.coding import Coding
 from reissue.engine.base import Format
 from reissue.errors import SchemaError, SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
-from reissue.ledger import Damage, Ledger, ReleaseRecord, read_key
+from reissue.ledger import Damage, Ledger, ReleaseRecord, part_name, read_key
 from reissue.schema import Schema
 from reissue.series.past import PastReleases, rebuild
 from reissue.series.release import Release
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from reissue.audit import Audit
+    from reissue.core.snapshot import Table
     from reissue.engine.read import Source
+    from reissue.series.publishing import Publishing
 
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
 ON_CHANGE = ("refuse", "new-subject")
+ENGINES = ("embedded", "spark")
 
 
 class Series:
@@ -52,24 +56,33 @@ class Series:
         key: str | bytes | None = None,
         formats: Sequence[str] = FORMATS,
         on_change: str = "refuse",
+        engine: str | Mapping[str, object] = "embedded",
+        fragments: int | None = None,
     ) -> Series:
         """Create an empty series in a new directory.
 
         seed: fixes every random choice; by default a secret one is drawn. catalogue: a postgresql:// URL instead of
-        SQLite. key: encrypts the ledger; 32 bytes, or where to find them ("env:NAME", "file:PATH").
+        SQLite. key: encrypts the ledger; 32 bytes, or where to find them ("env:NAME", "file:PATH"). engine: where
+        releases are made, "embedded" (this machine) or "spark"; a mapping may also say `master` and Spark's own
+        `settings`. fragments: into how many parts the table is divided for the life of the series; by default one
+        for every two million rows of the first release.
         """
         from reissue.series.configuration import config_text
 
         policy = policy_of(strategy)
+        engine = checked_engine(engine)
+        fragments = checked_fragments(fragments, strategy)
         meta = {
             "schema": schema.to_dict(),
             "policy": policy,
             "formats": list(_checked_formats(formats)),
             "on_change": _checked_on_change(on_change),
+            "engine": engine,
+            "fragments": fragments,
         }
         ledger = Ledger.create(
             Path(path),
-            config=config_text(schema, policy, _checked_formats(formats), on_change),
+            config=config_text(schema, policy, _checked_formats(formats), on_change, engine, fragments),
             meta=meta,
             seed=secrets.randbits(128) if seed is None else seed,
             catalogue_url=catalogue,
@@ -86,6 +99,7 @@ class Series:
         seed: int | None = None,
         catalogue: str | None = None,
         key: str | bytes | None = None,
+        engine: str | None = None,
     ) -> Series:
         """Create a series as a TOML file says; what is given here wins over the file."""
         from reissue.schema import read_config
@@ -93,6 +107,8 @@ class Series:
         read = read_config(config)
         policy = dict(read.policy)
         on_change = policy.pop("on_change", "refuse")
+        settings = dict(read.engine)
+        fragments = settings.pop("fragments", None)
         return cls.create(
             path,
             read.schema,
@@ -102,6 +118,8 @@ class Series:
             key=key or _text(read.ledger, "key"),
             formats=_formats_of(read.output),
             on_change=str(on_change),
+            engine={**settings, "name": engine} if engine else settings,
+            fragments=None if fragments is None else int(str(fragments)),
         )
 
     @classmethod
@@ -137,6 +155,11 @@ class Series:
         return strategy_of(str(settings.pop("strategy")), settings)
 
     @property
+    def engine(self) -> Mapping[str, object]:
+        """Where releases are made unless publish says otherwise: its `name` and settings."""
+        return _mapping(self._ledger.meta.get("engine", {"name": "embedded"}))
+
+    @property
     def coding(self) -> Coding:
         """The codes of the series as of now."""
         if not self._ledger.coding_versions:
@@ -159,15 +182,16 @@ class Series:
         strategy: Strategy | None = None,
         on_change: str | None = None,
         formats: Sequence[str] | None = None,
+        engine: str | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Publish the next release: all of it, or nothing.
 
-        snapshot: a path, or any Arrow-compatible frame. strategy: changes the series' strategy from this release on.
+        snapshot: a path, or any Arrow-compatible frame; for Spark also a folder of Parquet files, "table:NAME" or one
+        of its own frames. strategy: changes the series' strategy from this release on. engine: where this release is
+        made ("embedded" or "spark"); the release is the same on both.
         """
-        from reissue.series.publishing import Publishing
-
-        publishing = Publishing(
+        publishing = publisher_on(checked_engine(engine or self.engine))(
             series=self,
             ledger=self._ledger,
             strategy=strategy or self.strategy,
@@ -226,8 +250,12 @@ class Series:
         from reissue.series.past import differing_caches
 
         with self._ledger.publisher():
-            right = rebuild(self.strategy, PastReleases(self._ledger, self.coding))
-            wrong = differing_caches(right, self._ledger.caches())
+            wrong: list[str] = []
+            right: dict[str, Table] = {}
+            for fragment in self._ledger.shelf.fragments:
+                own = rebuild(self.strategy, PastReleases(self._ledger.shelf, self.coding, fragment))
+                wrong += differing_caches(own, self._ledger.caches(fragment))
+                right |= {part_name(name, fragment): table for name, table in own.items()}
             if wrong:
                 self._ledger.replace_caches(right)
         reason, remedy = "it did not follow from the facts.", "It has been rebuilt; nothing is left to do."
@@ -299,6 +327,39 @@ def parsed_settings(settings: Sequence[str]) -> dict[str, object]:
         except tomllib.TOMLDecodeError:
             parsed[key] = value
     return parsed
+
+
+def publisher_on(engine: Mapping[str, object]) -> Callable[..., Publishing]:
+    """What publishes on that engine."""
+    if engine["name"] == "spark":
+        from reissue.series.distributed import SparkPublishing
+
+        return partial(SparkPublishing, settings=engine)
+    from reissue.series.publishing import Publishing
+
+    return Publishing
+
+
+def checked_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
+    """The engine's name and settings, with everything at its place."""
+    given: dict[str, object] = {"name": engine} if isinstance(engine, str) else {"name": "embedded", **engine}
+    unknown = sorted(set(given) - {"name", "master", "settings"})
+    if given["name"] not in ENGINES or unknown:
+        wrong = f"has the unknown setting '{unknown[0]}'" if unknown else f"is {given['name']!r}"
+        raise SettingsError(f"engine {wrong}; it must be one of: {', '.join(ENGINES)}, with master and settings.")
+    return {key: value for key, value in given.items() if value}
+
+
+def checked_fragments(fragments: int | None, strategy: Strategy) -> int:
+    """How many fragments are asked for; 0 leaves it to the first release."""
+    from reissue.series.dividing import refuse_whole
+
+    if fragments is None:
+        return 0
+    if isinstance(fragments, bool) or fragments < 1:
+        raise SettingsError(f"fragments is {fragments}; it must be a whole number of at least 1.")
+    refuse_whole(strategy, fragments)
+    return fragments
 
 
 def _key(key: str | bytes | None) -> bytes | None:

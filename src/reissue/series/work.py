@@ -90,15 +90,19 @@ class Work:
 
     @cached_property
     def past(self) -> PastReleases:
-        return PastReleases(self.shelf, self.coding, self.fragment if self.fragments > 1 else None)
+        return PastReleases(self.shelf, self.coding, self._part)
 
     @cached_property
     def caches(self) -> Mapping[str, Table]:
         if len(self.past) == 0:
             return {}
         if self.kept_caches:
-            return self.shelf.caches(self.fragment if self.fragments > 1 else None)
+            return self.shelf.caches(self._part)
         return rebuild(self.strategy, self.past)
+
+    @property
+    def _part(self) -> int | None:
+        return self.fragment if self.fragments > 1 else None
 
     @property
     def own_seed(self) -> int:

@@ -36,7 +36,8 @@ class Strategy(Protocol):
     Optional, where a strategy needs it: `requirement`, what each class must satisfy on its own (checked by
     `core.requirements`); `prepare(names) -> Strategy`, called before publishing to read knowledge files in the
     series' terms; `check(release, history) -> str | None`, an independent test of a promise that is no attack;
-    `private_settings`, names of settings that must not be published.
+    `private_settings`, names of settings that must not be published; `whole_table`, true if the guarantee would not
+    hold for a table whose fragments are each made by themselves.
     """
 
     name: ClassVar[str]

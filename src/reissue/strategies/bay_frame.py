@@ -56,6 +56,7 @@ class BayFrame:
     name: ClassVar[str] = "bay-frame"
     supports: ClassVar[Changes] = ANYTHING
     stops: ClassVar[tuple[str, ...]] = ()
+    whole_table: ClassVar[bool] = True
     private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
     _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 

@@ -42,6 +42,7 @@ class BCF:
     name: ClassVar[str] = "bcf"
     supports: ClassVar[Changes] = INSERT_ONLY
     stops: ClassVar[tuple[str, ...]] = ("correspondence",)
+    whole_table: ClassVar[bool] = True
 
     k: int
     score: Score = "discernibility"

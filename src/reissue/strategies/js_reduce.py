@@ -47,6 +47,7 @@ class JSReduce:
     name: ClassVar[str] = "js-reduce"
     supports: ClassVar[Changes] = ANYTHING
     stops: ClassVar[tuple[str, ...]] = ()
+    whole_table: ClassVar[bool] = True
     private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
     _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 

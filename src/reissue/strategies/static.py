@@ -66,6 +66,11 @@ class Static:
             likeness=self.likeness,
         )
 
+    @property
+    def whole_table(self) -> bool:
+        """t-closeness and beta-likeness compare every class with the whole table."""
+        return self.requirement.needs_table
+
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Group the snapshot's rows by themselves; the history is not looked at."""
         refuse_infeasible(self.requirement, value_counts(snapshot))
