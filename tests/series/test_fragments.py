@@ -1,0 +1,200 @@
+"""A series divided into fragments keeps every promise of one that is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import reissue as ri
+from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
+from reissue.series.dividing import whole_table
+from reissue.series.publication import read_public
+from reissue.strategies.base import Strategy
+from tests.support.divided import CHURN, INSERTS, SCHEMA, STRATEGIES, People
+
+EVERY = pytest.mark.parametrize(
+    "strategy", STRATEGIES, ids=lambda s: f"{s.name}-{getattr(s, 'algorithm', '')}".strip("-")
+)
+FRAGMENTS = 3
+
+
+def months(strategy: Strategy, count: int = 4, seed: int = 1) -> list[pa.Table]:
+    return People(seed).months(count, CHURN if strategy.supports.gone else INSERTS)
+
+
+def created(path: Path, strategy: Strategy, fragments: int | None = FRAGMENTS, seed: int = 7) -> ri.Series:
+    return ri.Series.create(path, SCHEMA, strategy, seed=seed, fragments=fragments, formats=["parquet"])
+
+
+@EVERY
+def test_the_guarantee_holds_over_all_fragments(strategy: Strategy, tmp_path: Path) -> None:
+    tables = months(strategy)
+    with created(tmp_path / "s", strategy) as series:
+        for number, table in enumerate(tables, start=1):
+            release = series.publish(table)
+            assert release.counts["published"] + release.counts["suppressed"] - release.counts["counterfeits"] == len(
+                table
+            )
+            members = series.membership(number)
+            names = [name for name in members["subject"].to_pylist() if name is not None]
+            assert len(names) == len(set(names))
+            assert set(names) <= set(table["name"].to_pylist())
+            _as_published(series, number)
+        assert series.verify(rebuild=True) == []
+        if strategy.stops:
+            audit = series.audit(attacks=strategy.stops)
+            assert not audit.breaches, audit.breaches[0].sentence
+
+
+def _as_published(series: ri.Series, number: int) -> None:
+    """The files show the classes, boxes and values that the ledger remembers, under the same numbers."""
+    seen = read_public(series.releases[number - 1].path, series.coding)
+    facts = series._ledger.facts(number)
+    if not facts.anatomized:
+        assert np.array_equal(seen.boxes, facts.boxes)
+    assert sorted(zip(seen.classes.tolist(), seen.values.tolist(), strict=True)) == sorted(
+        zip(facts.classes.tolist(), facts.values.tolist(), strict=True)
+    )
+    assert len(np.unique(facts.subjects)) == len(facts.subjects)
+
+
+@EVERY
+def test_nobody_ever_changes_fragment(strategy: Strategy, tmp_path: Path) -> None:
+    home: dict[int, int] = {}
+    with created(tmp_path / "s", strategy) as series:
+        for number, table in enumerate(months(strategy), start=1):
+            series.publish(table)
+            sizes = []
+            for fragment in range(FRAGMENTS):
+                facts = series._ledger.shelf.facts(number, fragment)
+                sizes.append(len(facts.subjects))
+                for subject in facts.subjects[facts.real].tolist():
+                    assert home.setdefault(subject, fragment) == fragment
+            assert min(sizes) > 0.2 * sum(sizes)
+
+
+def test_the_same_seed_gives_the_same_release(tmp_path: Path) -> None:
+    tables = months(ri.MInvariance(m=3), 2)
+    files = []
+    for name in ("a", "b"):
+        with created(tmp_path / name, ri.MInvariance(m=3)) as series:
+            files.append([(series.publish(table).path / "release.parquet").read_bytes() for table in tables])
+    assert files[0] == files[1]
+
+
+def test_small_tables_are_not_divided(tmp_path: Path) -> None:
+    table = months(ri.Static(k=5), 1)[0]
+    made = []
+    for name, fragments in (("auto", None), ("one", 1)):
+        with created(tmp_path / name, ri.Static(k=5), fragments) as series:
+            made.append((series.publish(table).path / "release.parquet").read_bytes())
+            assert series._ledger.fragments is None
+    assert made[0] == made[1]
+
+
+def test_large_tables_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reissue.series.dividing.ROWS", 200)
+    table = months(ri.Static(k=5), 1)[0]
+    with created(tmp_path / "s", ri.Static(k=5), None) as series:
+        release = series.publish(table)
+        assert len(series._ledger.shelf.fragments) == -(-len(table) // 200)
+        assert any("fragments" in step for step in release.steps)
+    with created(tmp_path / "bcf", ri.BCF(k=5), None) as series:
+        series.publish(table)
+        assert series._ledger.fragments is None, "this one looks at the whole table"
+
+
+WHOLE: list[Strategy] = [
+    ri.BCF(k=5),
+    ri.BayFrame(k=5, J=0.5, beta=3.0),
+    ri.JSReduce(k=5, t=0.4, J=0.5),
+    ri.Static(k=5, t=0.3),
+    ri.Static(k=5, beta=2.0),
+]
+
+
+@pytest.mark.parametrize("strategy", WHOLE, ids=lambda s: s.name)
+def test_who_needs_the_whole_table_is_not_divided(strategy: Strategy, tmp_path: Path) -> None:
+    assert whole_table(strategy)
+    with pytest.raises(SettingsError, match="whole table"):
+        created(tmp_path / "s", strategy)
+    with created(tmp_path / "t", ri.Static(k=5)) as series:
+        series.publish(months(ri.Static(k=5), 1)[0])
+        with pytest.raises(SettingsError, match="series of 3 fragments"):
+            series.publish(months(ri.Static(k=5), 1)[0], strategy=strategy)
+        assert len(series.releases) == 1
+
+
+def test_the_strategy_may_change_between_releases(tmp_path: Path) -> None:
+    tables = months(ri.MInvariance(m=3))
+    with created(tmp_path / "s", ri.Static(k=6, l=3)) as series:
+        series.publish(tables[0])
+        after = ri.MInvariance(m=2, on_ineligible="counterfeit")
+        series.publish(tables[1], strategy=after)
+        series.publish(tables[2])
+        assert series.verify(rebuild=True) == []
+
+
+def test_codes_that_shift_leave_everybody_in_place(tmp_path: Path) -> None:
+    """Younger people than ever before come in: every code of age moves."""
+    people = People(3)
+    first, second = people.months(2, INSERTS)
+    young = pa.table(
+        {
+            "name": [f"young{i}" for i in range(60)],
+            "age": [i % 9 for i in range(60)],
+            "zip": [f"1{i % 5}0" for i in range(60)],
+            "diagnosis": second["diagnosis"].to_pylist()[:60],
+            "note": [""] * 60,
+        }
+    )
+    with created(tmp_path / "s", ri.CheckedMondrian(k=4, c=0.8)) as series:
+        series.publish(first)
+        series.publish(pa.concat_tables([second, young.cast(second.schema)]))
+        before, after = series._ledger.shelf.facts, {}
+        for number in (1, 2):
+            for fragment in range(FRAGMENTS):
+                facts = before(number, fragment)
+                after.update({(int(s), number): fragment for s in facts.subjects[facts.real]})
+        assert all(after[s, 2] == home for (s, number), home in after.items() if number == 1)
+        assert not series.audit(attacks=["intersection", "difference", "record-tracing"]).breaches
+
+
+def test_what_cannot_be_protected_is_told_once_for_all_fragments(tmp_path: Path) -> None:
+    first = months(ri.CheckedMondrian(k=4))[0]
+    with created(tmp_path / "s", ri.CheckedMondrian(k=4)) as series:
+        series.publish(first)
+        with pytest.raises(ChangeError) as error:
+            series.publish(first.slice(100))
+        assert str(error.value).count("- 100 subjects of the last release are not in the snapshot: P") == 1
+        assert "{subject" not in str(error.value)
+        assert len(series.releases) == 1
+
+
+def test_an_infeasible_fragment_is_named(tmp_path: Path) -> None:
+    table = months(ri.Static(k=5), 1)[0]
+    with (
+        created(tmp_path / "s", ri.Static(k=len(table) // 2)) as series,
+        pytest.raises(InfeasiblePolicy, match="In fragment 1 of 3"),
+    ):
+        series.publish(table)
+
+
+@pytest.mark.parametrize("wrong", [0, -2, True])
+def test_wrong_numbers_of_fragments(wrong: int, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="fragments"):
+        created(tmp_path / "s", ri.Static(k=5), wrong)
+
+
+def test_forgetting_reaches_every_fragment(tmp_path: Path) -> None:
+    table = months(ri.Static(k=5), 1)[0]
+    with created(tmp_path / "s", ri.Static(k=5)) as series:
+        series.publish(table)
+        for name in table["name"].to_pylist()[:20]:
+            series.forget(name)
+        left = set(series.membership(1)["subject"].to_pylist())
+        assert None in left
+        assert not left & set(table["name"].to_pylist()[:20])
