@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,6 +34,16 @@ class Association:
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "m_unique": "min",
+        "weakly_m_unique": "min",
+        "m_invariant": "min",
+        "weakly_m_invariant": "min",
+        "changed_signatures": "sum",
+        "fewest_possible_values": "min",
+        "largest_share": "max",
+    }
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", int(self.m))  # thresholds come as floats
@@ -58,17 +69,18 @@ class Association:
             at_risk[release.number] = self._at_risk(release, shown[-1][1], self._exposed(state))
         people, classes = np.flatnonzero(self._exposed(state)), self._bad_classes(shown)
         findings = [*self._of_people(series, state, people, involving), *self._of_classes(series, classes)]
-        findings.sort(key=lambda finding: -float(str(finding.details["chance"])))
+        findings.sort(key=lambda finding: finding.rank)
         return Outcome(
             attack=self.name,
             findings=tuple(findings[: self.limit]),
             total=len(people) + len(classes),
             at_risk=at_risk,
             measures=self._measures(state, shown),
-            notes=(
-                "Each person's classes are intersected one person at a time; joint reasoning may leave fewer values.",
-            ),
+            notes=self.notes({}),
         )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        return ("Each person's classes are intersected one person at a time; joint reasoning may leave fewer values.",)
 
     def _exposed(self, state: Possible) -> Bool:
         """bool[people]: fewer than m values are left, or (invariant) the set has changed."""
@@ -98,7 +110,7 @@ class Association:
         for release in (series.releases[position] for position in range(until if len(worst) else 0)):
             at, there = seek(members_of(release).subjects, state.subjects[worst])
             for i, its in zip(worst[there], members_of(release).classes[at[there]], strict=True):
-                where[int(i)].append((release.number, int(its)))
+                where[int(i)].append((release.number, release.called(its)))
         return [self._person(series, state, i, classes) for i, classes in where.items()]
 
     def _person(self, series: Observed, state: Possible, i: int, classes: list[tuple[int, int]]) -> Finding:
@@ -121,6 +133,7 @@ class Association:
             breach=True,
             sentence=f"Laid side by side, {releases} leave for {who}: {left}.{changed}",
             details={"chance": 1.0 / max(len(values), 1), "values": tuple(values)},
+            rank=(-1.0 / max(len(values), 1), 0, len(values), int(state.subjects[i])),
         )
 
     def _of_classes(self, series: Observed, classes: list[tuple[Release, Uniqueness, int]]) -> list[Finding]:
@@ -137,7 +150,7 @@ class Association:
             attack=self.name,
             releases=(release.number,),
             subjects=tuple(words.subject(int(s)) for s in inside),
-            classes=((release.number, number),),
+            classes=((release.number, release.called(number)),),
             value=value,
             level=most / size,
             unit="share of the class",
@@ -149,6 +162,7 @@ class Association:
                 f"m={self.m} none may have more than {100 / self.m:.0f}% of it."
             ),
             details={"chance": most / size},
+            rank=(-most / size, 1, release.number, release.called(number)),
         )
 
     def _measures(self, state: Possible, shown: list[tuple[Release, Uniqueness]]) -> dict[str, float]:

@@ -50,6 +50,7 @@ class BackgroundKnowledge:
     )
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = False
+    separable: ClassVar[bool] = False  # beliefs are estimated from everybody
     _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 
     def __post_init__(self) -> None:

@@ -16,6 +16,8 @@ class Finding:
 
     releases: the release numbers laid side by side; classes: (release, class) pairs; subjects: who is at risk, as
     the words of the series name them; level: what was measured, in `unit`; sentence: for a person to read.
+    rank: where it stands among the findings of its attack, the lowest first; of a separable attack it is the same
+    whether the series is attacked whole or in parts, and no two findings share it.
     """
 
     attack: str
@@ -29,6 +31,7 @@ class Finding:
     breach: bool
     sentence: str
     details: Mapping[str, object] = field(default_factory=dict)
+    rank: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +42,9 @@ class Outcome:
     total:    how many findings there were before the limit
     at_risk:  release number -> int64[] subjects at risk there (surrogate numbers, ascending, unique); empty if the
               attack does not know members
-    measures: numbers of the attack as a whole (FA, CA, BA, smallest e, ...)
+    measures: numbers of the attack as a whole (FA, CA, BA, smallest e, ...); none if nothing can be concluded
     notes:    what the reader must know (what was not looked at and why)
+    tallies:  how many people or rows the notes speak of, where they do, so that those of parts can be added up
     """
 
     attack: str
@@ -49,6 +53,7 @@ class Outcome:
     at_risk: Mapping[int, Int64] = field(default_factory=dict)
     measures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    tallies: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def breaches(self) -> tuple[Finding, ...]:
@@ -63,12 +68,16 @@ class Attack(Protocol):
     assumes:       in one line, what the attacker is assumed to know
     needs_members: whether it runs only when who is in which class is known
     persistent:    whether it is valid only for series where a subject's value never changes
+    separable:     whether parts of a series that share nobody can be attacked one by one: see `attacks.merging`
     """
 
     name: ClassVar[str]
     assumes: ClassVar[str]
     needs_members: ClassVar[bool]
     persistent: ClassVar[bool]
+
+    @property
+    def separable(self) -> bool: ...
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack the series; `involving=n` looks only at what release n adds (publish's self-check)."""

@@ -41,6 +41,7 @@ class Correspondence:
     assumes: ClassVar[str] = "one person's quasi-identifiers and arrival; records are only ever added"
     needs_members: ClassVar[bool] = False
     persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = False  # records may be wherever boxes meet
 
     k: int = 2
     confidence: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from reissue.attacks.base import Finding, Outcome
 from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, sides_of, whole
 from reissue.core.domain import Bool, Int64
 from reissue.core.hall import Gap, Gaps, gaps
-from reissue.core.observed import Observed
+from reissue.core.observed import Observed, Release
 from reissue.core.overlap import Overlap
 from reissue.core.requirements import as_fraction
 
@@ -32,6 +33,12 @@ class Difference:
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "smallest_difference": "min",
+        "highest_share": "max",
+        "subjects_at_risk": "sum",
+    }
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
@@ -46,14 +53,13 @@ class Difference:
         for older, newer in pairs_of(sides_of(series, involving), involving):
             forward = older.shared_with(newer)
             for left, right, overlap in ((older, newer, forward), (newer, older, forward.turned())):
-                found = gaps(
-                    left.groups, right.groups, overlap, self.k, (share.numerator, share.denominator), self.limit
-                )
+                exactly = (share.numerator, share.denominator)
+                found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
                 smallest, total = min(smallest, found.smallest), total + found.total
                 subjects = right.members.subjects[_risky(found, right, overlap)]
                 at_risk[right.number] = np.union1d(at_risk.get(right.number, np.empty(0, np.int64)), subjects)
-                findings += self._findings(series, left, right, overlap, found)
-        findings.sort(key=_order)
+                findings += self._findings(series, left, right, found)
+        findings.sort(key=lambda finding: finding.rank)
         highest = max((finding.level for finding in findings if finding.value is not None), default=0.0)
         return Outcome(
             attack=self.name,
@@ -67,19 +73,17 @@ class Difference:
             },
         )
 
-    def _findings(self, series: Observed, left: Side, right: Side, overlap: Overlap, found: Gaps) -> list[Finding]:
-        """The worst gaps; where a set breaks both k and c, the value tells more."""
-        frequent = [gap for gap in found.gaps if gap.value >= 0]
-        sharp = {
-            (gap.value, gap.lefts[0]): found.sharpest(gap) for gap in sorted(frequent, key=lambda g: -g.share)[:20]
-        }
-        frequent = [sharp.get((gap.value, gap.lefts[0]), gap) for gap in frequent]
-        sets: dict[bytes, Gap] = {}
-        for gap in sorted(frequent, key=lambda g: -g.share) + [gap for gap in found.gaps if gap.value < 0]:
-            sets.setdefault(gap.lefts.tobytes() + b"|" + gap.rights.tobytes(), gap)
-        return [self._finding(series, left, right, overlap, gap) for gap in list(sets.values())[: self.limit]]
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        return ()
 
-    def _finding(self, series: Observed, left: Side, right: Side, overlap: Overlap, gap: Gap) -> Finding:
+    def _findings(self, series: Observed, left: Side, right: Side, found: Gaps) -> list[Finding]:
+        """The worst gaps; where a set breaks both k and c, the value tells more."""
+        sets: dict[bytes, Gap] = {}
+        for gap in sorted(found.gaps, key=_order):
+            sets.setdefault(gap.lefts.tobytes() + b"|" + gap.rights.tobytes(), gap)
+        return [self._finding(series, left, right, gap) for gap in list(sets.values())[: self.limit]]
+
+    def _finding(self, series: Observed, left: Side, right: Side, gap: Gap) -> Finding:
         words = series.words
         inside = np.isin(left.members.classes, gap.lefts)
         over = np.isin(right.members.classes, gap.rights)
@@ -87,18 +91,22 @@ class Difference:
         subjects = right.members.subjects[over]
         share = as_fraction(self.c)
         tells = gap.value >= 0 and gap.count * share.denominator > gap.size * share.numerator
+        inner, outer = ([side.release.called(n) for n in of] for side, of in ((left, gap.lefts), (right, gap.rights)))
+        releases = min(left.number, right.number), max(left.number, right.number)
+        first, level, *_ = _order(gap)
         return Finding(
             attack=self.name,
-            releases=tuple(sorted((left.number, right.number))),
+            releases=releases,
             subjects=names(words, subjects),
-            classes=tuple((left.number, int(e)) for e in gap.lefts) + tuple((right.number, int(n)) for n in gap.rights),
+            classes=tuple((left.number, e) for e in inner) + tuple((right.number, n) for n in outer),
             value=words.value(gap.value) if tells else None,
             level=gap.share if tells else float(gap.size),
             unit="share of one value" if tells else "people",
             threshold=self.c if tells else float(self.k),
             breach=True,
             sentence=self._sentence(series, left, right, gap, subjects),
-            details={"people": gap.size, "inside": tuple(gap.lefts.tolist()), "around": tuple(gap.rights.tolist())},
+            details={"people": gap.size, "inside": tuple(inner), "around": tuple(outer)},
+            rank=(first, level, *releases, left.number, left.release.called(gap.of), gap.value),
         )
 
     def _sentence(self, series: Observed, left: Side, right: Side, gap: Gap, subjects: Int64) -> str:
@@ -110,8 +118,8 @@ class Difference:
             who = f"Everyone who joined between {one} and {other} and is {words.box(hull)}"
         else:
             who = (
-                f"Everyone in {_classes(gap.rights)} of {other} ({words.box(hull)}) "
-                f"who is not in {_classes(gap.lefts)} of {one}"
+                f"Everyone in {_classes(right.release, gap.rights)} of {other} ({words.box(hull)}) "
+                f"who is not in {_classes(left.release, gap.lefts)} of {one}"
             )
         if gap.value < 0:
             return f"{who}: they are only {people(gap.size)}, fewer than k = {self.k}."
@@ -128,13 +136,13 @@ def _risky(found: Gaps, right: Side, overlap: Overlap) -> Bool:
     return np.asarray(risk, dtype=np.bool_)
 
 
-def _classes(numbers: Int64) -> str:
+def _classes(release: Release, numbers: Int64) -> str:
     if len(numbers) == 1:
-        return f"class {numbers[0]}"
-    return "classes " + ", ".join(str(n) for n in numbers[:5].tolist()) + (", ..." if len(numbers) > 5 else "")
+        return f"class {release.called(numbers[0])}"
+    some = ", ".join(str(release.called(number)) for number in numbers[:5])
+    return f"classes {some}{', ...' if len(numbers) > 5 else ''}"
 
 
-def _order(finding: Finding) -> tuple[bool, float, tuple[int, ...]]:
+def _order(gap: Gap) -> tuple[int, float, int, int]:
     """Values first, the surest first; then the smallest sets."""
-    tells = finding.value is not None
-    return not tells, -finding.level if tells else finding.level, finding.releases
+    return (0, -gap.share, gap.of, gap.value) if gap.value >= 0 else (1, float(gap.size), gap.of, -1)

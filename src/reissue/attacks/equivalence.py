@@ -48,6 +48,7 @@ class Equivalence:
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = False  # classes that show the same values are compared even where they share nobody
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "e", int(self.e))

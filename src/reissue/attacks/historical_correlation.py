@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,6 +44,17 @@ class HistoricalCorrelation:
     )
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "classes": "sum",
+        "unsafe_classes": "sum",
+        "unsafe_pairs": "sum",
+        "smallest_difference": "least",
+    }
+
+    @property
+    def separable(self) -> bool:
+        """Compromised people are drawn from everybody, or looked up among everybody."""
+        return not self.compromised and self.p is None
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.n != int(self.n):
@@ -64,10 +75,7 @@ class HistoricalCorrelation:
             _mark(at_risk, series, i, pairs)
         findings, total = self._of_pairs(series, found), sum(map(len, found.values()))
         measures = _class_measures(series, found)
-        notes = [
-            "Classes are compared two at a time; reasoning over three or more classes at once (see the equivalence "
-            "attack) can relate further people. Counterfeits are taken to be recognizable, which favours the attacker."
-        ]
+        notes = list(self.notes({}))
         if self.compromised or self.p is not None:
             people, more, number = self._compromised(series, last, involving, measures, at_risk)
             findings, total = [*people, *findings], total + number
@@ -81,15 +89,21 @@ class HistoricalCorrelation:
             notes=tuple(notes),
         )
 
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        return (
+            "Classes are compared two at a time; reasoning over three or more classes at once (see the equivalence "
+            "attack) can relate further people. Counterfeits are taken to be recognizable, which favours the attacker.",
+        )
+
     # Classes that differ in few people.
 
     def _of_pairs(self, series: Observed, found: dict[int, Unsafe]) -> list[Finding]:
         """One finding for each of the worst pairs: those that differ least."""
-        least = [(int(pairs.apart[k]), i, int(k)) for i, pairs in found.items() for k in self._least(pairs)]
+        least = [(_rank(series, i, pairs, int(k)), i, int(k)) for i, pairs in found.items() for k in self._least(pairs)]
         return [self._pair(series, i, found[i], k) for _, i, k in sorted(least)[: self.limit]]
 
     def _least(self, pairs: Unsafe) -> Int64:
-        return np.argsort(pairs.apart, kind="stable")[: self.limit]
+        return np.lexsort((pairs.older, pairs.newer, pairs.release, pairs.apart))[: self.limit]
 
     def _pair(self, series: Observed, position: int, pairs: Unsafe, k: int) -> Finding:
         words, release = series.words, series.releases[position]
@@ -116,7 +130,7 @@ class HistoricalCorrelation:
             attack=self.name,
             releases=(earlier.number, release.number),
             subjects=tuple(words.subject(int(s)) for s in np.union1d(theirs, mine)[: self.limit]),
-            classes=((earlier.number, older), (release.number, newer)),
+            classes=((earlier.number, earlier.called(older)), (release.number, release.called(newer))),
             value=None,
             level=float(apart),
             unit="people in which two classes differ",
@@ -124,6 +138,7 @@ class HistoricalCorrelation:
             breach=True,
             sentence=sentence,
             details={"older": tuple(theirs.tolist()), "newer": tuple(mine.tolist())},
+            rank=_rank(series, position, pairs, k),
         )
 
     # People who lose values when others are compromised.
@@ -215,6 +230,13 @@ class HistoricalCorrelation:
             sentence=chain.sentence,
             details={"left": tuple(left), "ruled_out": tuple(gone)},
         )
+
+
+def _rank(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[float, ...]:
+    """Pairs that differ least come first."""
+    release, number = series.releases[position], int(pairs.release[k])
+    newer, older = release.called(pairs.newer[k]), series.releases[number - 1].called(pairs.older[k])
+    return int(pairs.apart[k]), release.number, number, newer, older
 
 
 def _losses(world: World, told: Restricted) -> Int64:

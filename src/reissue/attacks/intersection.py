@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,6 +31,8 @@ class Intersection:
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {"highest_share": "max", "subjects_at_risk": "sum"}
 
     def __post_init__(self) -> None:
         check_settings(c=self.c, limit=self.limit)
@@ -56,17 +59,21 @@ class Intersection:
             told = np.union1d(told, running.subjects[exposed])
             some, count = self._findings(series, sides[: i + 1], running, new, share)
             findings, total = findings + some, total + count
-        findings.sort(key=lambda finding: (-finding.level, finding.releases))
+        findings.sort(key=lambda finding: finding.rank)
+        tallies = {"lost": lost}
         return Outcome(
             attack=self.name,
             findings=tuple(findings[: self.limit]),
             total=total,
             at_risk=at_risk,
             measures={"highest_share": highest, "subjects_at_risk": float(len(told))},
-            notes=()
-            if lost == 0
-            else (f"The classes of {people(lost)} have no value in common: values have changed.",),
+            notes=self.notes(tallies),
+            tallies=tallies,
         )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        lost = tallies["lost"]
+        return (f"The classes of {people(lost)} have no value in common: values have changed.",) if lost else ()
 
     def _broken(self, running: Running) -> tuple[Bool, Float64]:
         """bool[cells], float64[cells]: whether and how far one value stands out, for people seen more than once."""
@@ -78,9 +85,13 @@ class Intersection:
     def _findings(
         self, series: Observed, sides: list[Side], running: Running, new: Bool, share: Float64
     ) -> tuple[list[Finding], int]:
-        """One finding for the people who share all their classes, the worst first; and how many there were."""
-        cells = np.unique(running.cell[new])
-        worst = np.argsort(-share[cells], kind="stable")[: self.limit]
+        """One finding for the people who share all their classes, the worst first; and how many there were.
+
+        Equals come by the releases they were in, then by their first person: the order of their ranks.
+        """
+        cells, first = np.unique(running.cell[new], return_index=True)
+        absent = running.chain[cells] < 0
+        worst = np.lexsort((first, *absent.T[::-1], -share[cells]))[: self.limit]
         top, _ = most_frequent(running.values)
         subjects = running.subjects[new]
         found = [
@@ -96,7 +107,8 @@ class Intersection:
         for side in sides:
             at = np.searchsorted(side.members.subjects, subjects[0])
             if at < len(side.members.subjects) and side.members.subjects[at] == subjects[0]:
-                classes.append((side.number, int(side.members.classes[at])))
+                classes.append((side.number, side.release.called(side.members.classes[at])))
+        absent = [float(side.number not in dict(classes)) for side in sides]
         words, who = series.words, names(series.words, subjects)
         where = " and ".join(words.release(number) for number, _ in classes)
         label = (
@@ -121,4 +133,5 @@ class Intersection:
                 f"it is what the classes in {where} have in common (at most {100 * self.c:.0f}% is allowed)."
             ),
             details={"people": len(subjects)},
+            rank=(-level, len(sides), *absent, int(subjects[0])),
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -46,6 +48,23 @@ class PossibleWorlds:
     )
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "paths": "sum",
+        "highest_certain_share": "max",
+        "fewest_possible_values": "min",
+        "subjects_at_risk": "sum",
+        "certain_subjects": "sum",
+        "certain_only_jointly": "sum",
+        "values_ruled_out_jointly": "sum",
+        "components": "sum",
+        "paths_left_out": "sum",
+        "paths_undecided": "sum",
+    }
+
+    @property
+    def separable(self) -> bool:
+        """Compromised people are looked up among everybody."""
+        return not self.compromised
 
     def __post_init__(self) -> None:
         check_settings(c=self.c, limit=self.limit)
@@ -77,8 +96,27 @@ class PossibleWorlds:
             total=int(broken.sum() + ruled_out.sum()),
             at_risk={r.number: np.intersect1d(_subjects(r), exposed) for r in releases},
             measures=view.measures(len(exposed)),
-            notes=view.notes(self.seconds),
+            notes=self.notes(view.tallies),
+            tallies=view.tallies,
         )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        notes, seconds = [], self.seconds
+        if tallies["nobody"]:
+            notes.append(
+                f"{tallies['nobody']:,} rows belong to nobody known (counterfeits, say); they may hold any values."
+            )
+        if tallies["left_out"]:
+            notes.append(
+                f"{people(tallies['left_out'])} are in connected parts that {seconds:g} seconds did not reach: for "
+                "them only what single equations imply was found; there may be more."
+            )
+        if tallies["undecided"]:
+            notes.append(
+                f"For {people(tallies['undecided'])} the time reached for linear programs only: what is said of them "
+                "holds, but whole numbers may tell more."
+            )
+        return tuple(notes)
 
     def _seen(self, series: Observed, releases: list[Release]) -> View | None:
         """The settled series; None if no world fits it."""
@@ -142,6 +180,7 @@ class PossibleWorlds:
             breach=True,
             sentence=f"Taking {together} together, {says}; {why}.",
             details={"people": size, "share": (share, most / size), "joint": joint},
+            rank=(0, -float(view.share[path]), len(possible), int(who[0])),
         )
 
     def _excluded(self, series: Observed, view: View, path: int) -> Finding:
@@ -166,6 +205,7 @@ class PossibleWorlds:
                 f"show it; left {'is' if len(left) == 1 else 'are'} {label[1]}."
             ),
             details={"people": size, "joint": True},
+            rank=(1, -float(view.share[path]), len(left), int(who[0])),
         )
 
 
@@ -187,12 +227,19 @@ class View:
         """bool[paths]: paths of people whose value the attacker does not know beforehand."""
         return np.asarray((self.order < self.paths.people) & (self.paths.known < 0), dtype=np.bool_)
 
+    @cached_property
+    def _first(self) -> Int64:
+        """int64[paths of people]: the first subject of each."""
+        return self.paths.subjects[np.unique(self.paths.of, return_index=True)[1]]
+
+    @cached_property
     def share(self) -> Float64:
         """float64[paths]: the largest share of one value that is certain."""
         top = np.zeros(len(self.paths.size))
         np.maximum.at(top, self.worlds.path, self.settled.least / self.paths.size[self.worlds.path])
         return top
 
+    @cached_property
     def possible(self) -> Int64:
         """int64[paths]: how many values remain."""
         return np.bincount(self.worlds.path, self.settled.most > 0, len(self.paths.size)).astype(np.int64)
@@ -202,7 +249,7 @@ class View:
         size = self.paths.size[self.worlds.path]
         over = (self.settled.least * limit.denominator > size * limit.numerator) | (self.settled.least == size)
         any_over = np.bincount(self.worlds.path, over, len(self.paths.size)) > 0
-        return np.asarray(self._asked & (any_over | (self.possible() < m)), dtype=np.bool_)
+        return np.asarray(self._asked & (any_over | (self.possible < m)), dtype=np.bool_)
 
     def ruled_out(self) -> Bool:
         """bool[paths]: some value that all its classes show is in no world."""
@@ -212,7 +259,7 @@ class View:
     def worst(self, chosen: Bool, limit: int) -> Int64:
         """The worst of the chosen paths: the surest first, then those with the fewest values left."""
         which = np.flatnonzero(chosen)
-        rank = np.lexsort((self.possible()[which], -self.share()[which]))
+        rank = np.lexsort((self._first[which], self.possible[which], -self.share[which]))
         return which[rank[: max(limit, 0)]]
 
     def subjects(self, chosen: Bool) -> Int64:
@@ -221,20 +268,20 @@ class View:
     def about(self, path: int) -> tuple[Int64, tuple[tuple[int, int], ...], Int64]:
         """(subjects, (release, class) pairs, entries) of one path."""
         way = self.paths.classes[path]
-        classes = tuple((r.number, int(c)) for r, c in zip(self.releases, way, strict=True) if c >= 0)
+        classes = tuple((r.number, r.called(c)) for r, c in zip(self.releases, way, strict=True) if c >= 0)
         first, last = np.searchsorted(self.worlds.path, [path, path + 1])
         return self.paths.subjects[self.paths.of == path], classes, np.arange(first, last)
 
     def measures(self, at_risk: int) -> dict[str, float]:
         asked = self._asked
-        share, possible = self.share()[asked], self.possible()[asked]
+        share, possible = self.share[asked], self.possible[asked]
         sure = share >= 1.0
         single = np.bincount(self.worlds.path, minlength=len(self.paths.size))[asked] == 1
         size = self.paths.size[asked]
         return {
             "paths": float(asked.sum()),
             "highest_certain_share": float(share.max(initial=0.0)),
-            "fewest_possible_values": float(possible.min(initial=0)) if len(possible) else 0.0,
+            "fewest_possible_values": float(possible.min()) if len(possible) else 0.0,
             "subjects_at_risk": float(at_risk),
             "certain_subjects": float(size[sure].sum()),
             "certain_only_jointly": float(size[sure & ~single].sum()),
@@ -249,23 +296,16 @@ class View:
         paths = np.unique(self.worlds.path[entries])
         return np.asarray(paths[paths < self.paths.people], dtype=np.int64)
 
-    def notes(self, seconds: float) -> tuple[str, ...]:
-        notes = []
-        if (self.paths.size[self.paths.people :] > 0).any():
-            extra = int(self.paths.size[self.paths.people :].sum())
-            notes.append(f"{extra:,} rows belong to nobody known (counterfeits, say); they may hold any values.")
+    @cached_property
+    def tallies(self) -> dict[str, int]:
+        """Rows of nobody known, people whom the time did not reach, people for whom it reached in part."""
         left, open_ = self._people_of(~self.settled.looked), self._people_of(self.settled.looked & ~self.settled.whole)
-        if len(left):
-            notes.append(
-                f"{people(int(self.paths.size[left].sum()))} are in connected parts that {seconds:g} seconds did not "
-                "reach: for them only what single equations imply was found; there may be more."
-            )
-        if len(open_):
-            notes.append(
-                f"For {people(int(self.paths.size[open_].sum()))} the time reached for linear programs only: what is "
-                "said of them holds, but whole numbers may tell more."
-            )
-        return tuple(notes)
+        size = self.paths.size
+        return {
+            "nobody": int(size[self.paths.people :].sum()),
+            "left_out": int(size[left].sum()),
+            "undecided": int(size[open_].sum()),
+        }
 
 
 def people_named(who: tuple[str, ...], size: int) -> str:

@@ -31,6 +31,7 @@ class RecordTracing:
     )
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = False  # rows go wherever boxes meet, whether or not classes share people
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats

@@ -18,6 +18,7 @@ import pyarrow as pa
 from reissue.attacks.base import Finding, Outcome
 from reissue.audit.document import document, verdict
 from reissue.audit.gathering import Sheet, gather
+from reissue.audit.parallel import Runner, on_whole
 from reissue.audit.running import Checked, check_given, chosen_names, run_attacks
 from reissue.audit.timeline import Changes, People, follow
 from reissue.audit.traceable import Traceable, traceable
@@ -194,9 +195,13 @@ def audit_series(
     names: bool = True,
     risk_threshold: float = ARX_RISK,
     progress: Callable[[str], None] | None = None,
+    runner: Runner = on_whole,
     **thresholds: object,
 ) -> Audit:
-    """Attack a series of ours: its ledger knows who is in which class. See `audit` for the arguments."""
+    """Attack a series of ours: its ledger knows who is in which class. See `audit` for the arguments.
+
+    runner: how one attack runs; `reissue.audit.parallel.in_parts` divides the series among workers.
+    """
     ledger, coding, strategy = series._ledger, series.coding, series.strategy
     if not ledger.releases:
         raise SeriesError("Nothing has been published yet, so there is nothing to audit.")
@@ -219,7 +224,7 @@ def audit_series(
     ]
     about = {"name": Path(series.path).name, "kind": "series", **_policy(strategy)}
     case = _Case(observed, coding, sheets, identities, about, (), names)
-    return _audited(case, strategy, chosen, thresholds, risk_threshold, say)
+    return _audited(case, strategy, chosen, thresholds, risk_threshold, say, runner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +247,7 @@ def _audited(
     given: Mapping[str, object],
     risk_threshold: float,
     say: Callable[[str], None],
+    runner: Runner = on_whole,
 ) -> Audit:
     if not 0 < risk_threshold <= 1:
         raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
@@ -251,7 +257,7 @@ def _audited(
     promised = dict(strategy.thresholds()) if strategy is not None else {}
     names = CodingNames(case.coding, case.identities.of)
     changed = 0 if people is None else people.changed_value
-    checked = run_attacks(observed, chosen, promised, given, changed, names, say)
+    checked = run_attacks(observed, chosen, promised, given, changed, names, say, runner)
     k = given.get("k", promised.get("k", 2))
     few = int(k) if isinstance(k, int | float) else 2
     return Audit(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 
 from reissue.attacks.base import Attack, Outcome
+from reissue.audit.parallel import Runner, on_whole
 from reissue.beliefs.names import CodingNames
 from reissue.core.observed import Observed
 from reissue.errors import InputError, SettingsError
@@ -59,21 +60,28 @@ def run_attacks(
     changed: int,
     words: CodingNames,
     progress: Callable[[str], None],
+    runner: Runner = on_whole,
 ) -> list[Checked]:
     """Every attack in turn; breached ones first, then those that held, then those skipped.
 
     policy: what the strategy promises; given: what the caller set, which wins. changed: people whose value changed;
-    words: for attacks that read knowledge files.
+    words: for attacks that read knowledge files. runner: how one attack runs; `parallel.in_parts` runs it in parts.
     """
     done = []
     for name in names:
         progress(name)
-        done.append(_run(observed, name, {**policy, **given}, set(given), changed, words))
+        done.append(_run(observed, name, {**policy, **given}, set(given), changed, words, runner))
     return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
 
 
 def _run(
-    observed: Observed, name: str, settings: Mapping[str, object], given: set[str], changed: int, words: CodingNames
+    observed: Observed,
+    name: str,
+    settings: Mapping[str, object],
+    given: set[str],
+    changed: int,
+    words: CodingNames,
+    runner: Runner,
 ) -> Checked:
     kind = checks.attack_class(name)
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
@@ -91,7 +99,7 @@ def _run(
     start = time.perf_counter()
     try:
         prepare = getattr(attack, "prepare", None)
-        outcome = (attack if prepare is None else prepare(words)).run(observed)
+        outcome = runner(attack if prepare is None else prepare(words), observed)
     except InputError as error:  # an attack that finds what it needs missing
         return Checked(name, kind, used, None, str(error), time.perf_counter() - start)
     return Checked(name, kind, used, outcome, None, time.perf_counter() - start)

@@ -13,11 +13,12 @@ are Hall conditions, so flows decide them without enumerating sets of classes (B
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 
-from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.flows import Graph, Search, Transport, components, explore, forget, send
 from reissue.core.overlap import Groups, Overlap, by_bucket
 
@@ -28,6 +29,7 @@ class Gap:
 
     lefts: int64[] the classes E; rights: int64[] the classes N(E); size: how many people are left over
     value: the value that is too frequent among them, count times; -1 if they are just too few
+    of: the class of the left whose smallest difference it is; where a value is too frequent, the first of E
     """
 
     lefts: Int64
@@ -35,10 +37,15 @@ class Gap:
     size: int
     value: int = -1
     count: int = 0
+    left: int = -1
 
     @property
     def share(self) -> float:
         return self.count / self.size
+
+    @property
+    def of(self) -> int:
+        return self.left if self.left >= 0 else int(self.lefts[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +57,7 @@ class Gaps:
     link_risk: bool[links of the overlap], loose_risk: bool[rights]: whether the people are at risk that the right class
     shares with that left class, and those of it that are in no left class that counts
     inside: bool[lefts]: the left classes that count, whose every row is a subject of the right release
-    part: the components that needed flows; total: how many differences there are, of which `gaps` are the worst
+    total: how many differences there are, of which `gaps` are the worst
     """
 
     gaps: tuple[Gap, ...]
@@ -58,29 +65,18 @@ class Gaps:
     link_risk: Bool
     loose_risk: Bool
     inside: Bool
-    part: Part
     total: int
 
-    def sharpest(self, gap: Gap) -> Gap:
-        """The difference with the largest share of the gap's value in the gap's component (Dinkelbach's iteration)."""
-        component = np.zeros(int(self.part.left_component.max()) + 1, np.bool_)
-        component[self.part.left_component[np.searchsorted(self.part.lefts, gap.lefts[0])]] = True
-        part, best = self.part.only(component), gap
-        while True:
-            nobody = np.zeros(len(self.link_risk), np.bool_), np.zeros(len(self.loose_risk), np.bool_)
-            found, _ = _too_frequent(part, gap.value, (best.count, best.size), *nobody, len(part.lefts))
-            better = [one for one in found if one.count * best.size > best.count * one.size]
-            if not better:
-                return best
-            best = max(better, key=lambda one: one.share)
 
-
-def gaps(left: Groups, right: Groups, overlap: Overlap, k: int, share: tuple[int, int], limit: int) -> Gaps:
+def gaps(
+    left: Groups, right: Groups, overlap: Overlap, k: int, share: tuple[int, int], limit: int, *, sharp: bool = False
+) -> Gaps:
     """Differences N(E) - E for E of the left release and N(E) of the right one.
 
-    share: c as (numerator, denominator); limit: how many differences of each kind and value to describe. Only left
-    classes whose every row is a subject of the right release can be in
-    E. Near linear where classes share little; a flow per value where components are tangled.
+    share: c as (numerator, denominator); limit: how many differences of each kind and value to describe; sharp: find
+    in every component the difference with the largest share of a value. Only left classes whose every row is a subject
+    of the right release can be in E. Near linear where classes share little; a flow per value where components are
+    tangled. What is found in a component does not depend on the others.
     """
     covered = np.bincount(overlap.left, weights=overlap.shared, minlength=len(left.sizes)).astype(np.int64)
     inside = (covered == left.sizes) & (left.sizes > 0)
@@ -90,11 +86,11 @@ def gaps(left: Groups, right: Groups, overlap: Overlap, k: int, share: tuple[int
     part = part.only(_suspect(part, k, share))
     found, total, smallest = _too_few(part, k, link_risk, loose_risk, limit)
     for value in part.values().tolist():
-        more, count = _too_frequent(part, value, share, link_risk, loose_risk, limit)
+        more, count = _too_frequent(part, value, share, link_risk, loose_risk, limit, sharp)
         found, total = found + more, total + count
     link_risk[~inside[overlap.left]] = False
     loose = loose_risk & (right.sizes > 0)
-    return Gaps(tuple(found), smallest, link_risk, loose, inside, part, total)
+    return Gaps(tuple(found), smallest, link_risk, loose, inside, total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +153,18 @@ class Part:
         met[self.rights] = True
         return np.unique(self.right.value[met[self.right.classes]]).astype(np.int64)
 
-    def weights(self, value: int, share: tuple[int, int]) -> tuple[Int64, Int64]:
-        """w of each left and right class for one value, at least 0 (a class above c by itself is not a difference)."""
-        top, bottom = share
+    def weights(self, value: int, top: Int64, bottom: Int64) -> tuple[Int64, Int64]:
+        """w of each left and right class for one value, at least 0 (a class above c by itself is not a difference).
+
+        top, bottom: int64[components], c = top / bottom in each.
+        """
         both = []
-        for groups, classes in ((self.left, self.lefts), (self.right, self.rights)):
-            both.append(np.maximum(0, top * groups.sizes[classes] - bottom * counts_of(groups, value)[classes]))
+        for groups, classes, at in (
+            (self.left, self.lefts, self.left_component),
+            (self.right, self.rights, self.right_component),
+        ):
+            count = counts_of(groups, value)[classes]
+            both.append(np.maximum(0, top[at] * groups.sizes[classes] - bottom[at] * count))
         return both[0], both[1]
 
 
@@ -263,15 +265,17 @@ def _too_few(part: Part, k: int, link_risk: Bool, loose_risk: Bool, limit: int) 
     )
     link_risk[part.link[link_level < k]] = True
     loose_risk[part.rights[loose_level < k]] = True
-    found, seen = [], set()
-    few = np.flatnonzero(least < k)
-    for e in few[np.argsort(least[few], kind="stable")][:limit].tolist():
+    found: list[Gap] = []
+    few, told = np.flatnonzero(least < k), np.zeros(len(least), np.bool_)
+    for e in few[np.argsort(least[few], kind="stable")].tolist():
+        if len(found) == limit:
+            break
+        if told[e]:  # a set found already is as small for this class
+            continue
         lefts, rights = _witness(transport.graph, transport.search, e, dropped[e], k)
-        gap = Gap(part.lefts[np.sort(lefts)], part.rights[np.sort(rights)], int(least[e]))
-        key = (gap.lefts.tobytes(), gap.rights.tobytes())
-        if key not in seen:
-            seen.add(key)
-            found.append(gap)
+        told[lefts[least[lefts] == least[e]]] = True
+        gap = Gap(part.lefts[np.sort(lefts)], part.rights[np.sort(rights)], int(least[e]), left=int(part.lefts[e]))
+        found.append(gap)
     return found, len(few), int(least.min(initial=k))
 
 
@@ -370,33 +374,112 @@ def _witness(graph: Graph, search: Search, e: int, dropped: int, k: int) -> tupl
 
 
 def _too_frequent(
-    part: Part, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int
+    part: Part, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int, sharp: bool
 ) -> tuple[list[Gap], int]:
     """The sets whose difference has the value above share c: one per connected obstruction of the flow of w."""
-    supply, demand = part.weights(value, share)
-    transport = Transport.of(supply, demand, part.edge_left, part.edge_right)
-    if transport.saturate() == 0:
+    number = int(max(part.left_component.max(initial=-1), part.right_component.max(initial=-1))) + 1
+    sets = _obstructions(part, value, np.full(number, share[0]), np.full(number, share[1]))
+    if sets is None:
         return [], 0
-    lefts, rights = transport.obstruction()
+    lefts, rights = sets.label >= 0, sets.label_right >= 0
     risky = rights[part.edge_right] & ~lefts[part.edge_left]
     link_risk[part.link[risky]] = True
     loose_risk[part.rights[rights & (part.loose > 0)]] = True
+    kinds = [(sets, sets.filled)] if not sharp else _sharpened(sets, number)
+    worst = [(found, one) for found, chosen in kinds for one in found.worst(chosen, limit).tolist()]
+    worst.sort(key=lambda item: (-item[0].share[item[1]], item[0].first[item[1]]))
+    return [found.gap(one) for found, one in worst[:limit]], len(sets.filled)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """Connected sets of classes of a part: what the flow of w for one value shows to be too full of it.
+
+    label, label_right: int64[lefts], int64[rights] the set of each class, -1 if none; size, count: int64[sets] the
+    people left over, and those of them with the value
+    """
+
+    part: Part
+    value: int
+    label: Int64
+    label_right: Int64
+    size: Int64
+    count: Int64
+
+    @cached_property
+    def filled(self) -> Int64:
+        """int64[]: the sets that leave anybody over."""
+        return np.flatnonzero(self.size > 0)
+
+    @cached_property
+    def share(self) -> Float64:
+        return np.asarray(self.count / np.maximum(self.size, 1), dtype=np.float64)
+
+    @cached_property
+    def first(self) -> Int64:
+        """int64[sets]: the first left class of each."""
+        inside = self.label >= 0
+        first = np.full(len(self.size), np.iinfo(np.int64).max)
+        np.minimum.at(first, self.label[inside], self.part.lefts[inside])
+        return first
+
+    def worst(self, chosen: Int64, limit: int) -> Int64:
+        return chosen[np.lexsort((self.first[chosen], -self.share[chosen]))][:limit]
+
+    def best(self) -> tuple[Int64, Int64]:
+        """(components, sets): of each component of the part, the set with the largest share, the first of them."""
+        of = np.zeros(len(self.size), dtype=np.int64)
+        inside = self.label_right >= 0
+        of[self.label_right[inside]] = self.part.right_component[inside]
+        order = self.worst(self.filled, len(self.filled))
+        component, at = np.unique(of[order], return_index=True)
+        return component, order[at]
+
+    def gap(self, one: int) -> Gap:
+        lefts, rights = self.part.lefts[self.label == one], self.part.rights[self.label_right == one]
+        return Gap(lefts, rights, int(self.size[one]), self.value, int(self.count[one]))
+
+
+def _obstructions(part: Part, value: int, top: Int64, bottom: Int64) -> _Sets | None:
+    """The sets in which the value has more than share top / bottom of their component; None if there are none."""
+    transport = Transport.of(*part.weights(value, top, bottom), part.edge_left, part.edge_right)
+    if transport.saturate() == 0:
+        return None
+    lefts, rights = transport.obstruction()
     tied = np.flatnonzero(rights[part.edge_right] & lefts[part.edge_left])
     label, label_right = components(part.edge_left[tied], part.edge_right[tied], len(part.lefts), len(part.rights))
+    label[~lefts], label_right[~rights] = -1, -1
     total = max(label.max(), label_right.max()) + 1
-    chosen, chosen_right = np.flatnonzero(lefts), np.flatnonzero(rights)
     size, count = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
     for sign, groups, classes, at in (
-        (1, part.right, part.rights[chosen_right], label_right[chosen_right]),
-        (-1, part.left, part.lefts[chosen], label[chosen]),
+        (1, part.right, part.rights[rights], label_right[rights]),
+        (-1, part.left, part.lefts[lefts], label[lefts]),
     ):
         np.add.at(size, at, sign * groups.sizes[classes])
         np.add.at(count, at, sign * counts_of(groups, value)[classes])
-    found = np.flatnonzero(size > 0)
-    worst = found[np.argsort(-count[found] / size[found], kind="stable")][:limit]
-    sets = [
-        (part.lefts[chosen[label[chosen] == one]], part.rights[chosen_right[label_right[chosen_right] == one]])
-        for one in worst
-    ]
-    gaps = [Gap(*both, int(size[one]), value, int(count[one])) for both, one in zip(sets, worst, strict=True)]
-    return gaps, len(found)
+    return _Sets(part, value, label, label_right, size, count)
+
+
+def _sharpened(sets: _Sets, components: int) -> list[tuple[_Sets, Int64]]:
+    """The sets, but of each component instead of its best one the difference with the largest share of the value.
+
+    Dinkelbach's iteration, for all components at once: look for sets above the best share so far until there are none.
+    """
+    top, bottom = np.zeros(components, dtype=np.int64), np.ones(components, dtype=np.int64)
+    turn, best = np.zeros(components, dtype=np.int64), np.full(components, -1, dtype=np.int64)
+    found, (at, one) = [sets], sets.best()
+    first = one
+    while len(at):
+        top[at], bottom[at] = found[-1].count[one], found[-1].size[one]
+        turn[at], best[at] = len(found) - 1, one
+        open_ = np.zeros(components, dtype=np.bool_)
+        open_[at] = True
+        more = _obstructions(sets.part.only(open_), sets.value, top, bottom)
+        if more is None:
+            break
+        found.append(more)
+        at, one = more.best()
+        better = more.count[one] * bottom[at] > top[at] * more.size[one]
+        at, one = at[better], one[better]
+    others = np.setdiff1d(sets.filled, first)
+    return [(sets, others), *((its, best[(turn == i) & (best >= 0)]) for i, its in enumerate(found))]

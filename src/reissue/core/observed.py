@@ -34,6 +34,7 @@ class Release:
 
     Counterfeits are rows like any other here. Suppressed rows are absent. `counterfeits` tells which rows stand for
     nobody, where the auditor knows it (None: not known); an attack may take it that the attacker can follow them.
+    `numbers` int32[classes], ascending: what the classes are called, where this is only a part of a release.
     """
 
     number: int
@@ -43,10 +44,15 @@ class Release:
     members: Members | None = None
     anatomized: bool = False
     counterfeits: Members | None = None
+    numbers: Int32 | None = None
 
     @property
     def class_count(self) -> int:
         return len(self.boxes)
+
+    def called(self, number: int) -> int:
+        """The number of a class in the release as it was published."""
+        return int(number) if self.numbers is None else int(self.numbers[number])
 
     @cached_property
     def sizes(self) -> Int64:

@@ -1,0 +1,91 @@
+"""Attack the parts of a series one by one, and put together what the attack on the whole would have told.
+
+A *part* is a set of classes closed under sharing people (and counterfeits that are known): see `core.parts`. Every row
+of a person lies in one part. An attack is separable if, from its definition, no class outside a part can change what
+it says of the part; then findings, people at risk and measures of the whole follow from those of the parts.
+
+| attack | separable | because |
+|---|---|---|
+| intersection | yes | a person's values are intersected over the person's own classes, which lie in one part |
+| association | yes | likewise for sets of values; shares are those of single classes |
+| difference | yes | E and N(E) share people by definition. Where E falls into sets in several parts, so do N(E) and what is left over, and the sizes and counts add up: if all of it is too small each non-empty piece is, and if its share of a value exceeds c that of some piece does (the whole's share is a weighted mean of theirs). So a smallest difference and a greatest share lie within one part |
+| historical-correlation | yes, unless people are compromised | only classes with common rows are compared. Compromised people are drawn from, or looked up among, everybody |
+| possible-worlds | yes, unless people are compromised | every equation is about one class or one path through classes, so worlds of the whole are all combinations of worlds of the parts. `seconds` then holds for each part |
+| record-tracing | no | rows go wherever boxes meet, and everybody in a box is counted, whether or not classes share people |
+| equivalence | no | it sets classes against each other that show the same values, also where they share nobody; and which search applies (merged buckets, one signature for life) is a property of the whole series |
+| correspondence | no | it has no members: records may be wherever boxes meet |
+| background-knowledge | no | beliefs are estimated from everybody |
+"""  # noqa: E501 (a table)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from reissue.attacks.base import Attack, Finding, Outcome
+from reissue.core.domain import Int64
+
+
+@runtime_checkable
+class Separable(Attack, Protocol):
+    """An attack whose outcome on a series follows from those on its parts.
+
+    limit:    the most findings to describe
+    combines: how each measure of the whole follows from those of the parts: one of RULES
+    """
+
+    combines: ClassVar[Mapping[str, str]]
+
+    @property
+    def limit(self) -> int: ...
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        """What the reader must know, with the numbers of an outcome's `tallies`."""
+        ...
+
+
+def _least(levels: Sequence[float]) -> float:
+    return min((level for level in levels if level > 0), default=0.0)
+
+
+RULES: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "min": min, "max": max, "least": _least}
+"""How measures combine; "least": the smallest above 0, where 0 stands for "none"."""
+
+
+def separates(attack: Attack) -> bool:
+    """Whether this attack, with its settings, may run on parts."""
+    return attack.separable and isinstance(attack, Separable)
+
+
+def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a separable attack on a series, from its outcomes on all the parts (at least one).
+
+    The worst `limit` findings of the whole are among the worst `limit` of the parts, and their ranks do not depend on
+    how the series was parted. If nothing can be concluded about one part, nothing can be about the whole: the attack's
+    assumption does not hold.
+    """
+    if not isinstance(attack, Separable):
+        raise TypeError(f"{attack.name} must be run on the whole series.")
+    for outcome in outcomes:
+        if not outcome.measures:
+            return outcome
+    findings: list[Finding] = sorted((f for outcome in outcomes for f in outcome.findings), key=lambda f: f.rank)
+    tallies = {name: sum(o.tallies.get(name, 0) for o in outcomes) for name in outcomes[0].tallies}
+    return Outcome(
+        attack=attack.name,
+        findings=tuple(findings[: attack.limit]),
+        total=sum(outcome.total for outcome in outcomes),
+        at_risk={number: _union([o.at_risk[number] for o in outcomes]) for number in outcomes[0].at_risk},
+        measures={
+            name: float(RULES[attack.combines[name]]([o.measures[name] for o in outcomes]))
+            for name in outcomes[0].measures
+        },
+        notes=attack.notes(tallies),
+        tallies=tallies,
+    )
+
+
+def _union(parts: list[Int64]) -> Int64:
+    return np.unique(np.concatenate(parts))

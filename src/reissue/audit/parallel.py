@@ -1,0 +1,116 @@
+"""Attacks on the parts of a series at the same time, by whatever can run tasks: threads, processes, Spark.
+
+What goes to a worker is an attack's settings and plain arrays: classes, values, members by number. Names, labels and
+exact quasi-identifiers stay here; what comes back has marks for them (`core.tokens`), and the names are put in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue.attacks.base import Attack, Finding, Outcome
+from reissue.attacks.merging import merge, separates
+from reissue.core.observed import Members, Observed, Release, Words
+from reissue.core.parts import links_of, parts_of, split
+from reissue.core.tokens import TokenWords, all_spoken, spoken
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """An attack on one part of a series; it can be pickled, and holds nobody's name."""
+
+    attack: Attack
+    part: Observed
+    involving: int | None = None
+
+    def run(self) -> Outcome:
+        return self.attack.run(self.part, involving=self.involving)
+
+
+Run = Callable[[Sequence[Task]], Sequence[Outcome]]
+"""Runs tasks, anywhere and in any order, and gives their outcomes in the order of the tasks."""
+
+Runner = Callable[[Attack, Observed], Outcome]
+"""How an audit runs one attack on a series."""
+
+
+def on_whole(attack: Attack, observed: Observed) -> Outcome:
+    """The plain way: the attack on the whole series, here."""
+    return attack.run(observed)
+
+
+def run_split(attack: Attack, observed: Observed, parts: int, run: Run, *, involving: int | None = None) -> Outcome:
+    """The outcome of `attack.run(observed)`, worked out in at most `parts` parts if the attack is separable.
+
+    The others run here on the whole series (`attacks.merging` says why). Members must be known.
+    """
+    if not separates(attack):
+        return attack.run(observed, involving=involving)
+    return run_parts(attack, divided(observed, parts, involving), observed.words, run, involving=involving)
+
+
+def divided(observed: Observed, parts: int, involving: int | None = None) -> list[Observed]:
+    """The parts of a series, each ready to be sent: without names, labels and exact quasi-identifiers. O(rows log).
+
+    With `involving` each part has members in that release, so that an attack has something to say of each.
+    """
+    people = [_people(release) * (involving in (None, release.number)) for release in observed.releases]
+    return [anonymous(part) for part in split(observed, parts_of(links_of(observed.releases), people, parts))]
+
+
+def anonymous(part: Observed) -> Observed:
+    """The part as a worker sees it; a separable attack reads nothing else."""
+    return replace(part, words=TokenWords(), releases=[_light(release) for release in part.releases])
+
+
+def run_parts(
+    attack: Attack, parts: Sequence[Observed], words: Words, run: Run, *, involving: int | None = None
+) -> Outcome:
+    """The outcome of a separable attack on the series that these are the parts of, named by `words`."""
+    return named(merge(attack, run([Task(attack, part, involving) for part in parts])), words)
+
+
+def in_parts(parts: int, run: Run) -> Runner:
+    """How an audit runs its attacks in parts; a series is divided once for all of them."""
+    known: list[tuple[Observed, list[Observed]]] = []
+
+    def runner(attack: Attack, observed: Observed) -> Outcome:
+        if not separates(attack):
+            return attack.run(observed)
+        if not known or known[0][0] is not observed:
+            known[:] = [(observed, divided(observed, parts))]
+        return run_parts(attack, known[0][1], observed.words, run)
+
+    return runner
+
+
+def named(outcome: Outcome, words: Words) -> Outcome:
+    """The outcome with people, values, boxes and releases called by name."""
+    findings = tuple(_named(finding, words) for finding in outcome.findings)
+    return replace(outcome, findings=findings, notes=tuple(spoken(note, words) for note in outcome.notes))
+
+
+def _named(finding: Finding, words: Words) -> Finding:
+    return replace(
+        finding,
+        subjects=tuple(spoken(subject, words) for subject in finding.subjects),
+        value=None if finding.value is None else spoken(finding.value, words),
+        sentence=spoken(finding.sentence, words),
+        details={key: all_spoken(detail, words) for key, detail in finding.details.items()},
+    )
+
+
+def _people(release: Release) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """int64[classes]: the known members of each class."""
+    classes = np.empty(0, dtype=np.int32) if release.members is None else release.members.classes
+    return np.bincount(classes, minlength=release.class_count).astype(np.int64)
+
+
+def _light(release: Release) -> Release:
+    def light(some: Members | None) -> Members | None:
+        return None if some is None else replace(some, codes=np.empty((len(some.subjects), 0), dtype=np.int32))
+
+    return replace(release, members=light(release.members), counterfeits=light(release.counterfeits))
