@@ -21,8 +21,8 @@ from numba import njit
 
 from reissue.core.boxes import snap
 from reissue.core.domain import Domain, Float64, Int32, Int64
+from reissue.core.limits import Limits, meets, slice_meets
 from reissue.core.processors import processors
-from reissue.core.requirements import Limits, slice_meets
 
 WORTH_THREADS = 50_000
 """Rows from which on the work is divided among threads."""
@@ -67,7 +67,8 @@ class Scratch(NamedTuple):
 
     low, high: int32[attributes], hull of the partition last measured; node: int32[attributes], its smallest covering
     node; ranked: int32[attributes], attributes worth cutting, widest first; ends: int64[most parts + 1], bounds of the
-    parts last cut; next: int64[most parts]; counts, present: for slice_meets; buckets: int64[], for medians
+    parts last cut; next: int64[most parts]; counts, present: for slice_meets; pairs: int64[], counts by part and value;
+    buckets: int64[], for medians
     """
 
     low: Int32
@@ -78,6 +79,7 @@ class Scratch(NamedTuple):
     next: Int64
     counts: Int64
     present: Int32
+    pairs: Int64
     buckets: Int64
 
 
@@ -135,7 +137,8 @@ def scratch_of(forest: Forest, value_count: int) -> Scratch:
     low, high, node, ranked = (np.empty(attributes, dtype=np.int32) for _ in range(4))
     ends, following = np.empty(parts + 1, dtype=np.int64), np.empty(parts, dtype=np.int64)
     counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
-    return Scratch(low, high, node, ranked, ends, following, counts, present, np.empty(4096, dtype=np.int64))
+    pairs = np.empty(min(parts * value_count, 1 << 16), dtype=np.int64)
+    return Scratch(low, high, node, ranked, ends, following, counts, present, pairs, np.empty(4096, dtype=np.int64))
 
 
 @njit(cache=True)
@@ -271,22 +274,60 @@ def _child_at(code: int, first: int, last: int, forest: Forest) -> int:
 
 
 @njit(cache=True)
+def _children_meet(
+    rows: Rows,
+    start: int,
+    stop: int,
+    attribute: int,
+    first: int,
+    last: int,
+    forest: Forest,
+    limits: Limits,
+    scratch: Scratch,
+) -> bool:
+    """Count the rows of each child into scratch.next; whether the children meet the limits, as far as it can be seen.
+
+    Most cuts fail, and counting is cheaper than moving. Values are only counted where that needs few counters: O(rows).
+    """
+    children, width, size, pairs = last - first, len(limits.table), scratch.next, scratch.pairs
+    by_value = limits.by_value and children * width <= min(len(pairs), stop - start)
+    size[:children] = 0
+    if by_value:
+        pairs[: children * width] = 0
+        for row in range(start, stop):
+            child = _child_at(rows.codes[row, attribute], first, last, forest)
+            size[child] += 1
+            pairs[child * width + rows.values[row]] += 1
+    else:
+        for row in range(start, stop):
+            size[_child_at(rows.codes[row, attribute], first, last, forest)] += 1
+    for child in range(children):
+        if 0 < size[child] < limits.k:
+            return False
+        if by_value and size[child]:
+            counts, found = pairs[child * width : (child + 1) * width], 0
+            for value in range(width):
+                if counts[value]:
+                    scratch.present[found] = value
+                    found += 1
+            if not meets(counts, scratch.present, found, size[child], limits):
+                return False
+    return True
+
+
+@njit(cache=True)
 def _part_by_children(
     rows: Rows, start: int, stop: int, attribute: int, forest: Forest, limits: Limits, scratch: Scratch
 ) -> int:
-    """Rows of each child of the covering node together; 0 without moving anything if a child has too few rows."""
+    """Rows of each child of the covering node together; 0 without moving anything if a child is seen to fail."""
     node = scratch.node[attribute]
     first, last = forest.child_start[node], forest.child_start[node + 1]
     children = last - first
     if children < 2:  # codes the taxonomy does not tell apart
         return 0
+    if not _children_meet(rows, start, stop, attribute, first, last, forest, limits, scratch):
+        return 0
     size, ends = scratch.next, scratch.ends
-    size[:children] = 0
-    for row in range(start, stop):
-        size[_child_at(rows.codes[row, attribute], first, last, forest)] += 1
-    for child in range(children):
-        if 0 < size[child] < limits.k:
-            return 0
     ends[0] = start
     for child in range(children):
         ends[child + 1] = ends[child] + size[child]
