@@ -1,0 +1,267 @@
+"""The page docs/benchmarks/peers.md, made from one run's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchmarks.peers.processes import Cost
+from benchmarks.peers.run import TINY, Check, Report
+from benchmarks.peers.tools import Policy, Result
+
+INTRO = """# Against other Python packages
+
+[anjana](https://github.com/IFCA-Advanced-Computing/anjana), [anonypy](https://github.com/glassonion1/anonypy) and
+[anonypyx](https://github.com/questforwisdom/anonypyx) make one table k-anonymous or l-diverse;
+[pycanon](https://github.com/IFCA-Advanced-Computing/pycanon) measures k and l of a released table. Reissue's `static`
+strategy does the same job, so here they meet on the same rows, in one run, each in a process of its own.
+**What Reissue is for cannot be compared: none of these packages publishes a series**, that is a release that stays
+private beside the earlier ones (anonypyx has attacks on several releases, but nothing that stops them).
+"""
+
+METHOD = """## How it is measured
+- **Time and memory** are those of a fresh process from start to end: start Python, import, read the CSV file,
+  anonymize, write the result as CSV. CPU seconds count all cores and are the number to compare; wall seconds depend on
+  what else the machine does. One run each. Reissue's process also writes the ledger and checks the finished
+  release; its kernels were compiled before (see the fixed costs).
+- **The same question for all**: the same quasi-identifiers, the same hierarchies (anjana, Reissue), categories as
+  pandas categories (anonypy, anonypyx), ages as numbers for every Mondrian, no suppression. anonypy and anonypyx take
+  no hierarchies but halve the values as they come: *halving* is Reissue with hierarchies that halve them, too (ordered
+  by ARX's groups). anjana may leave rows out: on the smallest table it is also shown with up to 5% of them.
+- **Information loss** is measured by Reissue's `utility.measure` on every output alike. A cell is read as the values
+  that it allows: a range of ages, one value, the values below a group of the hierarchy (anjana, Reissue), or the values
+  that it lists (anonypy, anonypyx; each cell of anonypy is a list with one text in it, which is unpacked). Values that
+  do not occur in the table do not count. The measure looks at how many values an interval of codes allows, so s values
+  become an interval of s codes, whichever values they are: a list costs only what it lists. Lines with a
+  `count` stand for so many rows; lines that allow the same are one class; for Reissue the published class number
+  counts as well.
+    - **GCP**: the share of the domains that a row's cells allow, averaged over columns and rows, 0 (exact) to 1
+      (anything). A suppressed row counts as 1. AIL is the same times the number of quasi-identifiers.
+    - **GCP in groups**: the same after widening each list to the smallest group of the hierarchy that covers it.
+    - **discernibility**: the chance that two rows share a class; a suppressed row shares one with everybody.
+- **k and l found** are those of the output: the smallest class, the fewest different sensitive values in one.
+  Reissue's check and pycanon measured them independently of each other.
+- **Many rows** are Adult resampled with ages moved by up to 4 years. A peer is not tried there if the power law through
+  its two smaller sizes expects more than 1.5 time limits, or more than the rest of the minutes for the whole
+  run (`--minutes`); the table then says what is expected.
+"""
+
+
+def page(report: Report) -> str:
+    parts = [INTRO, _about(report), "## What the numbers say\n", *_lessons(report), ""]
+    parts.append("## Results\n")
+    sizes = list(dict.fromkeys((result.rows, result.policy) for result in report.results))
+    for rows, policy in sizes:
+        parts += [f"### {rows:,} rows, {policy}\n", _results(report, rows, policy)]
+    parts += ["### Checking a release\n", _checking(report), "### Fixed costs\n", _fixed(report), METHOD]
+    return "\n".join(parts)
+
+
+def _about(report: Report) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    names = ", ".join(report.quasi_identifiers)
+    return (
+        f"Measured: {report.machine}.\nVersions: {versions}.\nData: {report.title}; quasi-identifiers {names}; "
+        f"sensitive {report.sensitive}.\n\n```\n{report.command}\n```\n"
+        "This installs the packages into an environment of its own under `.benchmarks/`; `--help` shows how to give it "
+        "other data and limits.\n"
+    )
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows), ""])
+
+
+def _results(report: Report, rows: int, policy: Policy) -> str:
+    chosen = [result for result in report.results if (result.rows, result.policy) == (rows, policy)]
+    headings = ["tool", "CPU s", "wall s", "peak MB", "classes", "rows per class", "GCP", "GCP in groups"]
+    headings += ["discernibility", "suppressed rows", "k, l found"]
+    asked = any(result.by_pycanon for result in chosen)
+    return _table([*headings, *(["by pycanon"] if asked else [])], [_row(one, report.limit, asked) for one in chosen])
+
+
+def _row(result: Result, limit: float, asked: bool) -> list[str]:
+    cost, seen = result.cost, result.seen
+    if cost is None:
+        return [str(result.tool), "", f"not run, about {_round(result.expected)} expected", *[""] * (8 + asked)]
+    if seen is None:
+        wall = f"failed: {cost.problem}" if cost.problem else f"> {limit:.0f}, stopped"
+        return [str(result.tool), f"{cost.cpu:.1f}", wall, f"{cost.megabytes:,.0f}", *[""] * (7 + asked)]
+    found = f"{seen.k}, {seen.diversity}" + ("" if seen.kept else " **(policy broken)**")
+    cells = [
+        *_cost(cost),
+        f"{seen.utility.classes:,}",
+        f"{seen.utility.class_size:,.1f}",
+        f"{seen.utility.gcp_share:.3f}",
+        f"{seen.grouped:.3f}",
+        f"{seen.utility.discernibility_share:.2g}",
+        f"{seen.utility.suppressed:,}",
+        found,
+    ]
+    by_pycanon = [f"{result.by_pycanon[0]}, {result.by_pycanon[1]}" if result.by_pycanon else ""]
+    return [str(result.tool), *cells, *(by_pycanon if asked else [])]
+
+
+def _cost(cost: Cost) -> list[str]:
+    return [f"{cost.cpu:.1f}", f"{cost.seconds:.1f}", f"{cost.megabytes:,.0f}"]
+
+
+def _round(seconds: float | None) -> str:
+    if seconds is None or seconds == float("inf"):
+        return "more"
+    return f"{seconds:,.0f} s"
+
+
+def _checking(report: Report) -> str:
+    intro = (
+        f"A release of Reissue's Mondrian ({report.policies[-1]}), its k and l measured by both. pycanon looks at the "
+        "labels alone. `reissue.audit` reads every label by the hierarchies, takes the class numbers of the file as "
+        "well, and also runs the attack that needs no snapshot. Its report shows the smallest class but not the fewest "
+        "values; the script counts those in `audit.observed`.\n\n"
+    )
+    return intro + _table(
+        ["rows", "tool", "CPU s", "wall s", "peak MB", "k, l found"], [_check(c) for c in report.checks]
+    )
+
+
+def _check(check: Check) -> list[str]:
+    found = f"{check.found[0]}, {check.found[1]}" if check.found else check.cost.problem or "stopped"
+    return [f"{check.rows:,}", check.by, *_cost(check.cost), found]
+
+
+def _fixed(report: Report) -> str:
+    rows = [[what, *_cost(cost)] for what, cost in report.fixed]
+    return f"What {TINY} rows cost, {report.policies[0]}: mostly starting and importing.\n\n" + _table(
+        ["what", "CPU s", "wall s", "peak MB"], rows
+    )
+
+
+def _lessons(report: Report) -> list[str]:
+    """Sentences about the numbers; those that the run has no numbers for are left out."""
+    made: list[Callable[[Report], str | None]] = [_promises, _speed, _loss, _full_domain, _start, _memory, _leftovers]
+    return [f"- {sentence}" for sentence in (make(report) for make in made) if sentence]
+
+
+def _promises(report: Report) -> str:
+    seen = [result for result in report.results if result.seen is not None]
+    broken = [f"{one.tool} ({one.rows:,} rows, {one.policy})" for one in seen if one.seen and not one.seen.kept]
+    differ = [
+        f"{one.tool} ({one.rows:,} rows, {one.policy})"
+        for one in seen
+        if one.by_pycanon and one.seen and one.by_pycanon != (one.seen.k, one.seen.diversity)
+    ]
+    first = (
+        f"**Not every output keeps its policy:** {'; '.join(broken)}."
+        if broken
+        else (f"**All {len(seen)} outputs keep their policy** by our own check.")
+    )
+    second = (
+        f"pycanon measures something else for {'; '.join(differ)}."
+        if differ
+        else ("Wherever pycanon was asked as well, it finds the same k and l.")
+    )
+    return f"{first} {second}"
+
+
+def _pick(report: Report, rows: int, package: str, algorithm: str = "") -> Result | None:
+    for one in report.results:
+        fits = one.rows == rows and one.policy == report.policies[0] and one.tool.package == package
+        plain = one.tool.suppression == 0 and not one.tool.halved
+        if fits and plain and algorithm.lower() in one.tool.algorithm.lower():
+            return one
+    return None
+
+
+def _speed(report: Report) -> str:
+    told = []
+    for rows in sorted({one.rows for one in report.results}):
+        ours = _pick(report, rows, "reissue", "mondrian")
+        peers = [_pick(report, rows, package) for package in ("anjana", "anonypy", "anonypyx")]
+        if ours is None or ours.cost is None:
+            continue
+        parts = [f"{one.tool.package} {_outcome(one, report.limit)}" for one in peers if one is not None]
+        told.append(f"{rows:,} rows: Reissue's Mondrian {ours.cost.cpu:.1f} s, {', '.join(parts)}")
+    return f"**CPU time** for {report.policies[0]}. " + "; ".join(told) + "."
+
+
+def _outcome(result: Result, limit: float) -> str:
+    if result.cost is None:
+        return f"not run ({_round(result.expected)} expected)"
+    if result.cost.problem:
+        return "failed"
+    return f"{result.cost.cpu:.1f} s" if result.cost.finished else f"over {limit:.0f} s"
+
+
+def _loss(report: Report) -> str | None:
+    rows = min(one.rows for one in report.results)
+    ours, theirs = _pick(report, rows, "reissue", "mondrian"), _pick(report, rows, "anonypy")
+    if ours is None or theirs is None or ours.seen is None or theirs.seen is None:
+        return None
+    us, them = ours.seen.utility, theirs.seen.utility
+    halving = [
+        one.seen.utility.gcp_share for one in report.results if one.rows == rows and one.tool.halved and one.seen
+    ]
+    text = (
+        f"**Weak spot: groups tell less than lists.** On {rows:,} rows Reissue's Mondrian has a GCP of "
+        f"{us.gcp_share:.3f}, anonypy {them.gcp_share:.3f}, in classes of {us.class_size:.1f} and "
+        f"{them.class_size:.1f} rows. Reissue publishes groups of the hierarchies, and ARX's are flat (race is one "
+        "value or `*`); anonypy and anonypyx list the values that occur in a class. "
+        f"Widened to ARX's groups, anonypy's lists have {theirs.seen.grouped:.3f}. Reissue has no lists, since its "
+        "guarantees over a series compare intervals of codes;"
+    )
+    told = f" hierarchies that halve the values (*halving*) bring it to {halving[0]:.3f}." if halving else ""
+    return f"{text}{told} Give deep hierarchies where you can."
+
+
+def _full_domain(report: Report) -> str | None:
+    rows = min(one.rows for one in report.results)
+    ours, theirs = _pick(report, rows, "reissue", "incognito"), _pick(report, rows, "anjana")
+    spared = [one for one in report.results if one.tool.suppression and one.seen and one.policy == report.policies[0]]
+    if ours is None or theirs is None or ours.seen is None or theirs.seen is None:
+        return None
+    text = (
+        f"**Full-domain generalization**: GCP {ours.seen.utility.gcp_share:.3f} by Reissue's Incognito, which searches "
+        f"the lattice, and {theirs.seen.utility.gcp_share:.3f} by anjana, which raises the attribute with the most "
+        "values until k holds."
+    )
+    if spared and spared[0].seen:
+        left = spared[0].seen.utility
+        text += (
+            " **Weak spot: Reissue's baselines cannot leave rows out.** Leaving out "
+            f"{left.suppressed:,} rows anjana reaches {left.gcp_share:.3f}, those rows counted as wholly lost."
+        )
+    return text
+
+
+def _start(report: Report) -> str:
+    ours = next(cost for what, cost in report.fixed if what == "reissue, mondrian")
+    peers = [(what.split(",")[0], cost) for what, cost in report.fixed if not what.startswith("reissue")]
+    listed = ", ".join(f"{package} {cost.cpu:.1f} s" for package, cost in peers)
+    faster = [package for package, cost in peers if cost.cpu < ours.cpu]
+    small = f" On a few thousand rows {' and '.join(faster)} can be done earlier." if faster else ""
+    return (
+        f"**Weak spot: the start.** {TINY} rows cost Reissue {ours.cpu:.1f} s of CPU, {listed}.{small} The first run "
+        f"after an installation takes {report.fixed[0][1].cpu:.0f} s, since it compiles the kernels."
+    )
+
+
+def _memory(report: Report) -> str:
+    tools = (("reissue", "mondrian"), ("anjana", ""), ("anonypy", ""), ("anonypyx", ""))
+    told = []
+    for rows in sorted({one.rows for one in report.results}):
+        found = [_pick(report, rows, package, algorithm) for package, algorithm in tools]
+        parts = [f"{one.tool.package} {one.cost.megabytes:,.0f} MB" for one in found if one and one.cost]
+        told.append(f"{rows:,} rows: " + ", ".join(parts))
+    base = next(cost for what, cost in report.fixed if what == "reissue, mondrian")
+    return f"**Weak spot: memory.** {'; '.join(told)}. {base.megabytes:,.0f} MB of Reissue's are there at {TINY} rows."
+
+
+def _leftovers(report: Report) -> str | None:
+    left = {(one.tool.package, name) for one in report.results for name in one.extra_columns}
+    if not left:
+        return None
+    package, name = sorted(left)[0]
+    return (
+        f"**Look at an output before handing it out**: when {package} suppresses rows, its result has a further "
+        f"column `{name}` with the row numbers of the input."
+    )
