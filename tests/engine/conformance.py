@@ -1,8 +1,8 @@
-"""What every engine must do, engine by engine the same. An engine joins by one line in ENGINES of test_conformance."""
+"""What every engine must do, engine by engine the same. An engine joins by a class in test_conformance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,31 @@ from reissue.engine.base import Columns, Engine
 from reissue.errors import SnapshotError
 
 TEXTS = st.one_of(st.none(), st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=3))
-relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+RELAXED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.differing_executors]
+
+
+def over(strategy: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
+    """A test of everything that the strategy draws; `examples` says how often."""
+
+    def keep(test: Any) -> Any:
+        test.drawn = strategy
+        return test
+
+    return keep
+
+
+def examples(count: int) -> Callable[[type], type]:
+    """A suite that draws so many examples for each of its tests: fewer on an engine that is slow with small tables."""
+
+    def decorate(suite: type) -> type:
+        for name in dir(suite):
+            test = getattr(suite, name)
+            if hasattr(test, "drawn"):
+                drawing = settings(max_examples=count, deadline=None, suppress_health_check=RELAXED)
+                setattr(suite, name, drawing(given(test.drawn)(test)))
+        return suite
+
+    return decorate
 
 
 def rows_of(table: pa.Table) -> list[tuple[object, ...]]:
@@ -42,7 +64,7 @@ def key(value: object) -> tuple[Any, ...]:
 
 
 class Conformance:
-    """Inherit nothing, override nothing: the fixture `engine` is the only difference."""
+    """Inherit nothing, override nothing: the fixture `engine` and the number of examples are the only differences."""
 
     def frame(self, engine: Engine[Any], **columns: object) -> Any:
         return engine.table(pa.table(columns))
@@ -71,8 +93,7 @@ class Conformance:
         with pytest.raises(ValueError, match=r"'n'.*null"):
             engine.columns(table, ["n"])
 
-    @given(st.lists(st.tuples(TEXTS, st.sampled_from([0.0, 1.5, float("nan"), None]), st.booleans()), max_size=12))
-    @relaxed
+    @over(st.lists(st.tuples(TEXTS, st.sampled_from([0.0, 1.5, float("nan"), None]), st.booleans()), max_size=12))
     def test_order_is_the_one_all_engines_share(self, engine: Engine[Any], rows: list[tuple[Any, ...]]) -> None:
         table = self.frame(
             engine,
@@ -103,8 +124,7 @@ class Conformance:
 
     # -- count
 
-    @given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2)), max_size=20))
-    @relaxed
+    @over(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2)), max_size=20))
     def test_count(self, engine: Engine[Any], rows: list[tuple[str | None, int]]) -> None:
         table = self.frame(
             engine, t=pa.array([r[0] for r in rows], pa.string()), n=pa.array([r[1] for r in rows], pa.int64())
@@ -116,8 +136,7 @@ class Conformance:
 
     # -- number
 
-    @given(st.data())
-    @relaxed
+    @over(st.data())
     def test_number(self, engine: Engine[Any], data: st.DataObject) -> None:
         small = st.integers(-2, 2)
         rows = data.draw(st.lists(st.tuples(small, small, st.sampled_from(["a", "b", None])), max_size=15))
@@ -151,8 +170,7 @@ class Conformance:
 
     # -- map groups
 
-    @given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(-5, 5)), max_size=15))
-    @relaxed
+    @over(st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(-5, 5)), max_size=15))
     def test_map_groups(self, engine: Engine[Any], rows: list[tuple[str | None, int]]) -> None:
         def running(columns: Columns) -> Columns:
             total = np.cumsum(columns["n"])

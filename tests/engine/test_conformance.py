@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from reissue.engine.base import Engine
 from reissue.engine.embedded import Embedded
-from tests.engine.conformance import Conformance
-
-ENGINES = {
-    "embedded": Embedded,
-}
+from reissue.engine.spark.verbs import Spark
+from tests.engine.conformance import Conformance, examples
+from tests.support import spark
 
 
-@pytest.fixture(params=ENGINES, scope="session")
-def engine(request: pytest.FixtureRequest) -> Engine[Any]:
-    return ENGINES[request.param]()
+@examples(60)
+class TestEmbedded(Conformance):
+    @pytest.fixture
+    def engine(self) -> Embedded:
+        return Embedded()
 
 
-class TestConformance(Conformance):
-    pass
+@spark.together
+@spark.quiet
+@examples(8)
+class TestSpark(Conformance):
+    @pytest.fixture
+    def engine(self) -> Spark:
+        return spark.engine()

@@ -8,6 +8,7 @@ import io
 import itertools
 import zlib
 from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -48,8 +49,20 @@ class CsvFile:
         """These columns as text; those in `encoded` as dictionaries. An empty field is null."""
         if not columns:
             return pa.table({})
+        with self._reading(columns):
+            return self._parse(columns, encoded, None)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """These columns as text, in pieces: a file of any size in little memory. An empty field is null."""
+        with self._reading(columns), self._stream() as stream:
+            options = pyarrow.csv.ReadOptions(block_size=BLOCK)
+            yield from pyarrow.csv.open_csv(stream, options, *self._options(columns, ()))
+
+    @contextmanager
+    def _reading(self, columns: Sequence[str]) -> Iterator[None]:
+        """Says what is wrong with a file that cannot be read, or that could, but ends within quotes."""
         try:
-            table = self._parse(columns, encoded, None)
+            yield
         except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             self._explain(columns)
             raise SnapshotError(
@@ -57,7 +70,6 @@ class CsvFile:
             ) from error
         if self._quotes() % 2:
             self._refuse_open_quote()
-        return table
 
     def lines(self, rows: Sequence[int]) -> list[int]:
         """The line on which each data row (from 1) begins. Walks the file: for error messages only."""
@@ -104,20 +116,30 @@ class CsvFile:
         on_bad_row: Callable[[pyarrow.csv.InvalidRow], str] | None,
     ) -> pa.Table:
         threads = on_bad_row is None
-        with pa.input_stream(str(self.path), compression="gzip" if self.zipped else None) as stream:
+        options = self._options(columns, encoded, on_bad_row)
+        with self._stream() as stream:
             return pyarrow.csv.read_csv(
-                stream,
-                pyarrow.csv.ReadOptions(use_threads=threads, block_size=BLOCK),
-                pyarrow.csv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=on_bad_row
-                ),
-                pyarrow.csv.ConvertOptions(
-                    column_types={name: CODES if name in encoded else TEXT for name in columns},
-                    include_columns=list(columns),
-                    strings_can_be_null=True,
-                    null_values=[""],
-                ),
+                stream, pyarrow.csv.ReadOptions(use_threads=threads, block_size=BLOCK), *options
             )
+
+    def _stream(self) -> pa.NativeFile:
+        return pa.input_stream(str(self.path), compression="gzip" if self.zipped else None)
+
+    def _options(
+        self,
+        columns: Sequence[str],
+        encoded: Container[str],
+        on_bad_row: Callable[[pyarrow.csv.InvalidRow], str] | None = None,
+    ) -> tuple[pyarrow.csv.ParseOptions, pyarrow.csv.ConvertOptions]:
+        return (
+            pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=on_bad_row),
+            pyarrow.csv.ConvertOptions(
+                column_types={name: CODES if name in encoded else TEXT for name in columns},
+                include_columns=list(columns),
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
 
     def _quotes(self) -> int:
         with self._binary() as file:

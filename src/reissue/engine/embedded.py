@@ -27,7 +27,7 @@ class Embedded(Engine[pl.DataFrame]):
     """Everything in the memory of this process."""
 
     def read(self, source: Source, columns: Sequence[str]) -> pl.DataFrame:
-        return _frame(read(source, columns).table)
+        return frame_of(read(source, columns).table)
 
     def join(self, left: pl.DataFrame, right: pl.DataFrame, on: Sequence[str], how: How) -> pl.DataFrame:
         if how in ("inner", "left"):
@@ -40,7 +40,7 @@ class Embedded(Engine[pl.DataFrame]):
         return table.group_by(list(by)).agg(pl.len().cast(pl.Int64).alias("count")).sort(list(by))
 
     def number(self, table: pl.DataFrame, within: Sequence[str], order: Sequence[str], name: str) -> pl.DataFrame:
-        rank = _sorted(table, [*within, *order])
+        rank = sorted_rows(table, [*within, *order])
         start = _starts(table.select(within)[rank] if within else None, len(table))
         place = np.arange(len(table), dtype=np.int64)
         numbers = np.empty(len(table), dtype=np.int64)
@@ -56,12 +56,12 @@ class Embedded(Engine[pl.DataFrame]):
         returns: Mapping[str, Kind],
     ) -> pl.DataFrame:
         types = {name: table.schema[name] for name in by} | {name: KINDS[kind] for name, kind in returns.items()}
-        table = table[_sorted(table, [*by, *order])]
+        table = table[sorted_rows(table, [*by, *order])]
         start = _starts(table.select(by) if by else None, len(table))
         parts = [pl.DataFrame(schema=types)]
         for first, end in zip(start.tolist(), [*start.tolist()[1:], len(table)], strict=False):
             group = table[first:end]
-            result = _returned(kernel(_numpy(group)), returns)
+            result = returned_frame(kernel(numpy_of(group)), returns)
             keys = [pl.repeat(group[name][0], len(result), dtype=types[name], eager=True).alias(name) for name in by]
             parts.append(pl.DataFrame(keys).hstack(result) if keys else result)
         return pl.concat(parts)
@@ -70,30 +70,30 @@ class Embedded(Engine[pl.DataFrame]):
         write_table(self.arrow(table, order), path, format)
 
     def columns(self, table: pl.DataFrame, order: Sequence[str]) -> dict[str, NDArray[np.generic]]:
-        return _numpy(table[_sorted(table, order)])
+        return numpy_of(table[sorted_rows(table, order)])
 
     def arrow(self, table: pl.DataFrame, order: Sequence[str]) -> pa.Table:
-        return table[_sorted(table, order)].to_arrow()
+        return table[sorted_rows(table, order)].to_arrow()
 
     def table(self, columns: Columns | pa.Table) -> pl.DataFrame:
         if isinstance(columns, pa.Table):
-            return _frame(columns)
-        return pl.DataFrame([_series(name, values) for name, values in columns.items()])
+            return frame_of(columns)
+        return pl.DataFrame([series_of(name, values) for name, values in columns.items()])
 
 
-def _frame(table: pa.Table) -> pl.DataFrame:
+def frame_of(table: pa.Table) -> pl.DataFrame:
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
 
 
-def _series(name: str, values: NDArray[np.generic]) -> pl.Series:
+def series_of(name: str, values: NDArray[np.generic]) -> pl.Series:
     if values.dtype == object or values.dtype.kind in "UT":
         return pl.Series(name, values.tolist(), dtype=pl.String, strict=True)
     return pl.Series(name, np.ascontiguousarray(values))
 
 
-def _numpy(frame: pl.DataFrame) -> dict[str, NDArray[np.generic]]:
+def numpy_of(frame: pl.DataFrame) -> dict[str, NDArray[np.generic]]:
     columns: dict[str, NDArray[np.generic]] = {}
     for name in frame.columns:
         series = frame[name]
@@ -106,10 +106,10 @@ def _numpy(frame: pl.DataFrame) -> dict[str, NDArray[np.generic]]:
     return columns
 
 
-def _returned(columns: Columns, returns: Mapping[str, Kind]) -> pl.DataFrame:
+def returned_frame(columns: Columns, returns: Mapping[str, Kind]) -> pl.DataFrame:
     if set(columns) != set(returns):
         raise ValueError(f"the kernel returned {sorted(columns)}, but {sorted(returns)} was announced.")
-    return pl.DataFrame([_series(name, columns[name]).cast(KINDS[kind]) for name, kind in returns.items()])
+    return pl.DataFrame([series_of(name, columns[name]).cast(KINDS[kind]) for name, kind in returns.items()])
 
 
 def _starts(sorted_keys: pl.DataFrame | None, rows: int) -> NDArray[np.int64]:
@@ -127,7 +127,7 @@ def _changes(frame: pl.DataFrame) -> NDArray[np.bool_]:
     return differ
 
 
-def _sorted(table: pl.DataFrame, order: Sequence[str]) -> pl.Series:
+def sorted_rows(table: pl.DataFrame, order: Sequence[str]) -> pl.Series:
     """uint32[rows]: the rows in the order that all engines share; O(n log n), and a second pass only if rows tie."""
     rest = sorted(set(table.columns) - set(order))
     if not order:

@@ -15,11 +15,12 @@ from reissue.engine.text import as_text
 WHOLE_FLOAT = r"^[0-9]+\.0+$"
 
 
-def normalize(column: pa.ChunkedArray) -> tuple[pa.Array, Int64]:
+def normalize(column: pa.ChunkedArray, plain: bool | None = None) -> tuple[pa.Array, Int64]:
     """(large_string[rows] identifiers, int64[] rows that cannot be one): 1 and 1.0 are "1", " a " is "a", "" is null.
 
     A table with gaps turns whole numbers into 1.0; if every identifier reads like that, the point goes. Otherwise text
     is kept as it is ("007" is not "7"). Numbers with a fraction, NaN and infinity cannot be identifiers.
+    plain: whether the point goes (see also `as_text`); None looks. It must be given where the column is only a part.
     """
     if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.large_string())  # one array of text may exceed 2 GB
@@ -36,23 +37,36 @@ def normalize(column: pa.ChunkedArray) -> tuple[pa.Array, Int64]:
         bad = np.flatnonzero(~whole)
         text = pc.replace_substring_regex(array.cast(pa.string()), r"\.0*$", "").cast(pa.large_string())
         return pc.if_else(pa.array(whole), text, None), bad
-    text = as_text(array).cast(pa.large_string())
-    if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+    numeric = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+    text = as_text(array, None if numeric else plain).cast(pa.large_string())
+    if numeric:
         return text, bad
+    text = _trimmed(text)
+    if plain is None:
+        plain = len(text) > 0 and text[0].is_valid and whole_floats(text)
+    return pc.replace_substring_regex(text, r"\.0+$", "") if plain else text, bad
+
+
+def whole_floats(text: pa.Array) -> bool:
+    """Whether every identifier, spaces around it aside, is a whole number written with .0; of none they are."""
+    known = _trimmed(text.slice(0, 100)).drop_null()
+    if len(known) and "." not in known[0].as_py():  # nearly always, and found without a look at all the others
+        return False
+    return pc.all(pc.match_substring_regex(_trimmed(text), WHOLE_FLOAT)).as_py() is not False
+
+
+def _trimmed(text: pa.Array) -> pa.Array:
     text = pc.utf8_trim_whitespace(text)
-    text = pc.if_else(pc.equal(text, ""), None, text)
-    first = text[0].as_py() if len(text) else None
-    if first is not None and first.endswith(".0") and pc.all(pc.match_substring_regex(text, WHOLE_FLOAT)).as_py():
-        text = pc.replace_substring_regex(text, r"\.0+$", "")
-    return text, bad
+    return pc.if_else(pc.equal(text, ""), None, text)
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """An identifier of several rows (from 0)."""
+    """An identifier of several rows: the first of them (from 0), and how many there are."""
 
     identifier: str
     rows: Int64
+    total: int
 
 
 def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
@@ -67,7 +81,7 @@ def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]
     found = []
     for name in first:
         rows = frame.filter(pl.col("id") == name)["row"].to_numpy().astype(np.int64)
-        found.append(Repeated(name, rows))
+        found.append(Repeated(name, rows, len(rows)))
     return extra, found
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reissue.core.domain import Bool, Float64, Int64
-from reissue.engine.problems import Problems
+from reissue.engine.problems import Check, Problems
 from reissue.engine.text import Text, text_of
 
 Kind = Literal["int", "float", "date"]
@@ -39,22 +39,28 @@ class Numbers:
 
     def decimals(self, most: int) -> int:
         """Digits after the point that the values need, at most `most`. O(rows) per digit."""
-        values = self.values[np.isfinite(self.values)]
-        for digits in range(most):
-            scaled = values * 10.0**digits
-            slack = np.maximum(np.abs(scaled), 1.0) * 10.0 ** (1 - self.exact)
-            if (np.abs(scaled - np.rint(scaled)) <= slack).all():
-                return digits
-        return most
+        return next((digits for digits in range(most) if self.fits(digits)), most)
+
+    def fits(self, digits: int) -> bool:
+        """Whether no value needs more than so many digits after the point."""
+        scaled = self.values[np.isfinite(self.values)] * 10.0**digits
+        slack = np.maximum(np.abs(scaled), 1.0) * 10.0 ** (1 - self.exact)
+        return bool((np.abs(scaled - np.rint(scaled)) <= slack).all())
 
 
-def numbers_of(name: str, column: pa.ChunkedArray, expected: Expected, problems: Problems) -> Numbers | None:
-    """The column as numbers; what cannot be read goes to `problems`, and the result is None."""
+def numbers_of(
+    name: str, column: pa.ChunkedArray, expected: Expected, problems: Problems, dates: bool | None = None
+) -> Numbers | None:
+    """The column as numbers; what cannot be read goes to `problems`, and the result is None.
+
+    dates: whether text is to be read as dates; None looks which of its labels are more. It must be given where
+    the column is only a part of one.
+    """
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_null(kind):
         return Numbers("int", np.full(len(column), np.nan))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _from_text(name, text_of(column), expected, problems)
+        return _from_text(name, text_of(column), expected, problems, dates)
     if pa.types.is_dictionary(column.type):
         column = column.cast(kind)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
@@ -62,14 +68,14 @@ def numbers_of(name: str, column: pa.ChunkedArray, expected: Expected, problems:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _from_numbers(name, column, expected, problems)
     problems.add(
-        f"Column '{name}' is of type {kind}, not of numbers. Convert it, or give it a hierarchy in the schema."
+        f"Column '{name}' is of type {kind}, not of numbers. Convert it, or give it a hierarchy in the schema.", name
     )
     return None
 
 
 def _from_numbers(name: str, column: pa.ChunkedArray, expected: Expected, problems: Problems) -> Numbers | None:
     if expected == "date":
-        problems.add(f"Column '{name}' holds numbers ({column.type}), but its type is date. {ISO}.")
+        problems.add(f"Column '{name}' holds numbers ({column.type}), but its type is date. {ISO}.", name)
         return None
     exact = 6 if pa.types.is_float32(column.type) or pa.types.is_float16(column.type) else 15
     values = _filled(column.cast(pa.float64(), safe=False))
@@ -79,7 +85,7 @@ def _from_numbers(name: str, column: pa.ChunkedArray, expected: Expected, proble
     if wrong.any():
         rows = np.flatnonzero(wrong)
         after = "Leave the field empty (null) if it is unknown, or correct it."
-        problems.rows(f"Column '{name}': {values[rows[0]]} is not a number,", rows, after)
+        problems.rows(name, Check.READABLE, f"Column '{name}': {values[rows[0]]} is not a number,", rows, after)
         return None
     return _checked(name, values, expected, problems, exact)
 
@@ -94,39 +100,41 @@ def _checked(name: str, values: Float64, expected: Expected, problems: Problems,
     large = np.flatnonzero(np.abs(values) >= LARGEST)
     if len(large):
         after = "Give it as text with a hierarchy, or in a larger unit."
-        problems.rows(f"Column '{name}': {values[large[0]]:.0f} is too large,", large, after)
+        problems.rows(name, Check.SIZE, f"Column '{name}': {values[large[0]]:.0f} is too large,", large, after)
         return None
     broken = (np.floor(values) != values) & ~np.isnan(values)
     if expected == "int" and broken.any():
         rows = np.flatnonzero(broken)
         after = 'Round it, or write type = "float" in the schema.'
-        problems.rows(f"Column '{name}': {values[rows[0]]} is not a whole number,", rows, after)
+        problems.rows(name, Check.WHOLE, f"Column '{name}': {values[rows[0]]} is not a whole number,", rows, after)
         return None
     return Numbers("float" if broken.any() or expected == "float" else "int", values, exact)
 
 
 def _from_dates(name: str, column: pa.ChunkedArray, expected: Expected, problems: Problems) -> Numbers | None:
     if expected in ("int", "float"):
-        problems.add(f"Column '{name}' holds dates, but its type is {expected}. Write type = \"date\" in the schema.")
+        sentence = f"Column '{name}' holds dates, but its type is {expected}. Write type = \"date\" in the schema."
+        problems.add(sentence, name)
         return None
     if pa.types.is_timestamp(column.type):
         plain = column if column.type.tz is None else pc.local_timestamp(column)
         timed = np.flatnonzero(np.asarray(pc.not_equal(pc.floor_temporal(plain, unit="day"), plain).fill_null(False)))
         if len(timed):
             shown = plain[int(timed[0])].as_py()
-            problems.rows(f"Column '{name}': {shown} has a time of day,", timed, "Keep only the date.")
+            before = f"Column '{name}': {shown} has a time of day,"
+            problems.rows(name, Check.READABLE, before, timed, "Keep only the date.")
             return None
         column = plain
     return Numbers("date", _filled(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())))
 
 
-def _from_text(name: str, text: Text, expected: Expected, problems: Problems) -> Numbers | None:
+def _from_text(name: str, text: Text, expected: Expected, problems: Problems, as_date: bool | None) -> Numbers | None:
     """Text is parsed label by label, so the cost depends on the distinct values."""
     labels = pc.utf8_trim_whitespace(pa.array(text.labels, pa.string()))
-    dated = np.asarray(pc.match_substring_regex(labels, DATE), dtype=np.bool_)
-    numeric = np.asarray(pc.match_substring_regex(labels, NUMBER), dtype=np.bool_)
+    dated, numeric = dates_and_numbers(text)
     used = text.counts > 0
-    as_date = expected == "date" or (expected == "numeric" and (dated & used).sum() > (numeric & used).sum())
+    if expected != "numeric" or as_date is None:
+        as_date = expected == "date" or (expected == "numeric" and (dated & used).sum() > (numeric & used).sum())
     if as_date:
         parsed, good = _days(labels, dated)
         what, after = "not a date", f"{ISO}, correct it, or leave it empty if it is unknown."
@@ -134,10 +142,17 @@ def _from_text(name: str, text: Text, expected: Expected, problems: Problems) ->
         parsed, good = _floats(labels, numeric)
         what, after = "not a number", f"{PLAIN}; or leave it empty if it is unknown."
     if (~good & used).any():
-        problems.labels(name, text, np.flatnonzero(~good), what, after)
+        problems.labels(name, Check.READABLE, text, np.flatnonzero(~good), what, after)
         return None
     values = np.append(np.where(good, parsed, np.nan), np.nan)[text.index]
     return Numbers("date", values) if as_date else _checked(name, values, expected, problems)
+
+
+def dates_and_numbers(text: Text) -> tuple[Bool, Bool]:
+    """bool[labels] each: which labels look like a date, and which like a number."""
+    labels = pc.utf8_trim_whitespace(pa.array(text.labels, pa.string()))
+    dated = np.asarray(pc.match_substring_regex(labels, DATE), dtype=np.bool_)
+    return dated, np.asarray(pc.match_substring_regex(labels, NUMBER), dtype=np.bool_)
 
 
 def _floats(labels: pa.Array, numeric: Bool) -> tuple[Float64, Bool]:

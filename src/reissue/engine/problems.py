@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 
@@ -15,12 +16,69 @@ SHOWN = 3
 """How many rows or values a problem names."""
 
 
+class Check(IntEnum):
+    """What is tested of a column, in this order. A column that fails one of the first four is not tested further."""
+
+    TYPE = 0
+    READABLE = 1
+    SIZE = 2
+    WHOLE = 3
+    VALUE = 4
+    FORM = 5
+    LIMIT = 6
+    EMPTY = 7
+    RESERVED = 8
+    REPEATED = 9
+
+    @property
+    def ends(self) -> bool:
+        return self <= Check.WHOLE
+
+
 @dataclass(frozen=True)
-class _Problem:
+class Problem:
+    """A problem of the whole table ("" is its column), of a column, or of some of its rows.
+
+    rows: the first few, from 0; total: of how many
+    """
+
+    column: str
+    check: Check
     before: str
-    rows: tuple[int, ...]  # from 0; the first few
-    total: int
+    rows: tuple[int, ...] = ()
+    total: int = 0
+    after: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class WrongLabels:
+    """Labels of a column that are wrong, in the order in which they first occur.
+
+    counts: int64[labels] rows of each; first: int64[labels] the first of them, from 0
+    """
+
+    column: str
+    check: Check
+    what: str
     after: str
+    labels: Sequence[str]
+    counts: Int64
+    first: Int64
+    more: tuple[int, int] = (0, 0)  # values and rows beyond those listed
+
+    def problems(self) -> list[Problem]:
+        shown = zip(self.labels[:SHOWN], self.counts[:SHOWN].tolist(), self.first[:SHOWN].tolist(), strict=True)
+        head = f"Column '{self.column}':"
+        told = [
+            Problem(self.column, self.check, f"{head} {label!r} is {self.what},", (row,), count, self.after)
+            for label, count, row in shown
+        ]
+        values = len(self.labels[SHOWN:]) + self.more[0]
+        if values:
+            rows = int(self.counts[SHOWN:].sum()) + self.more[1]
+            sentence = f"{head} {values:,} more values, in {rows:,} rows, are {self.what}."
+            told.append(Problem(self.column, self.check, sentence))
+        return told
 
 
 @dataclass(eq=False)
@@ -29,29 +87,28 @@ class Problems:
 
     name: str
     lines: Callable[[Sequence[int]], list[int]] | None
-    found: list[_Problem] = field(default_factory=list)
+    found: list[Problem | WrongLabels] = field(default_factory=list)
 
-    def add(self, sentence: str) -> None:
+    def add(self, sentence: str, column: str = "", check: Check = Check.TYPE) -> None:
         """A problem of the whole table or column."""
-        self.found.append(_Problem(sentence, (), 0, ""))
+        self.found.append(Problem(column, check, sentence))
 
-    def rows(self, before: str, rows: Int64, after: str) -> None:
-        """A problem of some rows (from 0), told as "<before> in row 3 (line 4) and 2 more. <after>"."""
+    def rows(self, column: str, check: Check, before: str, rows: Int64, after: str, total: int | None = None) -> None:
+        """A problem of some rows (from 0), told as "<before> in row 3 (line 4) and 2 more. <after>".
+
+        total: how many rows there are, if not all are given
+        """
         if len(rows):
             shown = np.sort(rows)[:SHOWN].tolist()
-            self.found.append(_Problem(before, tuple(shown), len(rows), after))
+            self.found.append(Problem(column, check, before, tuple(shown), total or len(rows), after))
 
-    def labels(self, column: str, text: Text, bad: Int64, what: str, after: str) -> None:
-        """Labels (places among text.labels) that are wrong, told in the order in which they first occur."""
+    def labels(self, column: str, check: Check, text: Text, bad: Int64, what: str, after: str) -> None:
+        """Labels (places among text.labels) that are wrong."""
         bad = bad[text.counts[bad] > 0]
-        first = bad[np.argsort(text.first[bad])]
-        for place in first[:SHOWN].tolist():
-            count = int(text.counts[place])
-            before = f"Column '{column}': {text.labels[place]!r} is {what},"
-            self.found.append(_Problem(before, (int(text.first[place]),), count, after))
-        if len(first) > SHOWN:
-            rest = text.counts[first[SHOWN:]].sum()
-            self.add(f"Column '{column}': {len(first) - SHOWN:,} more values, in {rest:,} rows, are {what}.")
+        bad = bad[np.argsort(text.first[bad])]
+        if len(bad):
+            labels = [text.labels[place] for place in bad.tolist()]
+            self.found.append(WrongLabels(column, check, what, after, labels, text.counts[bad], text.first[bad]))
 
     def refuse(self) -> None:
         """Raise if anything was found."""
@@ -64,13 +121,14 @@ class Problems:
         raise SnapshotError("\n- ".join([f"{head}; {len(sentences)} problems:", *sentences]))
 
     def _sentences(self) -> list[str]:
-        wanted = sorted({row + 1 for problem in self.found for row in problem.rows})
+        found = [one for some in self.found for one in (some.problems() if isinstance(some, WrongLabels) else [some])]
+        wanted = sorted({row + 1 for problem in found for row in problem.rows})
         line = dict(zip(wanted, self.lines(wanted), strict=True)) if self.lines and wanted else {}
         return [
             f"{problem.before} in {_places(problem.rows, problem.total, line)}. {problem.after}"
             if problem.rows
             else problem.before
-            for problem in self.found
+            for problem in found
         ]
 
 

@@ -6,7 +6,8 @@ Text files are kept as text until the schema says what a column is, so "00123" s
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
@@ -15,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
-from reissue.engine import csv_file
+from reissue.engine.csv_file import CsvFile
 from reissue.engine.postgresql import Query, fetch, parse
 from reissue.errors import SnapshotError
 
@@ -65,10 +66,15 @@ def find(source: Source, wanted: Sequence[str] | None, *, encoded: Container[str
         found = _file(Path(source), wanted, encoded)
     else:
         found = _frame(source, wanted)
-    twice = sorted({name for name in found.table.column_names if found.header.count(name) > 1})
-    if twice:
-        raise SnapshotError(f"{found.name} has more than one column named {_quoted(twice)}. Rename or drop the others.")
+    refuse_twins(found.name, found.header, found.table.column_names)
     return found
+
+
+def refuse_twins(name: str, header: Sequence[str], wanted: Sequence[str]) -> None:
+    """Columns of one name cannot be told apart."""
+    twice = sorted({column for column in wanted if header.count(column) > 1})
+    if twice:
+        raise SnapshotError(f"{name} has more than one column named {_quoted(twice)}. Rename or drop the others.")
 
 
 def missing_column(name: str, header: Sequence[str]) -> str:
@@ -104,18 +110,26 @@ def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _chosen(header: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
+def chosen(header: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
+    """Those of the wanted columns that exist; all if None."""
     return list(dict.fromkeys(header)) if wanted is None else [name for name in wanted if name in header]
 
 
 def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
+    opened = open_csv(path, wanted or ())
+    if opened is None:
+        return _parquet(path, wanted, encoded)
+    return Read(str(path), opened.header, opened.fetch(chosen(opened.header, wanted), encoded), opened.lines)
+
+
+def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:
+    """The file if it is CSV, None if it is Parquet, and an error if it is neither or cannot be read."""
     start = _beginning(path)
     if start[:4] in (b"PAR1", b"PARE") or path.suffix.lower() in (".parquet", ".pq"):
-        return _parquet(path, wanted, encoded)
+        return None
     if start[:4] == b"PK\x03\x04" or start[:4] == b"\xd0\xcf\x11\xe0":
         raise SnapshotError(f"{path} is a spreadsheet or an archive, not CSV or Parquet. Save it as 'CSV UTF-8'.")
-    opened = csv_file.CsvFile.open(path, start, wanted or ())
-    return Read(str(path), opened.header, opened.fetch(_chosen(opened.header, wanted), encoded), opened.lines)
+    return CsvFile.open(path, start, wanted)
 
 
 def _beginning(path: Path) -> bytes:
@@ -150,13 +164,20 @@ def _names(folder: Path) -> list[str]:
 
 
 def _parquet(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
-    try:
+    with reading_parquet(path):
         with pyarrow.parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
-        chosen = _chosen(schema.names, wanted)
-        as_codes = [name for name in chosen if name in encoded and _is_text(schema.field(name).type)]
+        names = chosen(schema.names, wanted)
+        as_codes = [name for name in names if name in encoded and is_text(schema.field(name).type)]
         with pyarrow.parquet.ParquetFile(path, read_dictionary=as_codes, memory_map=True) as file:
-            return Read(str(path), tuple(schema.names), file.read(columns=chosen))
+            return Read(str(path), tuple(schema.names), file.read(columns=names))
+
+
+@contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Says what may be wrong with a Parquet file that cannot be read."""
+    try:
+        yield
     except (pa.ArrowException, OSError) as error:
         raise SnapshotError(
             f"{path} cannot be read as Parquet: it is damaged, incomplete, encrypted, or another format "
@@ -164,7 +185,7 @@ def _parquet(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) 
         ) from error
 
 
-def _is_text(type_: pa.DataType) -> bool:
+def is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
@@ -176,11 +197,11 @@ def _frame(source: ArrowStream, wanted: Sequence[str] | None) -> Read:
     kind = f"{type(source).__module__.partition('.')[0]} {type(source).__name__}"
     if isinstance(source, pl.LazyFrame):
         names = source.collect_schema().names()
-        source = cast(ArrowStream, source.select(_chosen(names, wanted)).collect())
+        source = cast(ArrowStream, source.select(chosen(names, wanted)).collect())
         return Read(f"the {kind}", tuple(names), _frame(source, wanted).table)
     if isinstance(source, pl.DataFrame):
         names = source.columns
-        return Read(f"the {kind}", tuple(names), source.select(_chosen(names, wanted)).to_arrow())
+        return Read(f"the {kind}", tuple(names), source.select(chosen(names, wanted)).to_arrow())
     if kind == "pandas DataFrame":
         return _pandas(source, wanted, kind)
     if not hasattr(source, "__arrow_c_stream__"):
@@ -189,7 +210,7 @@ def _frame(source: ArrowStream, wanted: Sequence[str] | None) -> Read:
             "or a data frame of pandas, polars or pyarrow."
         )
     table = source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
-    positions = [table.column_names.index(name) for name in _chosen(table.column_names, wanted)]
+    positions = [table.column_names.index(name) for name in chosen(table.column_names, wanted)]
     return Read(f"the {kind}", tuple(table.column_names), table.select(positions))
 
 
@@ -199,7 +220,7 @@ def _pandas(frame: object, wanted: Sequence[str] | None, kind: str) -> Read:
         frame = frame.reset_index()  # type: ignore[attr-defined]
     header = tuple(str(name) for name in frame.columns)  # type: ignore[attr-defined]
     columns = {}
-    for name in _chosen(header, wanted):
+    for name in chosen(header, wanted):
         position = header.index(name)
         try:
             columns[name] = pa.Array.from_pandas(frame.iloc[:, position])  # type: ignore[attr-defined]

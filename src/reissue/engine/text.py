@@ -56,13 +56,13 @@ def first_places(index: Int32, count: int) -> Int64:
     return first[:count]
 
 
-def text_of(column: pa.ChunkedArray | pa.Array) -> Text:
+def text_of(column: pa.ChunkedArray | pa.Array, plain: bool | None = None) -> Text:
     """A column of any plain type as text: whole numbers without a point, dates as 2026-01-31, true and false.
 
-    Empty text, text of nothing but spaces, and NaN are null.
+    Empty text, text of nothing but spaces, and NaN are null. For `plain` see `as_text`.
     """
     codes = encode(column)
-    labels = as_text(codes.dictionary)
+    labels = as_text(codes.dictionary, plain)
     index = indices(codes)
     blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(labels), ""), True)
     distinct = pc.if_else(blank, None, labels).dictionary_encode()  # two values may read alike, and "" is null
@@ -97,18 +97,38 @@ def indices(codes: pa.DictionaryArray) -> Int32:
     return np.asarray(index).astype(np.int32, copy=False)
 
 
-def as_text(values: pa.Array) -> pa.Array:
-    """Arrow string array of the values; floats that are all whole lose their point (gaps make 1 a 1.0)."""
+def as_text(values: pa.Array, plain: bool | None = None) -> pa.Array:
+    """Arrow string array of the values; floats that are all whole lose their point (gaps make 1 a 1.0).
+
+    plain: whether whole floats lose their point and moments their time; None looks whether all can. It must be given
+    where the values are only a part of a column.
+    """
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return as_text(values.dictionary_decode())
+        return as_text(values.dictionary_decode(), plain)
+    if plain is None:
+        plain = is_plain(values)
     if pa.types.is_floating(kind):
         numbers = pc.if_else(pc.is_nan(values), None, values)
-        whole = pc.all(pc.equal(pc.floor(numbers), numbers)).as_py() is not False
-        small = (pc.max(pc.abs(numbers)).as_py() or 0) < 2**53
-        return numbers.cast(pa.int64()).cast(pa.string()) if whole and small else numbers.cast(pa.string())
+        return numbers.cast(pa.int64()).cast(pa.string()) if plain else numbers.cast(pa.string())
     if pa.types.is_timestamp(kind):
-        plain = values.cast(pa.timestamp(kind.unit)) if kind.tz is None else pc.local_timestamp(values)
-        midnight = pc.all(pc.equal(pc.floor_temporal(plain, unit="day"), plain)).as_py() is not False
-        return plain.cast(pa.date32()).cast(pa.string()) if midnight else pc.strftime(plain, "%Y-%m-%d %H:%M:%S")
+        local = _local(values)
+        return local.cast(pa.date32()).cast(pa.string()) if plain else pc.strftime(local, "%Y-%m-%d %H:%M:%S")
     return values.cast(pa.string())
+
+
+def is_plain(values: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether all floats are whole, or all moments midnight; of no values they are."""
+    if pa.types.is_floating(values.type):
+        numbers = pc.if_else(pc.is_nan(values), None, values)
+        whole = pc.all(pc.equal(pc.floor(numbers), numbers)).as_py() is not False
+        return bool(whole and (pc.max(pc.abs(numbers)).as_py() or 0) < 2**53)
+    if pa.types.is_timestamp(values.type):
+        local = _local(values)
+        return pc.all(pc.equal(pc.floor_temporal(local, unit="day"), local)).as_py() is not False
+    return False
+
+
+def _local(moments: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    kind = moments.type
+    return moments.cast(pa.timestamp(kind.unit)) if kind.tz is None else pc.local_timestamp(moments)

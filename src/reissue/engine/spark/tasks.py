@@ -1,0 +1,146 @@
+"""Python tasks on Spark's workers: Arrow tables in and out, and our own errors brought back whole."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from reissue import errors
+from reissue.errors import ReissueError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+MARK = "reissue-error:"
+
+Mapped = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What Spark runs on one partition: Arrow batches in, Arrow batches out."""
+
+PartitionTask = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.Table]]
+
+
+def packed(error: ReissueError) -> str:
+    """One of our errors as text without spaces: Spark hands a worker's failure on as the text of a traceback."""
+    told = json.dumps([type(error).__name__, str(error)])
+    return MARK + base64.b64encode(told.encode()).decode()
+
+
+def unpacked(text: str) -> ReissueError | None:
+    """The error of ours that a text holds. Names and text only, never pickled objects: data may be in the text."""
+    found = re.search(MARK + r"([A-Za-z0-9+/=]+)", text)
+    if found is None:
+        return None
+    try:
+        name, message = json.loads(base64.b64decode(found[1]))
+    except ValueError:
+        return None
+    kind = getattr(errors, str(name), None)
+    return kind(str(message)) if isinstance(kind, type) and issubclass(kind, ReissueError) else None
+
+
+@contextmanager
+def unwrapped() -> Iterator[None]:
+    """Within it, an error of ours that a worker raised arrives as itself; anything else as Spark raises it."""
+    try:
+        yield
+    except ReissueError:
+        raise
+    except Exception as error:
+        ours = unpacked(str(error))
+        if ours is None:
+            raise
+        raise ours from None
+
+
+@contextmanager
+def wrapped() -> Iterator[None]:
+    """Around work on a worker: the other end of `unwrapped`."""
+    try:
+        yield
+    except ReissueError as error:
+        raise RuntimeError(packed(error)) from None
+
+
+def mapped(task: PartitionTask, schema: StructType) -> Mapped:
+    """A task for mapInArrow: its tables are brought to the announced schema."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        wanted = arrow_schema(schema)
+        with wrapped():
+            for table in task(batches):
+                yield from conformed(table, wanted).to_batches()
+
+    return run
+
+
+def mapped_in_arrow(frame: DataFrame, task: PartitionTask, schema: StructType) -> DataFrame:
+    """What `task` makes of each partition. It sees the frame's own names, though Spark could not pass all of them."""
+    names = frame.columns
+
+    def named(batches: Iterator[pa.RecordBatch]) -> Iterable[pa.Table]:
+        return task(batch.rename_columns(names) for batch in batches)
+
+    return numbered_columns(frame).mapInArrow(mapped(named, schema), schema)
+
+
+def numbered_columns(frame: DataFrame) -> DataFrame:
+    """The frame with names that need no quotes: pyspark itself takes a point in a name for a path."""
+    return frame.toDF(*[f"n{number}" for number in range(len(frame.columns))])
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """What Spark expects of Python under this schema."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The Spark types of Arrow columns; see `storable`."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(pa.schema([pa.field(field.name, storable(field.type)) for field in schema]))
+
+
+def conformed(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """The table's columns in the order and types wanted; dictionaries become plain values."""
+    arrays = []
+    for field in wanted:
+        column = table.column(field.name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if column.type != field.type:
+            column = column.cast(field.type, safe=not pa.types.is_timestamp(field.type))
+        arrays.append(column)
+    return pa.table(arrays, schema=pa.schema([pa.field(field.name, field.type) for field in wanted]))
+
+
+def storable(kind: pa.DataType) -> pa.DataType:
+    """The nearest type that Spark has: no unsigned numbers, no dictionaries, no times of day, microseconds at most."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return storable(kind.value_type)
+    if types.is_timestamp(kind):
+        return pa.timestamp("us", None if kind.tz is None else "UTC")
+    if types.is_large_string(kind) or types.is_string_view(kind) or types.is_time(kind) or types.is_null(kind):
+        return pa.string()
+    if types.is_large_binary(kind) or types.is_binary_view(kind):
+        return pa.binary()
+    return PLAIN.get(kind, kind)
+
+
+PLAIN = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.date64(): pa.date32(),
+}
