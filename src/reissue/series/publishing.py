@@ -13,6 +13,7 @@ import pyarrow as pa
 from reissue.coding import Coding
 from reissue.core.domain import Int64
 from reissue.core.fragments import global_subjects, joined
+from reissue.engine.ahead import Ahead
 from reissue.engine.base import Format
 from reissue.engine.snapshot import Snapshot, load
 from reissue.ledger import Ledger, ReleaseRecord, Stage
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Publishing:
-    """One attempt to publish, in this process. Everything before the commit can fail without a trace."""
+    """One attempt to publish, in this process. Everything before the commit can fail without a trace.
+
+    ahead: the snapshot, where somebody has begun to read it already
+    """
 
     series: Series
     ledger: Ledger
@@ -43,12 +47,13 @@ class Publishing:
     on_change: str
     formats: Sequence[Format]
     progress: Callable[[str], None]
+    ahead: Ahead | None = None
 
     def run(self, source: Source) -> ReleaseRecord:
         """Publish `source` as the next release and return its record."""
         self.progress("read")
         before = self.series.coding
-        snapshot = load(source, before.schema)
+        snapshot = load(source, before.schema) if self.ahead is None else self.ahead.result()
         coding = before.learn(snapshot.seen)
         self.progress("compare")
         identities = Identities.read(self.ledger)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from reissue.audit import Audit
     from reissue.core.snapshot import Table
+    from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
     from reissue.series.publishing import Publishing
 
@@ -191,16 +192,30 @@ class Series:
         of its own frames. strategy: changes the series' strategy from this release on. engine: where this release is
         made ("embedded" or "spark"); the release is the same on both.
         """
-        publishing = publisher_on(checked_engine(engine or self.engine))(
-            series=self,
-            ledger=self._ledger,
-            strategy=strategy or self.strategy,
-            on_change=_checked_on_change(on_change or str(self._ledger.meta["on_change"])),
-            formats=_checked_formats(formats or _strings(self._ledger.meta["formats"])),
-            progress=progress or (lambda stage: None),
-        )
+        chosen = checked_engine(engine or self.engine)
+        on_change = _checked_on_change(on_change or str(self._ledger.meta["on_change"]))
+        written = _checked_formats(formats or _strings(self._ledger.meta["formats"]))
         with self._ledger.publisher():
+            ahead = self._begin_reading(snapshot) if chosen["name"] == "embedded" else None
+            publishing = publisher_on(chosen)(
+                series=self,
+                ledger=self._ledger,
+                strategy=strategy or self.strategy,
+                on_change=on_change,
+                formats=written,
+                progress=progress or (lambda stage: None),
+                ahead=ahead,
+            )
             return self._release(publishing.run(snapshot))
+
+    def _begin_reading(self, snapshot: Source) -> Ahead:
+        """Read the snapshot beside the slowest imports."""
+        from reissue.core import kernels
+        from reissue.engine.ahead import Ahead
+
+        ahead = Ahead(snapshot, self.coding.schema)
+        kernels.load()
+        return ahead
 
     def changed_strategy(self, name: str | None, settings: Sequence[str]) -> Strategy | None:
         """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
