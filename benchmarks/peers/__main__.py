@@ -28,7 +28,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("-k", type=int, default=10)
     parser.add_argument("-l", type=int, default=3, help="distinct sensitive values in a class (default: 3)")
     parser.add_argument("--large", type=int, default=1_000_000, help="rows of the large table; 0 for none")
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds that one process may take")
+    parser.add_argument("--limit", type=float, default=600.0, help="CPU seconds that one process may take")
     parser.add_argument("--minutes", type=float, default=25.0, help="minutes within which runs on many rows are begun")
     parser.add_argument("--write-docs", action="store_true", help="rewrite docs/benchmarks/peers.md")
     parser.add_argument("--again", action="store_true", help="only rewrite the page from the last run's numbers")

@@ -41,8 +41,9 @@ METHOD = """## How it is measured
 - **k and l found** are those of the output: the smallest class, the fewest different sensitive values in one.
   Reissue's check and pycanon measured them independently of each other.
 - **Many rows** are Adult resampled with ages moved by up to 4 years. A peer is not tried there if the power law through
-  its two smaller sizes expects more than 1.5 time limits, or more than the rest of the minutes for the whole
-  run (`--minutes`); the table then says what is expected.
+  its two smaller sizes expects more than 1.5 limits, or more than the rest of the minutes for the whole run
+  (`--minutes`); the table then says what is expected. The limit of one process is one of CPU seconds (`--limit`); what
+  it had used when it was stopped is shown.
 """
 
 
@@ -83,10 +84,10 @@ def _results(report: Report, rows: int, policy: Policy) -> str:
 def _row(result: Result, limit: float, asked: bool) -> list[str]:
     cost, seen = result.cost, result.seen
     if cost is None:
-        return [str(result.tool), "", f"not run, about {_round(result.expected)} expected", *[""] * (8 + asked)]
+        return [str(result.tool), f"not run, about {_round(result.expected)} expected", *[""] * (9 + asked)]
     if seen is None:
-        wall = f"failed: {cost.problem}" if cost.problem else f"> {limit:.0f}, stopped"
-        return [str(result.tool), f"{cost.cpu:.1f}", wall, f"{cost.megabytes:,.0f}", *[""] * (7 + asked)]
+        cpu = f"failed: {cost.problem}" if cost.problem else f"> {min(cost.cpu, limit):.0f}, stopped"
+        return [str(result.tool), cpu, *_cost(cost)[1:], *[""] * (7 + asked)]
     found = f"{seen.k}, {seen.diversity}" + ("" if seen.kept else " **(policy broken)**")
     cells = [
         *_cost(cost),

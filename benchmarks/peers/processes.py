@@ -20,7 +20,7 @@ PACKAGES = ("anjana", "pycanon", "anonypy", "anonypyx")
 class Cost:
     """Wall seconds, CPU seconds and peak resident memory (MB) of one process, start-up included.
 
-    finished: False if it was stopped at the time limit; problem: why it failed, if it did; said: its standard output
+    finished: False if it was stopped at the limit; problem: why it failed, if it did; said: its standard output
     """
 
     seconds: float
@@ -36,7 +36,7 @@ class Cost:
 
 
 def timed(command: Sequence[str], folder: Path, limit: float, env: Mapping[str, str] | None = None) -> Cost:
-    """Run the command in a process of its own, at most `limit` seconds long; `folder` for the note of its cost."""
+    """Run the command in a process of its own, for at most `limit` CPU seconds; `folder` for the note of its cost."""
     note = folder / "cost.json"
     launcher = [sys.executable, "-I", "-S", str(HERE / "timed.py"), str(limit), str(note), *command]
     done = subprocess.run(launcher, capture_output=True, text=True, env={**os.environ, **(env or {})}, check=False)

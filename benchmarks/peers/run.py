@@ -18,7 +18,7 @@ from benchmarks.peers.tools import INCOGNITO, MONDRIAN, TOOLS, Bench, Policy, Re
 TINY = 200
 MIDDLE = 100_000
 HOPELESS = 1.5
-"""A run is not tried if it is expected to take more than this many time limits."""
+"""A run is not tried if it is expected to take more than this many limits."""
 
 
 @dataclass(frozen=True)
@@ -120,19 +120,19 @@ def _large(
     """The large table: our own runs, then the peers by rising expected time as far as the minutes reach."""
     measurer = bench.measurer(bench.prepare(rows))
     found = []
-    for expected, policy, tool in _queue(policies, tools, known, rows):
-        enough = tool.package == "reissue" or clock.left() > min(expected, bench.limit)
-        if expected > HOPELESS * bench.limit or not enough:
-            found.append(Result(rows, policy, tool, None, expected=expected))
+    for cpu, policy, tool in _queue(policies, tools, known, rows):
+        wall = 0.0 if tool.package == "reissue" else expected(known, tool, policy, rows, "seconds")
+        if cpu > HOPELESS * bench.limit or min(wall, 3 * bench.limit) > clock.left():
+            found.append(Result(rows, policy, tool, None, expected=cpu))
         else:
-            found.append(replace(_one(bench, tool, rows, policy, measurer, False), expected=expected))
+            found.append(replace(_one(bench, tool, rows, policy, measurer, False), expected=cpu))
     return sorted(found, key=lambda result: (policies.index(result.policy), tools.index(result.tool)))
 
 
 def _queue(
     policies: tuple[Policy, ...], tools: tuple[Tool, ...], known: list[Result], rows: int
 ) -> Iterator[tuple[float, Policy, Tool]]:
-    """(expected seconds, policy, tool): ours first, then the first policy for every peer, then the others."""
+    """(expected CPU seconds, policy, tool): ours first, then the first policy for every peer, then the others."""
     for policy in policies:
         yield from ((0.0, policy, tool) for tool in tools if tool.package == "reissue")
     for policy in policies:
@@ -140,18 +140,20 @@ def _queue(
         yield from ((seconds, policy, tool) for seconds, tool in sorted(peers, key=lambda pair: pair[0]))
 
 
-def expected(known: list[Result], tool: Tool, policy: Policy, rows: int) -> float:
-    """Wall seconds on `rows` rows: the power law through the two sizes measured, for other policies in proportion."""
+def expected(known: list[Result], tool: Tool, policy: Policy, rows: int, what: str = "cpu") -> float:
+    """CPU seconds (or wall `seconds`) on `rows` rows.
+
+    The power law through the two sizes measured; other policies than the first in proportion.
+    """
     mine = [result for result in known if result.tool == tool and result.cost is not None and result.cost.good]
     first = [result for result in mine if result.policy == mine[0].policy]
     same = [result for result in mine if result.policy == policy]
     if len(first) < 2 or not same:
         return math.inf
-    small, middle = first[0], first[-1]
-    assert small.cost is not None and middle.cost is not None and same[0].cost is not None  # noqa: PT018
-    growth = math.log(middle.cost.seconds / small.cost.seconds) / math.log(middle.rows / small.rows)
-    seconds: float = middle.cost.seconds * (rows / middle.rows) ** max(growth, 0.0)
-    return seconds * same[0].cost.seconds / small.cost.seconds
+    small, middle, other = (float(getattr(result.cost, what)) for result in (first[0], first[-1], same[0]))
+    growth = math.log(middle / small) / math.log(first[-1].rows / first[0].rows)
+    factor: float = (rows / first[-1].rows) ** max(growth, 0.0)
+    return middle * factor * other / small
 
 
 def _checks(bench: Bench, rows: int, policy: Policy) -> list[Check]:

@@ -59,7 +59,7 @@ TOOLS = (MONDRIAN, HALVING, INCOGNITO, *PEERS)
 
 @dataclass(frozen=True)
 class Result:
-    """One run. cost: None if it was not tried, `expected` then says how many seconds it would take.
+    """One run. cost: None if it was not tried, `expected` then says how many CPU seconds it would take.
 
     by_pycanon: k and l as pycanon measures them, where it was asked
     """
@@ -76,7 +76,7 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """One folder for everything of a run; `limit`: seconds that a process may take."""
+    """One folder for everything of a run; `limit`: CPU seconds that a process may take."""
 
     source: Source
     peers: Peers
