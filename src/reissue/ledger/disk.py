@@ -150,3 +150,12 @@ class HashingFile:
     @property
     def sha256(self) -> str:
         return self._hash.hexdigest()
+
+
+def sync_file(path: Path) -> None:
+    """Force a file's content to disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -47,6 +47,10 @@ class PartWriter:
         fault("stage.facts")
         return written
 
+    def rows(self, table: pa.Table) -> Staged:
+        """Rows that another worker needs; they stay in the staging folder and are swept with it."""
+        return self._write(table, "rows", part_name(name_of(self.number), self.fragment))
+
     def caches(self, caches: Mapping[str, Table]) -> list[Staged]:
         """The strategy's caches after this release."""
         written = []
@@ -72,7 +76,7 @@ class PartWriter:
 
 
 class Stage:
-    """Collects the files of one release. `public` is the folder into which the public files are written."""
+    """Collects the files of one release. Public files are written into `public`, everything else into `folder`."""
 
     def __init__(
         self,
@@ -94,17 +98,17 @@ class Stage:
         self._staged: list[Staged] = []
         self._hashed: dict[str, PublicFile] = {}
         self._next_subject = state.next_subject
-        self._folder = layout.staged(number)
+        self.folder = layout.staged(number)
         self.public: Path = layout.staged_public(number)
         with telling(f"Preparing release {number}"):
-            remove_tree(self._folder)
-            make_private_folder(self._folder)
+            remove_tree(self.folder)
+            make_private_folder(self.folder)
             self.public.mkdir()
         fault("stage.begun")
 
     def writer(self, fragment: int = 0) -> PartWriter:
         """Writes the private files of one fragment, in this process or another; what it returns is to be `take`n."""
-        return PartWriter(self._store, self._folder, self.number, fragment if self._parts > 1 else None)
+        return PartWriter(self._store, self.folder, self.number, fragment if self._parts > 1 else None)
 
     def facts(self, facts: Facts) -> None:
         """Who is in which class with which value. O(rows)."""
@@ -158,7 +162,7 @@ class Stage:
         fault("commit.begun")
         with telling(f"Forcing release {self.number} to disk"):
             sync_tree(self.public)
-            sync_folder(self._folder)
+            sync_folder(self.folder)
             sync_folder(self._layout.staging)
             shown = public_files(self.public, self._hashed)
         fault("commit.synced")
@@ -177,7 +181,7 @@ class Stage:
         self._done(state)
         self._store.sweep(state.files.values())
         with telling("Clearing the staging folder"):
-            remove_tree(self._folder)
+            remove_tree(self.folder)
         fault("commit.swept")
         return state.releases[-1]
 
@@ -194,7 +198,7 @@ class Stage:
             raise LedgerDamaged(f"The catalogue changed while release {self.number} was being made. Open it again.")
 
     def _write(self, table: pa.Table, role: str, name: str) -> None:
-        self._staged.append(self._store.write(table, self._folder, role, name, self.number))
+        self._staged.append(self._store.write(table, self.folder, role, name, self.number))
 
 
 def versions(state: State) -> list[int]:

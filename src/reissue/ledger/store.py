@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.errors import LedgerDamaged
 from reissue.ledger import parquet
-from reissue.ledger.disk import names_in, sync_folder, telling
+from reissue.ledger.disk import names_in, sync_file, sync_folder, telling
 from reissue.ledger.faults import fault
 from reissue.ledger.keys import file_key, new_salt
 from reissue.ledger.layout import Layout, is_ours
@@ -51,14 +51,20 @@ class Store:
         """Force files to disk and move them into place. One that is there already is replaced by its equal."""
         with telling("Moving private files into place"):
             for one in staged:
-                _sync_file(one.path)
+                sync_file(one.path)
                 os.replace(one.path, self._layout.files / one.file.path)
                 fault(moving)
             sync_folder(self._layout.files)
 
     def read(self, file: PrivateFile) -> pa.Table:
         """Read a file after checking it against its hash. O(bytes)."""
-        path = self._layout.files / file.path
+        return self._read(file, self._layout.files / file.path)
+
+    def read_staged(self, staged: Staged) -> pa.Table:
+        """Read a file that is not in its place yet."""
+        return self._read(staged.file, staged.path)
+
+    def _read(self, file: PrivateFile, path: Path) -> pa.Table:
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -112,11 +118,3 @@ def _altered(size: int, expected: int) -> str:
     if size < expected:
         return f"it is truncated: {size} of {expected} bytes."
     return "its content is not what was written (SHA-256 differs)."
-
-
-def _sync_file(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
