@@ -57,7 +57,7 @@ def test_errors_of_ours_come_back_as_they_were_raised(spark: Spark) -> None:
     with pytest.raises(GuaranteeBroken) as broken:
         spark.arrow(spark.map_groups(table, ["g"], [], kernel, {"m": "int64"}), [])
     assert str(broken.value) == sentence
-    with pytest.raises(Exception, match="division by zero"):
+    with pytest.raises(Exception, match="ZeroDivisionError"):
         spark.each([0], lambda item: 1 // item)
 
 

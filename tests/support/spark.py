@@ -48,6 +48,8 @@ def session() -> SparkSession:
         {
             "master": "local[2]",
             "spark.driver.memory": "1g",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # for a short life
+            "spark.sql.codegen.wholeStage": "false",
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.adaptive.enabled": "false",
             "spark.sql.warehouse.dir": f"{folder}/tables",

@@ -56,7 +56,7 @@ def bounds(frame: DataFrame, key: str, parts: int, collect: Collect) -> list[obj
         ranked.withColumn("every", every).where(F.pmod(F.col("rank"), F.col("every")) == 0).select("key").distinct()
     )
     found = collect(chosen.orderBy("key"), "bounds of ranges").column("key").to_pylist()
-    return [bound for bound in found if bound != lowest][: parts - 1]
+    return [bound for bound in found if bound == bound and bound != lowest][: parts - 1]  # NaN belongs to the last
 
 
 def bucket(key: str, bounds: Sequence[object]) -> Column:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -41,10 +42,13 @@ def start(settings: Mapping[str, str] | None = None) -> SparkSession:
             f"{unknown[0]!r} is no setting of Spark. Use 'master' or a property such as 'spark.cores.max'."
         )
     require()
+    # pyspark warns of pandas 3 whenever it is used; nothing here passes through pandas.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
-    if active is not None and active.sparkContext._jsc is not None:
+    if SparkContext._active_spark_context is not None:
+        active = SparkSession.builder.getOrCreate()
         running = active.sparkContext.master
         if settings.get("master", running) != running:
             raise SettingsError(
@@ -57,16 +61,25 @@ def start(settings: Mapping[str, str] | None = None) -> SparkSession:
 
 def require() -> None:
     """Raise SettingsError if Spark cannot run here: pyspark or Java is missing or too old."""
-    if importlib.util.find_spec("pyspark") is None:
+    if not _installed("pyspark"):
         raise SettingsError(f"The engine 'spark' needs pyspark {OLDEST_SPARK}, which is not installed. {INSTALL_SPARK}")
     found = version("pyspark")
     if int(found.partition(".")[0]) < OLDEST_SPARK:
         raise SettingsError(
             f"The engine 'spark' needs pyspark {OLDEST_SPARK} or later, but {found} is installed. {INSTALL_SPARK}"
         )
+    if not _installed("pandas"):
+        raise SettingsError(f"pyspark needs pandas, which is not installed. {INSTALL_SPARK}")
     number = _java()
     if number < OLDEST_JAVA:
         raise SettingsError(f"Spark needs Java {OLDEST_JAVA}, but the Java here is version {number}. {INSTALL_JAVA}")
+
+
+def _installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:
+        return False
 
 
 def _java() -> int:
@@ -91,20 +104,26 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    conf = SparkConf(loadDefaults=False).setAll(list(_properties(settings).items()))
+    properties = _properties(settings)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if properties["spark.master"].startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    else:  # the machines of a cluster may have it elsewhere
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf(loadDefaults=False).setAll(list(properties.items()))
     # The JVM writes warnings before it can be told not to; they go to a file that is shown if it does not start.
     with tempfile.TemporaryFile() as log:
         try:
             gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
-            context = SparkContext(conf=conf, gateway=gateway)
+            SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+            context = SparkContext(conf=SparkConf())  # ours, and those of Spark's own files
         except Exception as error:
             log.seek(0)
             lines = log.read().decode(errors="replace").strip().splitlines()
             told = [line for line in lines if "rror" in line or "xception" in line] or lines or [str(error)]
+            why = told[0].rpartition("Exception:")[2].strip(" .")
             raise SettingsError(
-                f"Spark did not start with master {conf.get('spark.master')!r}: {told[0].strip()} "
-                "Check the settings of Spark."
+                f"Spark did not start with master {properties['spark.master']!r}: {why}. Check the settings of Spark."
             ) from error
     context.setLogLevel("FATAL")  # what goes wrong comes as an exception
     return SparkSession(context)

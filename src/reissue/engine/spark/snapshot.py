@@ -79,8 +79,7 @@ class SparkSnapshot:
 
     def close(self) -> None:
         """Let Spark forget what it kept of the source. The snapshot can still be used, but reads it again."""
-        if isinstance(self._found, Rows):
-            self._found.rows.unpersist()
+        self._found.close()
 
 
 def load(spark: Spark, source: SparkSource, schema: Schema) -> SparkSnapshot:
@@ -97,6 +96,14 @@ def load(spark: Spark, source: SparkSource, schema: Schema) -> SparkSnapshot:
         problems.refuse()
     if isinstance(found, Rows) and not found.ordered:
         found = _ranked(found, schema)
+    try:
+        return _checked(found, schema, problems)
+    except BaseException:
+        found.close()
+        raise
+
+
+def _checked(found: Found, schema: Schema, problems: Problems) -> SparkSnapshot:
     counted, parts, forms = _summarized(found, schema)
     if not parts:
         tell_empty(problems)

@@ -68,6 +68,9 @@ class Found(ABC):
         """The wanted columns that exist."""
         return self.map(lambda table, _: [table], spark_schema(self.schema))
 
+    def close(self) -> None:  # noqa: B027  (nothing is kept of files)
+        """Let Spark forget what it kept of the source; what is used again is read again."""
+
 
 # -- Parquet files
 
@@ -213,6 +216,12 @@ class Rows(Found):
                 yield from task(table, places)
 
         return mapped_in_arrow(self.rows, run, schema)
+
+    def frame(self) -> DataFrame:
+        return self.rows.drop(ROW)
+
+    def close(self) -> None:
+        self.rows.unpersist()
 
     @property
     def ordered(self) -> bool:
