@@ -246,3 +246,13 @@ def test_a_backup_without_empty_folders_opens(tmp_path: Path) -> None:
 def test_importing_the_ledger_leaves_the_database_library_alone() -> None:
     code = "import sys, reissue.ledger; print([n for n in ('sqlalchemy', 'polars', 'psycopg') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_catalogue_in_sqlite_needs_no_toolkit_for_databases(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom reissue.ledger import Ledger\n"
+        f"Ledger.create({str(tmp_path / 's')!r}, config='', meta={{}}, seed=1).close()\n"
+        "print('sqlalchemy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
-
-from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, and_, delete, insert, select, update
+from typing import Any, Protocol
 
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger.layout import FORMAT
 from reissue.ledger.records import PrivateFile, PublicFile, ReleaseRecord, State
-from reissue.ledger.tables import FILES, METADATA, PUBLIC, RELEASES, SERIES
+from reissue.ledger.tables import CREATE, FILES, PUBLIC, RELEASES, SERIES
+
+Row = Mapping[str, Any]
+
+# what is read of each table
+_SERIES = "format, seed, next_subject, key_check, pointer, config_sha256"
+_FILES = "role, name, release, sha256, size, salt"
+_RELEASES = "number, created, strategy, settings, seed, coding_version, counts, steps, revealed"
+_PUBLIC = "release, path, sha256, size"
+
+
+class Connection(Protocol):
+    """A transaction of either database."""
+
+    def execute(self, statement: str, **parameters: object) -> Sequence[Row]:
+        """Run one statement in which parameters are written :name; the rows that it finds."""
 
 
 class Catalogue(ABC):
@@ -21,8 +34,7 @@ class Catalogue(ABC):
 
     place: str
 
-    def __init__(self, engine: Engine, series: str) -> None:
-        self._engine = engine
+    def __init__(self, series: str) -> None:
         self._series = series
 
     # What a database does in its own way
@@ -54,14 +66,15 @@ class Catalogue(ABC):
     # What both do in the same way
 
     def create_tables(self, connection: Connection) -> None:
-        METADATA.create_all(connection)
+        for statement in CREATE:
+            connection.execute(statement)
 
     def add_series(self, connection: Connection, row: dict[str, object], files: Iterable[PrivateFile]) -> None:
         """Record a new series; rows that a killed attempt left under the same id are replaced."""
         for table in (FILES, RELEASES, PUBLIC):
-            connection.execute(delete(table).where(table.c.series == self._series))
-        connection.execute(delete(SERIES).where(SERIES.c.id == self._series))
-        connection.execute(insert(SERIES).values(id=self._series, **row))
+            connection.execute(f"DELETE FROM {table} WHERE series = :series", series=self._series)
+        connection.execute(f"DELETE FROM {SERIES} WHERE id = :series", series=self._series)
+        _insert(connection, SERIES, id=self._series, **row)
         self.put_files(connection, files)
 
     def put_files(self, connection: Connection, files: Iterable[PrivateFile]) -> None:
@@ -69,18 +82,26 @@ class Catalogue(ABC):
         files = list(files)
         self.drop_these(connection, files)
         for file in files:
-            connection.execute(insert(FILES).values(series=self._series, **_file_row(file)))
+            _insert(connection, FILES, series=self._series, **_file_row(file))
 
     def drop_files(self, connection: Connection, role: str) -> None:
-        connection.execute(delete(FILES).where(FILES.c.series == self._series, FILES.c.role == role))
+        connection.execute(
+            f"DELETE FROM {FILES} WHERE series = :series AND role = :role", series=self._series, role=role
+        )
 
     def drop_these(self, connection: Connection, files: Iterable[PrivateFile]) -> None:
         for file in files:
-            where = and_(FILES.c.series == self._series, FILES.c.role == file.role, FILES.c.name == file.name)
-            connection.execute(delete(FILES).where(where))
+            connection.execute(
+                f"DELETE FROM {FILES} WHERE series = :series AND role = :role AND name = :name",
+                series=self._series,
+                role=file.role,
+                name=file.name,
+            )
 
     def put_next_subject(self, connection: Connection, number: int) -> None:
-        connection.execute(update(SERIES).where(SERIES.c.id == self._series).values(next_subject=number))
+        connection.execute(
+            f"UPDATE {SERIES} SET next_subject = :number WHERE id = :series", number=number, series=self._series
+        )
 
     def put_release(self, connection: Connection, record: ReleaseRecord) -> None:
         """Record a release that is not revealed yet."""
@@ -95,66 +116,80 @@ class Catalogue(ABC):
             "steps": json.dumps(list(record.steps), ensure_ascii=False),
             "revealed": False,
         }
-        connection.execute(insert(RELEASES).values(series=self._series, **row))
+        _insert(connection, RELEASES, series=self._series, **row)
         for file in record.files:
             row = {"release": record.number, "path": file.name, "sha256": file.sha256, "size": file.size}
-            connection.execute(insert(PUBLIC).values(series=self._series, **row))
+            _insert(connection, PUBLIC, series=self._series, **row)
 
     def mark_revealed(self, connection: Connection, number: int) -> None:
-        where = and_(RELEASES.c.series == self._series, RELEASES.c.number == number)
-        connection.execute(update(RELEASES).where(where).values(revealed=True))
+        connection.execute(
+            f"UPDATE {RELEASES} SET revealed = :revealed WHERE series = :series AND number = :number",
+            revealed=True,
+            series=self._series,
+            number=number,
+        )
 
     def load(self) -> State:
         """Everything the catalogue says, read at one moment. O(files + releases)."""
         with self.reading() as connection:
-            row = connection.execute(select(SERIES).where(SERIES.c.id == self._series)).first()
-            files = self._all(connection, FILES, FILES.c.role, FILES.c.name)
-            releases = self._all(connection, RELEASES, RELEASES.c.number)
-            public = self._all(connection, PUBLIC, PUBLIC.c.release, PUBLIC.c.path)
-        if row is None:
+            found = connection.execute(f"SELECT {_SERIES} FROM {SERIES} WHERE id = :series", series=self._series)
+            files = self._all(connection, _FILES, FILES, "role, name")
+            releases = self._all(connection, _RELEASES, RELEASES, "number")
+            public = self._all(connection, _PUBLIC, PUBLIC, "release, path")
+        if not found:
             raise LedgerDamaged(
                 f"private/series.json: {self.place} does not know the series it names (id {self._series}). "
                 "Give the database with which the series was created, or restore both from a backup."
             )
-        if row.format != FORMAT:
-            raise SeriesError(f"{self.place} has format {row.format}; this version of Reissue reads format {FORMAT}.")
+        row = found[0]
+        if row["format"] != FORMAT:
+            raise SeriesError(
+                f"{self.place} has format {row['format']}; this version of Reissue reads format {FORMAT}."
+            )
         shown: dict[int, list[PublicFile]] = {}
         for one in public:
-            shown.setdefault(one.release, []).append(PublicFile(one.path, one.sha256, one.size))
+            shown.setdefault(one["release"], []).append(PublicFile(one["path"], one["sha256"], one["size"]))
         try:
             return State(
-                seed=int(row.seed),
-                next_subject=row.next_subject,
-                key_check=row.key_check,
-                pointer=row.pointer,
-                config_sha256=row.config_sha256,
-                files={(one.role, one.name): _file_from(one) for one in files},
-                releases=tuple(_record_from(one, shown.get(one.number, [])) for one in releases),
-                waiting=tuple(one.number for one in releases if not one.revealed),
+                seed=int(row["seed"]),
+                next_subject=row["next_subject"],
+                key_check=row["key_check"],
+                pointer=row["pointer"],
+                config_sha256=row["config_sha256"],
+                files={(one["role"], one["name"]): _file_from(one) for one in files},
+                releases=tuple(_record_from(one, shown.get(one["number"], [])) for one in releases),
+                waiting=tuple(one["number"] for one in releases if not one["revealed"]),
             )
         except (ValueError, TypeError) as error:
             raise LedgerDamaged(
                 f"{self.place}: a row is not what was written ({error}). Restore private/ from a backup of the series."
             ) from error
 
-    def _all(self, connection: Connection, table: Table, *order: ColumnElement[object]) -> Sequence[Row[Any]]:
-        return connection.execute(select(table).where(table.c.series == self._series).order_by(*order)).all()
+    def _all(self, connection: Connection, columns: str, table: str, order: str) -> Sequence[Row]:
+        statement = f"SELECT {columns} FROM {table} WHERE series = :series ORDER BY {order}"
+        return connection.execute(statement, series=self._series)
 
 
-def _file_from(row: Row[Any]) -> PrivateFile:
-    return PrivateFile(row.role, row.name, row.release, row.sha256, row.size, row.salt)
+def _insert(connection: Connection, table: str, **row: object) -> None:
+    names = ", ".join(row)
+    places = ", ".join(f":{name}" for name in row)
+    connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", **row)
 
 
-def _record_from(row: Row[Any], files: list[PublicFile]) -> ReleaseRecord:
+def _file_from(row: Row) -> PrivateFile:
+    return PrivateFile(row["role"], row["name"], row["release"], row["sha256"], row["size"], row["salt"])
+
+
+def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
     return ReleaseRecord(
-        number=row.number,
-        created=row.created,
-        strategy=row.strategy,
-        settings=json.loads(row.settings),
-        seed=int(row.seed),
-        coding_version=row.coding_version,
-        counts=json.loads(row.counts),
-        steps=tuple(json.loads(row.steps)),
+        number=row["number"],
+        created=row["created"],
+        strategy=row["strategy"],
+        settings=json.loads(row["settings"]),
+        seed=int(row["seed"]),
+        coding_version=row["coding_version"],
+        counts=json.loads(row["counts"]),
+        steps=tuple(json.loads(row["steps"])),
         files=tuple(files),
     )
 

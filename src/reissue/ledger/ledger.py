@@ -28,9 +28,7 @@ from reissue.ledger.stage import Stage, check_version, document_table
 from reissue.ledger.store import Staged, Store
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from reissue.ledger.catalogue import Catalogue
+    from reissue.ledger.catalogue import Catalogue, Connection
 
 
 class Ledger:

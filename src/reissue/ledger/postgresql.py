@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 
-from sqlalchemy import URL, Connection, create_engine, make_url, text
+from sqlalchemy import URL, create_engine, make_url, text
+from sqlalchemy import Connection as Server
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from reissue.errors import MissingExtra, SeriesBusy, SeriesError
-from reissue.ledger.catalogue import Catalogue
+from reissue.ledger.catalogue import Catalogue, Connection, Row
 
 _TABLES_LOCK = 0x7265_6973_7375_65  # two series created at once must not both create the tables
 _PATIENCE = 2.0  # seconds until the server has noticed that a killed publisher's connection is gone
@@ -48,16 +49,16 @@ def without_password(url: URL) -> str:
 class PostgreSQLCatalogue(Catalogue):
     def __init__(self, url: URL, series: str) -> None:
         try:
-            engine = create_engine(url, poolclass=NullPool)
+            self._engine = create_engine(url, poolclass=NullPool)
         except (ImportError, NoSuchModuleError) as error:
             raise MissingExtra("A catalogue in PostgreSQL needs psycopg: pip install 'reissue[postgresql]'.") from error
-        super().__init__(engine, series)
+        super().__init__(series)
         self.place = f"the PostgreSQL database '{url.database}' on {url.host or url.query.get('host', 'this machine')}"
-        self._holding: Connection | None = None
+        self._holding: Server | None = None
         self._lock = int.from_bytes(hashlib.sha256(series.encode()).digest()[:8], "big", signed=True)
 
     def create_tables(self, connection: Connection) -> None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _TABLES_LOCK})
+        connection.execute("SELECT pg_advisory_xact_lock(:key)", key=_TABLES_LOCK)
         super().create_tables(connection)
 
     @contextmanager
@@ -65,7 +66,7 @@ class PostgreSQLCatalogue(Catalogue):
         with self._told("Reading"), self._engine.connect() as connection:
             connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
-                yield connection
+                yield _Transaction(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -76,7 +77,7 @@ class PostgreSQLCatalogue(Catalogue):
             source = self._engine.connect() if self._holding is None else nullcontext(self._holding)
             with source as connection, connection.begin():
                 connection.execute(text("SET LOCAL synchronous_commit = 'on'"))
-                yield connection
+                yield _Transaction(connection)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -102,7 +103,7 @@ class PostgreSQLCatalogue(Catalogue):
         """The server checks its own pages; what the rows say is checked against the files."""
         return None
 
-    def _take(self, connection: Connection) -> None:
+    def _take(self, connection: Server) -> None:
         until = time.monotonic() + _PATIENCE
         while True:
             taken = connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": self._lock}).scalar()
@@ -126,3 +127,14 @@ class PostgreSQLCatalogue(Catalogue):
                 "log in (password: PGPASSWORD, ~/.pgpass, or the address given at open). What was committed before is "
                 "untouched."
             ) from error
+
+
+class _Transaction:
+    """A running transaction as the catalogue sees it."""
+
+    def __init__(self, connection: Server) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, **parameters: object) -> Sequence[Row]:
+        result = self._connection.execute(text(statement), parameters)
+        return [dict(row) for row in result.mappings()] if result.returns_rows else []

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError
-from sqlalchemy.pool import NullPool
-
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
-from reissue.ledger.catalogue import Catalogue
+from reissue.ledger.catalogue import Catalogue, Connection, Row
 from reissue.ledger.disk import PRIVATE_FILE, hash_file, telling, write_durably
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
@@ -29,7 +25,7 @@ _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "u
 
 class SQLiteCatalogue(Catalogue):
     def __init__(self, layout: Layout, series: str) -> None:
-        super().__init__(_engine(layout), series)
+        super().__init__(series)
         self._layout = layout
         self.place = layout.relative(layout.catalogue)
 
@@ -44,7 +40,7 @@ class SQLiteCatalogue(Catalogue):
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._told("Reading"), self._engine.connect() as connection, connection.begin():
+        with self._told("Reading"), self._transaction("BEGIN") as connection:
             yield connection
 
     @contextmanager
@@ -53,10 +49,8 @@ class SQLiteCatalogue(Catalogue):
             write_durably(self._layout.seal, _OPEN)
         fault("catalogue.opened")
         try:
-            with self._told("Writing"), self._engine.connect() as connection:
-                connection = connection.execution_options(reissue_writes=True)
-                with connection.begin():
-                    yield connection
+            with self._told("Writing"), self._transaction("BEGIN IMMEDIATE") as connection:
+                yield connection
         finally:
             with suppress(SeriesError):  # it still says "open": the next publisher settles it
                 self._seal()
@@ -105,16 +99,42 @@ class SQLiteCatalogue(Catalogue):
             return b""
 
     def _integrity(self) -> str | None:
-        with self._told("Checking"), self._engine.connect() as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check(3)").scalars().all()
-        return None if list(found) == ["ok"] else f"SQLite's integrity check says: {'; '.join(map(str, found))}."
+        with self._told("Checking"), closing(self._connect()) as connection:
+            found = [str(text) for (text,) in connection.execute("PRAGMA integrity_check(3)")]
+        return None if found == ["ok"] else f"SQLite's integrity check says: {'; '.join(found)}."
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        """Connections are opened per transaction: nothing is carried into a forked process, nothing lingers."""
+        with closing(self._connect()) as connection:
+            connection.execute(begin)
+            try:
+                yield _Transaction(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # closing the connection gives up what cannot be rolled back
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _connect(self) -> sqlite3.Connection:
+        place = self._layout.catalogue
+        mode = "rw" if os.access(self._layout.private, os.W_OK) and os.access(place, os.W_OK) else "ro"
+        address = f"file:{quote(str(place.absolute()))}?mode={mode}"
+        connection = sqlite3.connect(address, uri=True, timeout=10.0, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous=EXTRA")
+            connection.execute("PRAGMA secure_delete=ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     @contextmanager
     def _told(self, doing: str) -> Iterator[None]:
         try:
             yield
-        except DatabaseError as error:
-            raise self._say(doing, str(error.orig)) from error
+        except sqlite3.DatabaseError as error:
+            raise self._say(doing, str(error)) from error
 
     def _say(self, doing: str, reason: str) -> ReissueError:
         low = reason.lower()
@@ -140,24 +160,13 @@ class SQLiteCatalogue(Catalogue):
         )
 
 
-def _engine(layout: Layout) -> Engine:
-    """Connections are opened per transaction: nothing is carried into a forked process, nothing lingers."""
+class _Transaction:
+    """A running transaction as the catalogue sees it."""
 
-    def connect() -> sqlite3.Connection:
-        mode = "rw" if os.access(layout.private, os.W_OK) and os.access(layout.catalogue, os.W_OK) else "ro"
-        place = f"file:{quote(str(layout.catalogue.absolute()))}?mode={mode}"
-        return sqlite3.connect(place, uri=True, timeout=10.0, isolation_level=None)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
 
-    engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=NullPool)
-
-    @event.listens_for(engine, "connect")
-    def configure(connection: sqlite3.Connection, record: object) -> None:
-        connection.execute("PRAGMA synchronous=EXTRA")
-        connection.execute("PRAGMA secure_delete=ON")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("reissue_writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine
+    def execute(self, statement: str, **parameters: object) -> Sequence[Row]:
+        cursor = self._connection.execute(statement, parameters)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor]

@@ -1,57 +1,55 @@
-"""The catalogue's tables. Every row names its series, so that several series can share one database."""
+"""The catalogue's tables, in SQL that SQLite and PostgreSQL both understand.
+
+Every row names its series, so that several series can share one database.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Integer, MetaData, String, Table, Text
+SERIES = "reissue_series"
+FILES = "reissue_files"
+RELEASES = "reissue_releases"
+PUBLIC = "reissue_public"
 
-METADATA = MetaData()
-
-SERIES = Table(
-    "reissue_series",
-    METADATA,
-    Column("id", String(32), primary_key=True),
-    Column("format", Integer, nullable=False),
-    Column("created", String(40), nullable=False),
-    Column("seed", Text, nullable=False),  # as text: it may exceed 64 bits
-    Column("next_subject", BigInteger, nullable=False),
-    Column("key_check", String(64), nullable=False),  # empty if the series is not encrypted
-    Column("pointer", Text, nullable=False),
-    Column("config_sha256", String(64), nullable=False),
-)
-
-FILES = Table(
-    "reissue_files",
-    METADATA,
-    Column("series", String(32), primary_key=True),
-    Column("role", String(16), primary_key=True),
-    Column("name", String(255), primary_key=True),
-    Column("release", Integer, nullable=False),
-    Column("sha256", String(64), nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("salt", String(32), nullable=False),
-)
-
-RELEASES = Table(
-    "reissue_releases",
-    METADATA,
-    Column("series", String(32), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("created", String(40), nullable=False),
-    Column("strategy", Text, nullable=False),
-    Column("settings", Text, nullable=False),
-    Column("seed", Text, nullable=False),
-    Column("coding_version", Integer, nullable=False),
-    Column("counts", Text, nullable=False),
-    Column("steps", Text, nullable=False),
-    Column("revealed", Boolean, nullable=False),
-)
-
-PUBLIC = Table(
-    "reissue_public",
-    METADATA,
-    Column("series", String(32), primary_key=True),
-    Column("release", Integer, primary_key=True),
-    Column("path", String(1000), primary_key=True),
-    Column("sha256", String(64), nullable=False),
-    Column("size", BigInteger, nullable=False),
+CREATE = (
+    f"""CREATE TABLE IF NOT EXISTS {SERIES} (
+        id VARCHAR(32) NOT NULL PRIMARY KEY,
+        format INTEGER NOT NULL,
+        created VARCHAR(40) NOT NULL,
+        seed TEXT NOT NULL, -- as text: it may exceed 64 bits
+        next_subject BIGINT NOT NULL,
+        key_check VARCHAR(64) NOT NULL, -- empty if the series is not encrypted
+        pointer TEXT NOT NULL,
+        config_sha256 VARCHAR(64) NOT NULL
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {FILES} (
+        series VARCHAR(32) NOT NULL,
+        role VARCHAR(16) NOT NULL,
+        name VARCHAR(255) NOT NULL,
+        release INTEGER NOT NULL,
+        sha256 VARCHAR(64) NOT NULL,
+        size BIGINT NOT NULL,
+        salt VARCHAR(32) NOT NULL,
+        PRIMARY KEY (series, role, name)
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {RELEASES} (
+        series VARCHAR(32) NOT NULL,
+        number INTEGER NOT NULL,
+        created VARCHAR(40) NOT NULL,
+        strategy TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        seed TEXT NOT NULL,
+        coding_version INTEGER NOT NULL,
+        counts TEXT NOT NULL,
+        steps TEXT NOT NULL,
+        revealed BOOLEAN NOT NULL,
+        PRIMARY KEY (series, number)
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {PUBLIC} (
+        series VARCHAR(32) NOT NULL,
+        release INTEGER NOT NULL,
+        path VARCHAR(1000) NOT NULL,
+        sha256 VARCHAR(64) NOT NULL,
+        size BIGINT NOT NULL,
+        PRIMARY KEY (series, release, path)
+    )""",
 )
