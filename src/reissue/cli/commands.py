@@ -40,6 +40,7 @@ def init(
 @click.option("--on-change", type=click.Choice(["refuse", "new-subject"]), help="What to do with changed rows.")
 @click.option("--format", "formats", type=click.Choice(["parquet", "csv"]), multiple=True, help="Files to write.")
 @ENGINE
+@click.option("--table", metavar="NAME", help="A new Spark table that gets the release once it is published.")
 @JSON
 @KEY
 def publish(
@@ -50,6 +51,7 @@ def publish(
     on_change: str | None,
     formats: tuple[str, ...],
     engine: str | None,
+    table: str | None,
     as_json: bool,
     key: str | None,
 ) -> None:
@@ -70,6 +72,7 @@ def publish(
             on_change=on_change,
             formats=formats or None,
             engine=engine,
+            table=table,
             progress=progress,
         )
     show.document(release.to_dict()) if as_json else click.echo(release.describe())

@@ -50,22 +50,40 @@ KEY = "__reissue_order__"
 
 @dataclass(frozen=True, eq=False)
 class SparkPublishing(Publishing):
-    """One attempt to publish, on Spark. settings: the series' engine settings (`master`, Spark's own `settings`)."""
+    """One attempt to publish, on Spark.
+
+    settings: the series' engine settings (`master`, Spark's own `settings`); table: a Spark table to make of the
+    release after it is published
+    """
 
     settings: Mapping[str, object] = field(default_factory=dict)
+    table: str | None = None
 
     def run(self, source: Source) -> ReleaseRecord:
         """Publish `source` as the next release and return its record."""
         spark = connected(self.settings)
         from reissue.engine.spark.snapshot import load
 
+        if self.table:
+            spark.refuse_existing(self.table)
         self.progress("read")
         before = self.series.coding
         snapshot = load(spark, source, before.schema)
         try:
-            return self._run(spark, snapshot, before)
+            record = self._run(spark, snapshot, before)
         finally:
             snapshot.close()
+        if self.table:
+            self._as_table(spark, record, self.table)
+        return record
+
+    def _as_table(self, spark: Spark, record: ReleaseRecord, name: str) -> None:
+        """The published rows as a Spark table; of an anatomized release two tables."""
+        folder = self.ledger.path.absolute() / "releases" / f"{record.number:04d}"
+        kind = "parquet" if "parquet" in self.formats else "csv"
+        for file in sorted(folder.glob(f"*.{kind}")):
+            frame = spark.session.read.format(kind).option("header", True).load(str(file))
+            spark.write_table(frame, name if file.stem == "release" else f"{name}_{file.stem}")
 
     def _run(self, spark: Spark, snapshot: SparkSnapshot, before: Coding) -> ReleaseRecord:
         coding = before.learn(snapshot.seen)

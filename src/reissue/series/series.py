@@ -184,20 +184,24 @@ class Series:
         on_change: str | None = None,
         formats: Sequence[str] | None = None,
         engine: str | None = None,
+        table: str | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Publish the next release: all of it, or nothing.
 
         snapshot: a path, or any Arrow-compatible frame; for Spark also a folder of Parquet files, "table:NAME" or one
         of its own frames. strategy: changes the series' strategy from this release on. engine: where this release is
-        made ("embedded" or "spark"); the release is the same on both.
+        made ("embedded" or "spark"); the release is the same on both. table: a new Spark table that gets the release
+        once it is published.
         """
-        chosen = checked_engine(engine or self.engine)
+        chosen = checked_engine({**self.engine, "name": engine} if engine else self.engine)
+        if table and chosen["name"] != "spark":
+            raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
         on_change = _checked_on_change(on_change or str(self._ledger.meta["on_change"]))
         written = _checked_formats(formats or _strings(self._ledger.meta["formats"]))
         with self._ledger.publisher():
             ahead = self._begin_reading(snapshot) if chosen["name"] == "embedded" else None
-            publishing = publisher_on(chosen)(
+            publishing = publisher_on(chosen, table)(
                 series=self,
                 ledger=self._ledger,
                 strategy=strategy or self.strategy,
@@ -344,12 +348,12 @@ def parsed_settings(settings: Sequence[str]) -> dict[str, object]:
     return parsed
 
 
-def publisher_on(engine: Mapping[str, object]) -> Callable[..., Publishing]:
+def publisher_on(engine: Mapping[str, object], table: str | None) -> Callable[..., Publishing]:
     """What publishes on that engine."""
     if engine["name"] == "spark":
         from reissue.series.distributed import SparkPublishing
 
-        return partial(SparkPublishing, settings=engine)
+        return partial(SparkPublishing, settings=engine, table=table)
     from reissue.series.publishing import Publishing
 
     return Publishing

@@ -29,7 +29,7 @@ from reissue.engine.spark.tasks import (
     unwrapped,
     wrapped,
 )
-from reissue.errors import ReissueError, SnapshotError
+from reissue.errors import ReissueError, SettingsError, SnapshotError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -219,11 +219,15 @@ class Spark(Engine["DataFrame"]):
 
     def write_table(self, frame: DataFrame, name: str) -> None:
         """A new Spark table, `table:name` or `table:catalog.database.name`; one that exists is refused."""
+        self.refuse_existing(name)
+        with unwrapped():
+            frame.write.mode("error").format("parquet").saveAsTable(name.removeprefix(TABLE))
+
+    def refuse_existing(self, name: str) -> None:
+        """Raise SettingsError if there is a Spark table of that name."""
         table = name.removeprefix(TABLE)
         if self.session.catalog.tableExists(table):
-            raise SnapshotError(f"The Spark table {table!r} exists already. Drop it, or choose another name.")
-        with unwrapped():
-            frame.write.mode("error").format("parquet").saveAsTable(table)
+            raise SettingsError(f"The Spark table {table!r} exists already. Drop it, or choose another name.")
 
     def write_directory(self, frame: DataFrame, path: Path) -> None:
         """A new folder of Parquet files; one that exists is refused."""
