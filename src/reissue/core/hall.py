@@ -12,6 +12,7 @@ are Hall conditions, so flows decide them without enumerating sets of classes (B
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from reissue.core.domain import Bool, Float64, Int32, Int64
-from reissue.core.flows import Graph, Search, Transport, components, explore, forget, send
+from reissue.core.flows import Graph, Search, Transport, components, explore, forget, incident, send
 from reissue.core.overlap import Groups, Overlap, by_bucket
 
 
@@ -85,8 +86,10 @@ def gaps(
     link_risk, loose_risk = np.zeros(len(overlap.left), np.bool_), np.zeros(len(right.sizes), np.bool_)
     part = part.only(_suspect(part, k, share))
     found, total, smallest = _too_few(part, k, link_risk, loose_risk, limit)
-    for value in part.values().tolist():
-        more, count = _too_frequent(part, value, share, link_risk, loose_risk, limit, sharp)
+    for value, shows in part.values():  # where no right class shows it, it cannot be too frequent
+        few = 2 * np.count_nonzero(shows[part.left_component]) < len(part.lefts)
+        some = part.only(shows) if few else part
+        more, count = _too_frequent(some, value, share, link_risk, loose_risk, limit, sharp)
         found, total = found + more, total + count
     link_risk[~inside[overlap.left]] = False
     loose = loose_risk & (right.sizes > 0)
@@ -147,11 +150,35 @@ class Part:
             right_component=self.right_component[right_kept],
         )
 
-    def values(self) -> Int64:
-        """int64[]: the values that occur in the right classes of the part."""
-        met = np.zeros(len(self.right.sizes), np.bool_)
-        met[self.rights] = True
-        return np.unique(self.right.value[met[self.right.classes]]).astype(np.int64)
+    def values(self) -> Iterator[tuple[int, Bool]]:
+        """(value, bool[components]) for every value in the right classes of the part: the components that show it."""
+        start, groups = by_bucket(self.right.value, int(self.right.value.max(initial=-1)) + 1)
+        place = np.full(len(self.right.sizes), -1, dtype=np.int64)
+        place[self.rights] = self.right_component
+        component = place[self.right.classes[groups]]
+        for value in range(len(start) - 1):
+            its = component[start[value] : start[value + 1]]
+            its = its[its >= 0]
+            if len(its):
+                shows = np.zeros(self.components, np.bool_)
+                shows[its] = True
+                yield value, shows
+
+    @cached_property
+    def components(self) -> int:
+        return int(max(self.left_component.max(initial=-1), self.right_component.max(initial=-1))) + 1
+
+    @cached_property
+    def _incident(self) -> tuple[Int64, Int64, Int64, Int64]:
+        """The edges of each left and right class: the same for every value, and a third of the cost of a flow."""
+        return *incident(self.edge_left, len(self.lefts)), *incident(self.edge_right, len(self.rights))
+
+    def transport(self, supply: Int64, demand: Int64) -> Transport:
+        """A transport along the edges, with nothing sent yet."""
+        flow = np.zeros(len(self.edge_left), dtype=np.int64)
+        graph = Graph(self.edge_left, self.edge_right, *self._incident, flow, supply, demand)
+        nodes = len(self.lefts) + len(self.rights)
+        return Transport(graph, Search(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
 
     def weights(self, value: int, top: Int64, bottom: Int64) -> tuple[Int64, Int64]:
         """w of each left and right class for one value, at least 0 (a class above c by itself is not a difference).
@@ -184,7 +211,7 @@ def counts_of(groups: Groups, value: int) -> Int64:
 
 def _suspect(part: Part, k: int, share: tuple[int, int]) -> Bool:
     """bool[components]: those that need flows. A star has one set that matters, all of it, and is decided at once."""
-    total = int(max(part.left_component.max(initial=-1), part.right_component.max(initial=-1))) + 1
+    total = part.components
     left_start, left_order = by_bucket(part.left_component, total)
     right_start, right_order = by_bucket(part.right_component, total)
     values = int(max(part.left.value.max(initial=0), part.right.value.max(initial=0))) + 1
@@ -377,7 +404,7 @@ def _too_frequent(
     part: Part, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int, sharp: bool
 ) -> tuple[list[Gap], int]:
     """The sets whose difference has the value above share c: one per connected obstruction of the flow of w."""
-    number = int(max(part.left_component.max(initial=-1), part.right_component.max(initial=-1))) + 1
+    number = part.components
     sets = _obstructions(part, value, np.full(number, share[0]), np.full(number, share[1]))
     if sets is None:
         return [], 0
@@ -442,7 +469,7 @@ class _Sets:
 
 def _obstructions(part: Part, value: int, top: Int64, bottom: Int64) -> _Sets | None:
     """The sets in which the value has more than share top / bottom of their component; None if there are none."""
-    transport = Transport.of(*part.weights(value, top, bottom), part.edge_left, part.edge_right)
+    transport = part.transport(*part.weights(value, top, bottom))
     if transport.saturate() == 0:
         return None
     lefts, rights = transport.obstruction()
