@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from reissue.core.boxes import losses, snap
 from reissue.core.buckets import Demand, plan
@@ -73,6 +74,23 @@ def test_every_class_has_each_value_of_its_bucket_once() -> None:
         own = classes == c
         assert len(set(bucket[own])) == 1
         assert sorted(values[own]) == sorted(set(values[bucket == bucket[own][0]]))
+
+
+def test_any_number_of_threads_gives_the_same_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    heights = rng.integers(1, 9, 60)
+    bucket = np.repeat(np.arange(60), 3 * heights).astype(np.int32)
+    values = np.concatenate([np.repeat(np.arange(3), height) for height in heights]).astype(np.int32)
+    shuffled = rng.permutation(len(bucket))
+    bucket, values = bucket[shuffled], values[shuffled]
+    codes = rng.integers(0, 4, (len(bucket), 2)).astype(np.int32)
+    keys, domains = rng.integers(0, 50, len(bucket)), (Domain("a", 0, 3), Domain("b", 0, 3, uniform_tree(2, 2)))
+    alone = split(codes, bucket, values, keys, domains, threads=1)
+    for portion, threads in ((1, 2), (7, 3), (40, 2), (10_000, 2)):
+        monkeypatch.setattr("reissue.core.splitting._PORTION", portion)
+        classes, number = split(codes, bucket, values, keys, domains, threads=threads)
+        assert number == alone[1]
+        assert np.array_equal(classes, alone[0])
 
 
 def test_nothing_to_split() -> None:

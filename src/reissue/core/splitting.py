@@ -7,17 +7,32 @@ its own median, so both halves stay balanced; the attribute that gives the small
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
 from reissue.core.domain import Domain, Float64, Int32, Int64
+from reissue.core.processors import processors
+
+_PORTION = 20_000
+"""Rows that a thread takes at a time, at least."""
 
 
-def split(codes: Int32, bucket: Int32, values: Int32, keys: Int64, domains: Sequence[Domain]) -> tuple[Int32, int]:
+def split(
+    codes: Int32,
+    bucket: Int32,
+    values: Int32,
+    keys: Int64,
+    domains: Sequence[Domain],
+    *,
+    threads: int | None = None,
+) -> tuple[Int32, int]:
     """(int32[rows] class of each row, number of classes); every bucket must be balanced. O(n a^2 log n).
 
-    codes: int32[rows, a]; bucket, values: int32[rows]; keys: int64[rows] break ties between equal codes.
+    codes: int32[rows, a]; bucket, values: int32[rows]; keys: int64[rows] break ties between equal codes. Buckets are
+    split each by itself, by several threads (None: as many as there are processors): the classes are the same.
     """
     order = _in_order(bucket, values, keys)
     sorted_bucket, sorted_value = bucket[order], values[order]
@@ -29,10 +44,23 @@ def split(codes: Int32, bucket: Int32, values: Int32, keys: Int64, domains: Sequ
     first_class = np.cumsum(heights) - heights
     local = np.ascontiguousarray(codes[order])
     trees = _flat_trees(domains)
-    sorted_classes = _split(local, bounds, heights, first_class, *trees)
+    rows, sorted_classes = np.arange(len(order)), np.empty(len(order), dtype=np.int32)
+
+    def split_some(part: tuple[int, int]) -> None:
+        _split(*part, rows, sorted_classes, local, bounds, heights, first_class, *trees)
+
+    with ThreadPoolExecutor(threads or processors()) as pool:
+        list(pool.map(split_some, _portions(bounds)))
     classes = np.empty(len(order), dtype=np.int32)
     classes[order] = sorted_classes
     return classes, int(heights.sum())
+
+
+def _portions(bounds: Int64) -> list[tuple[int, int]]:
+    """Consecutive buckets, first and last + 1, so that a portion is worth a thread's while."""
+    rows = int(bounds[-1])
+    ends = np.searchsorted(bounds, np.arange(_PORTION, rows + _PORTION, _PORTION)).tolist()
+    return list(pairwise(dict.fromkeys([0, *(min(end, len(bounds) - 1) for end in ends)])))
 
 
 def _in_order(bucket: Int32, values: Int32, keys: Int64) -> Int64:
@@ -124,17 +152,34 @@ def _semiperimeter(rows, base, h, s, left, right, codes, trees, low, high):  # t
     return total
 
 
-@njit(cache=True)
-def _split(codes, bounds, heights, first_class, spans, leaf_at, node_at, leaf_node, parent, node_lo, node_hi):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """int32[rows] class of each row; rows are sorted by bucket, then value: bucket b is a (values x height) matrix."""
+@njit(cache=True, nogil=True)
+def _split(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    begin,
+    end,
+    rows,
+    classes,
+    codes,
+    bounds,
+    heights,
+    first_class,
+    spans,
+    leaf_at,
+    node_at,
+    leaf_node,
+    parent,
+    node_lo,
+    node_hi,
+):
+    """Fill classes (int32[rows], the class of each row) for the buckets begin..end-1.
+
+    Rows are sorted by bucket, then value: bucket b is a (values x height) matrix. rows: int64[rows], 0, 1, 2, ...
+    """
     trees = (spans, leaf_at, node_at, leaf_node, parent, node_lo, node_hi)
     attributes = codes.shape[1]
     low, high = np.empty(attributes, dtype=np.int32), np.empty(attributes, dtype=np.int32)
     varies = np.empty(attributes, dtype=np.bool_)
-    rows = np.arange(len(codes))
-    classes = np.empty(len(codes), dtype=np.int32)
     stack = np.empty((128, 2), dtype=np.int64)
-    for b in range(len(heights)):
+    for b in range(begin, end):
         base, h = bounds[b], heights[b]
         s = (bounds[b + 1] - base) // h
         stack[0, 0], stack[0, 1] = 0, h
@@ -167,4 +212,3 @@ def _split(codes, bounds, heights, first_class, spans, leaf_at, node_at, leaf_no
             stack[depth, 0], stack[depth, 1] = left, left + half
             stack[depth + 1, 0], stack[depth + 1, 1] = left + half, right
             depth += 2
-    return classes
