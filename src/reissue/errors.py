@@ -12,6 +12,7 @@ ReissueError                     exit code
 │   ├── LedgerDamaged            2   a private file is missing or altered
 │   └── KeyMissing               2   the ledger is encrypted and the key is absent or wrong
 ├── MissingExtra                 2   an optional part is not installed
+├── EngineFailed                 2   Spark could not finish its work
 ├── InfeasiblePolicy             3   no safe release exists under this policy
 └── GuaranteeBroken              3   the finished release failed its own check; nothing was published
 """
@@ -67,6 +68,10 @@ class KeyMissing(SeriesError):
 
 class MissingExtra(ReissueError):
     """An optional part is not installed; the message says what to install."""
+
+
+class EngineFailed(ReissueError):
+    """Spark could not finish its work: a worker died, memory or disk ran out, the cluster went away."""
 
 
 class InfeasiblePolicy(ReissueError):

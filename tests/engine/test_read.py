@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from reissue.engine.output import write_table
 from reissue.engine.postgresql import Query, parse
 from reissue.engine.read import find, read
 from reissue.errors import SnapshotError
@@ -91,6 +92,23 @@ def test_no_such_file(tmp_path: Path) -> None:
 
 def test_a_folder(tmp_path: Path) -> None:
     assert "is a folder" in message(tmp_path, "age")
+
+
+def test_a_folder_of_files_is_one_table(tmp_path: Path) -> None:
+    for kind in ("parquet", "csv"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        for name, ages in (("b", ["3", "4"]), ("a", ["1", "2"])):
+            table = pa.table({"age": ages, "zip": [f"{name}1", f"{name}2"]})
+            write_table(table, folder / f"{name}.{kind}", kind)  # type: ignore[arg-type]
+        (folder / "_SUCCESS").touch()
+        found = read(folder, ["zip", "age"], encoded={"zip"}).table
+        assert found["age"].to_pylist() == ["1", "2", "3", "4"], "in the order of names"
+        assert found["zip"].to_pylist() == ["a1", "a2", "b1", "b2"]
+        write_table(pa.table({"age": ["5"]}), folder / f"c.{kind}", kind)  # type: ignore[arg-type]
+        assert f"c.{kind} has other columns" in message(folder, "age")
+    (tmp_path / "parquet" / "year=2026").mkdir()
+    assert "engine 'spark'" in message(tmp_path / "parquet", "age")
 
 
 def test_an_empty_file(tmp_path: Path) -> None:

@@ -116,10 +116,51 @@ def chosen(header: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
 
 
 def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
+    if path.is_dir():
+        return _folder(path, wanted, encoded)
     opened = open_csv(path, wanted or ())
     if opened is None:
         return _parquet(path, wanted, encoded)
     return Read(str(path), opened.header, opened.fetch(chosen(opened.header, wanted), encoded), opened.lines)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a table that is a folder, in the order of their names: all Parquet, or all CSV."""
+    every = [file for file in folder.rglob("*") if file.is_file()]
+    found = [file for file in every if not any(part[0] in "_." for part in file.relative_to(folder).parts)]
+    for endings in ((".parquet", ".pq"), (".csv",)):
+        files = [file for file in found if file.suffix.lower() in endings]
+        if files:
+            return sorted(files, key=lambda file: file.relative_to(folder).parts)
+    raise SnapshotError(
+        f"{folder} is a folder without Parquet files. Name a CSV or Parquet file, or a folder of these."
+    )
+
+
+def divided_by_values(folder: Path) -> bool:
+    """Whether a folder keeps some columns in the names of its folders (year=2026/), as Spark writes it."""
+    return any(entry.is_dir() and "=" in entry.name for entry in folder.iterdir())
+
+
+def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
+    """All files of a folder as one table."""
+    if divided_by_values(path):
+        raise SnapshotError(
+            f"{path} is a folder divided by the values of columns ('year=2026'), which Spark reads: use the engine "
+            "'spark', or write the table as plain Parquet files."
+        )
+    files = files_of(path)
+    parts = [_file(file, wanted, encoded) for file in files]
+    for file, part in zip(files, parts, strict=True):
+        if set(part.header) != set(parts[0].header):
+            raise SnapshotError(f"{file} has other columns than {files[0]}. Export all files of {path} alike.")
+    try:
+        whole = pa.concat_tables([part.table for part in parts], promote_options="permissive")
+    except pa.ArrowException as error:
+        raise SnapshotError(
+            f"The files of {path} differ in a column's type ({_short(error)}). Export them alike."
+        ) from error
+    return Read(str(path), parts[0].header, whole.unify_dictionaries())
 
 
 def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:

@@ -180,17 +180,11 @@ def _agreed(name: str, files: Sequence[tuple[Path, pa.Schema]], names: Sequence[
 
 def _folder(spark: Spark, path: Path, wanted: Sequence[str] | None, encoded: frozenset[str]) -> Found:
     """All Parquet files of a folder; one that Spark divided by the values of columns (a=1/b=2) is left to Spark."""
-    if any(entry.is_dir() and "=" in entry.name for entry in path.iterdir()):
+    if read.divided_by_values(path):
         return _spark_parquet(spark, str(path.absolute()), wanted)
-    found = sorted(
-        (file for file in path.rglob("*") if file.suffix.lower() in (".parquet", ".pq") and file.is_file()),
-        key=lambda file: file.relative_to(path).parts,
-    )
-    files = [file for file in found if not any(part[0] in "_." for part in file.relative_to(path).parts)]
-    if not files:
-        raise SnapshotError(
-            f"{path} is a folder without Parquet files. Name a CSV or Parquet file, or a folder of these."
-        )
+    files = read.files_of(path)
+    if files[0].suffix.lower() == ".csv":
+        raise SnapshotError(f"{path} is a folder of CSV files. Name one file, or write the table as Parquet files.")
     return _parquet(spark, str(path), files, wanted, encoded)
 
 

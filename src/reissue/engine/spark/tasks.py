@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from reissue import errors
-from reissue.errors import ReissueError
+from reissue.errors import EngineFailed, ReissueError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,16 +47,28 @@ def unpacked(text: str) -> ReissueError | None:
 
 @contextmanager
 def unwrapped() -> Iterator[None]:
-    """Within it, an error of ours that a worker raised arrives as itself; anything else as Spark raises it."""
+    """Within it, an error of ours that a worker raised arrives as itself, and any failure of Spark as EngineFailed."""
     try:
         yield
     except ReissueError:
         raise
     except Exception as error:
         ours = unpacked(str(error))
-        if ours is None:
+        if ours is not None:
+            raise ours from None
+        if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
-        raise ours from None
+        raise EngineFailed(
+            f"Spark could not finish: {_reason(str(error))}. Nothing was changed. Check its workers' memory and disks, "
+            "and try again."
+        ) from error
+
+
+def _reason(text: str) -> str:
+    """The line of Spark's long text that says most: the Python error of a task, else the first one."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    python = [line for line in lines if re.match(r"[A-Za-z_.]*(Error|Exception)\b.*: ", line) and "java." not in line]
+    return (python or lines or ["it does not say why"])[-1 if python else 0].rstrip(".")
 
 
 @contextmanager
