@@ -16,6 +16,7 @@ from reissue.core.distinct import locate, number
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.joint import exact_amounts
 from reissue.core.observed import Observed, Release
+from reissue.core.sets import union
 from reissue.errors import SettingsError
 
 CALM = 10
@@ -187,7 +188,7 @@ class _Sight:
                 self._at_risk.setdefault(self.series.releases[first + position].number, []).append(subjects)
 
     def at_risk(self) -> dict[int, Int64]:
-        return {number: np.unique(np.concatenate(parts)) for number, parts in self._at_risk.items()}
+        return {number: union(*parts) for number, parts in self._at_risk.items()}
 
     def findings(self, limit: int) -> tuple[Finding, ...]:
         """The worst first: breaches before the rest, then by how far below what was asked."""

@@ -15,6 +15,7 @@ from reissue.core.hall import Gap, Gaps, gaps
 from reissue.core.observed import Observed, Release
 from reissue.core.overlap import Overlap
 from reissue.core.requirements import as_fraction
+from reissue.core.sets import union
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +58,7 @@ class Difference:
                 found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
                 smallest, total = min(smallest, found.smallest), total + found.total
                 subjects = right.members.subjects[_risky(found, right, overlap)]
-                at_risk[right.number] = np.union1d(at_risk.get(right.number, np.empty(0, np.int64)), subjects)
+                at_risk[right.number] = union(at_risk.get(right.number, np.empty(0, np.int64)), subjects)
                 findings += self._findings(series, left, right, found)
         findings.sort(key=lambda finding: finding.rank)
         highest = max((finding.level for finding in findings if finding.value is not None), default=0.0)
@@ -69,7 +70,7 @@ class Difference:
             measures={
                 "smallest_difference": float(smallest),
                 "highest_share": highest,
-                "subjects_at_risk": float(len(np.unique(np.concatenate([np.empty(0, np.int64), *at_risk.values()])))),
+                "subjects_at_risk": float(len(union(*at_risk.values()))),
             },
         )
 

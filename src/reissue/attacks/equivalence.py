@@ -17,6 +17,7 @@ from reissue.core.equivalence import Block, Rows, blocks, invariant, patterns_of
 from reissue.core.newcomers import undecided
 from reissue.core.observed import Observed, Release
 from reissue.core.programs import Way, found_attacks, smallest_attack, smallest_new_cut, whole_cut
+from reissue.core.sets import union
 from reissue.errors import SettingsError
 
 _NOBODY = "a row of nobody"
@@ -307,7 +308,7 @@ class _Tally:
         )
 
     def _at_risk(self) -> Iterator[tuple[int, Int64]]:
-        people = np.unique(np.concatenate(self.risky)) if self.risky else np.empty(0, dtype=np.int64)
+        people = union(*self.risky)
         for release in self.series.releases if len(people) else ():
             yield release.number, people[np.isin(people, members_of(release).subjects)]
 

@@ -14,6 +14,7 @@ from reissue.core.correlation import Unsafe, differing, followed, same_values, u
 from reissue.core.domain import Int64
 from reissue.core.inference import Restricted, World, infer, world_of
 from reissue.core.observed import Observed, Release
+from reissue.core.sets import common, once, union, without
 from reissue.core.simulation import draw, simulate
 from reissue.errors import SettingsError
 
@@ -129,7 +130,7 @@ class HistoricalCorrelation:
         return Finding(
             attack=self.name,
             releases=(earlier.number, release.number),
-            subjects=tuple(words.subject(int(s)) for s in np.union1d(theirs, mine)[: self.limit]),
+            subjects=tuple(words.subject(int(s)) for s in union(theirs, mine)[: self.limit]),
             classes=((earlier.number, earlier.called(older)), (release.number, release.called(newer))),
             value=None,
             level=float(apart),
@@ -158,11 +159,11 @@ class HistoricalCorrelation:
         told = infer(world, people)
         lost = _losses(world, told)
         if involving is not None and last > 1:
-            lost = np.setdiff1d(lost, self._known_before(world, releases[:-1], people, told))
+            lost = without(lost, np.sort(self._known_before(world, releases[:-1], people, told)))
         disclosed = lost[told.left[lost] == 1]
         for number in at_risk:
-            here = np.intersect1d(followed(releases[number - 1]).subjects, world.subjects[disclosed])
-            at_risk[number] = np.union1d(at_risk[number], here)
+            here = common(followed(releases[number - 1]).subjects, world.subjects[disclosed])
+            at_risk[number] = union(at_risk[number], here)
         measures |= {
             "compromised": float(len(people)),
             "restricted": float(len(lost)),
@@ -250,20 +251,20 @@ def _losses(world: World, told: Restricted) -> Int64:
 def _mark(at_risk: dict[int, Int64], series: Observed, position: int, pairs: Unsafe) -> None:
     """Add those in whom the two classes of each pair differ to the people at risk in either release."""
     release = series.releases[position]
-    for number in np.unique(pairs.release):
+    for number in once(pairs.release):
         its = pairs.release == number
         earlier = series.releases[int(number) - 1]
         mine, theirs = differing(release, pairs.newer[its], earlier, pairs.older[its])
         for where, who in ((release.number, mine), (int(number), theirs)):
             if where in at_risk:
-                at_risk[where] = np.union1d(at_risk[where], who)
+                at_risk[where] = union(at_risk[where], who)
 
 
 def _class_measures(series: Observed, found: dict[int, Unsafe]) -> dict[str, float]:
     smallest = min((int(pairs.apart.min()) for pairs in found.values() if len(pairs)), default=0)
     return {
         "classes": float(sum(series.releases[i].class_count for i in found)),
-        "unsafe_classes": float(sum(len(np.unique(pairs.newer)) for pairs in found.values())),
+        "unsafe_classes": float(sum(len(once(pairs.newer)) for pairs in found.values())),
         "unsafe_pairs": float(sum(map(len, found.values()))),
         "smallest_difference": float(smallest),
     }

@@ -14,6 +14,7 @@ from reissue.core.domain import Bool, Float64, Int64
 from reissue.core.observed import Observed
 from reissue.core.requirements import as_fraction
 from reissue.core.running import Running, most_frequent
+from reissue.core.sets import union
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class Intersection:
             highest = max(highest, float(share[running.cell[here]].max(initial=0.0)))
             lost += int((running.values.sizes[running.cell[here]] == 0).sum())
             new = exposed & ~np.isin(running.subjects, told)
-            told = np.union1d(told, running.subjects[exposed])
+            told = union(told, running.subjects[exposed])
             some, count = self._findings(series, sides[: i + 1], running, new, share)
             findings, total = findings + some, total + count
         findings.sort(key=lambda finding: finding.rank)

@@ -22,10 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
-import numpy as np
-
 from reissue.attacks.base import Attack, Finding, Outcome
-from reissue.core.domain import Int64
+from reissue.core.sets import union
 
 
 @runtime_checkable
@@ -77,7 +75,7 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
         attack=attack.name,
         findings=tuple(findings[: attack.limit]),
         total=sum(outcome.total for outcome in outcomes),
-        at_risk={number: _union([o.at_risk[number] for o in outcomes]) for number in outcomes[0].at_risk},
+        at_risk={number: union(*(o.at_risk[number] for o in outcomes)) for number in outcomes[0].at_risk},
         measures={
             name: float(RULES[attack.combines[name]]([o.measures[name] for o in outcomes]))
             for name in outcomes[0].measures
@@ -85,7 +83,3 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
         notes=attack.notes(tallies),
         tallies=tallies,
     )
-
-
-def _union(parts: list[Int64]) -> Int64:
-    return np.unique(np.concatenate(parts))

@@ -14,6 +14,7 @@ from reissue.attacks.sides import check_settings, names, people
 from reissue.core.domain import Bool, Float64, Int64
 from reissue.core.observed import Observed, Release
 from reissue.core.requirements import as_fraction
+from reissue.core.sets import common, once, union
 from reissue.core.settling import Inconsistent, Settled, settle
 from reissue.core.worlds import Paths, Worlds, narrowed, paths_of, truth, worlds_of
 from reissue.errors import SettingsError
@@ -94,7 +95,7 @@ class PossibleWorlds:
             attack=self.name,
             findings=tuple(findings),
             total=int(broken.sum() + ruled_out.sum()),
-            at_risk={r.number: np.intersect1d(_subjects(r), exposed) for r in releases},
+            at_risk={r.number: common(_subjects(r), exposed) for r in releases},
             measures=view.measures(len(exposed)),
             notes=self.notes(view.tallies),
             tallies=view.tallies,
@@ -133,7 +134,7 @@ class PossibleWorlds:
 
     def _known(self, series: Observed, releases: list[Release]) -> Int64:
         """int64[]: the numbers of the compromised."""
-        everyone = np.unique(np.concatenate([np.empty(0, np.int64), *(_subjects(r) for r in releases)]))
+        everyone = union(*(_subjects(r) for r in releases))
         numbers = [person for person in self.compromised if isinstance(person, int)]
         named = {person for person in self.compromised if isinstance(person, str)}
         if named:
@@ -293,7 +294,7 @@ class View:
 
     def _people_of(self, entries: Bool) -> Int64:
         """int64[]: the paths of people with one of these entries."""
-        paths = np.unique(self.worlds.path[entries])
+        paths = once(self.worlds.path[entries])
         return np.asarray(paths[paths < self.paths.people], dtype=np.int64)
 
     @cached_property

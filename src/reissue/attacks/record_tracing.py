@@ -11,6 +11,7 @@ from reissue.attacks.base import Finding, Outcome
 from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, rows, sides_of, whole
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
+from reissue.core.sets import union
 from reissue.core.tracing import BACKWARD, FORCED, Traces, nothing, suspicious, traces
 
 
@@ -50,8 +51,8 @@ class RecordTracing:
             total, traced = total + len(found), traced + int(found.rows.sum())
             fewest = min(fewest, int(found.fit.min(initial=self.k)))
             _, inside = older.people.within(found.boxes) if len(found) else (None, np.empty(0, dtype=np.int64))
-            subjects = np.unique(older.members.subjects[inside])
-            at_risk[older.number] = np.union1d(at_risk.get(older.number, np.empty(0, np.int64)), subjects)
+            known = at_risk.get(older.number, np.empty(0, np.int64))
+            at_risk[older.number] = union(known, older.members.subjects[inside])
             worst = np.lexsort((found.kind, found.fit))[: self.limit]
             findings += [self._finding(series, older, newer, found, int(i)) for i in worst]
         findings.sort(key=lambda finding: (finding.level, finding.releases))

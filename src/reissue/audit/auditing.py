@@ -28,6 +28,7 @@ from reissue.coding import Coding
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
 from reissue.core.observed import Release as ObservedRelease
+from reissue.core.sets import union
 from reissue.errors import SeriesError, SettingsError
 from reissue.schema import Schema
 from reissue.series.identities import Identities
@@ -99,7 +100,7 @@ class Audit:
         parts = [
             ids for one in self.checked if one.outcome and one.outcome.breaches for ids in one.outcome.at_risk.values()
         ]
-        return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+        return union(*parts)
 
     @property
     def verdict(self) -> str:

@@ -16,6 +16,7 @@ from reissue.audit.words import interval_label
 from reissue.coding import Coding
 from reissue.core.domain import Domain
 from reissue.core.observed import Release
+from reissue.core.sets import union
 
 if TYPE_CHECKING:
     from reissue.audit.auditing import Audit
@@ -170,7 +171,7 @@ WORST = ("level", "unit", "threshold", "sentence")
 def _subjects_at_risk(checked: Checked) -> int | None:
     if checked.outcome is None or not checked.outcome.at_risk:
         return None
-    return len(np.unique(np.concatenate(list(checked.outcome.at_risk.values()))))
+    return len(union(*checked.outcome.at_risk.values()))
 
 
 def _at_risk(audit: Audit, checked: Checked) -> list[dict[str, object]]:

@@ -10,6 +10,7 @@ import numpy as np
 from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.meets import Points
 from reissue.core.observed import Release
+from reissue.core.sets import union
 from reissue.utility.loss import ail, average_class_size, discernibility_share, gcp
 
 BANDS = 12
@@ -38,7 +39,7 @@ class People:
 
 def follow(releases: Sequence[Release], attributes: int) -> tuple[list[Changes], People]:
     """Who came, went and changed, release by release. O(people * releases). Needs the members of every release."""
-    everyone = np.unique(np.concatenate([np.empty(0, np.int64), *(_members(r).subjects for r in releases)]))
+    everyone = union(*(_members(r).subjects for r in releases))
     codes = np.zeros((len(everyone), attributes), dtype=np.int32)
     values = np.zeros(len(everyone), dtype=np.int32)
     last = np.zeros(len(everyone), dtype=np.int64)  # position of the last release with this person, from 1

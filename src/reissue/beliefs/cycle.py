@@ -18,6 +18,7 @@ from reissue.beliefs.posterior import Estimator, posteriors
 from reissue.beliefs.revision import Moves, revised, widened
 from reissue.core.ascending import seek
 from reissue.core.domain import Bool, Float64, Int32, Int64
+from reissue.core.sets import once, union, without
 from reissue.core.snapshot import Facts, Table
 
 PEOPLE, ROWS, MOVES = "beliefs/people", "beliefs/rows", "beliefs/moves"
@@ -255,9 +256,9 @@ class Beliefs:
     def seen(self, rows: Rows, number: int, how: Reasoning, applied: Applied) -> Beliefs:
         """With the rows of release `number`: everybody in it gets their prior there. Call it when settled."""
         values = max(self.prior.shape[1], applied.values)
-        inside = np.unique(rows.people[rows.people >= 0])
+        inside = once(rows.people[rows.people >= 0])
         prior, _ = self.priors(inside, applied, number)
-        people = np.union1d(self.people, inside)
+        people = union(self.people, inside)
         old, now = np.searchsorted(people, self.people), np.searchsorted(people, inside)
         all_priors, times = np.empty((len(people), values)), np.zeros(len(people), dtype=np.int32)
         all_priors[old] = widened(self.prior, values)
@@ -301,7 +302,7 @@ def applied_to(beliefs: Beliefs, facts: Facts, steps: int, smoothing: float) -> 
     table = np.bincount(facts.values[real], minlength=values) + smoothing / values
     table = table / table.sum()
     counts, _ = beliefs.counted(facts.subjects[real], facts.values[real], values)
-    newcomers = np.setdiff1d(facts.subjects[real], beliefs.people)
+    newcomers = without(facts.subjects[real], beliefs.people)
     category = np.zeros(len(newcomers), dtype=np.int32)
     return Applied(counts.moves(table, steps, smoothing), newcomers, category, table[None, :], seed=facts.number)
 

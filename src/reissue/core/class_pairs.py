@@ -15,6 +15,7 @@ from reissue.core.ascending import seek
 from reissue.core.domain import Int32, Int64
 from reissue.core.equivalence import everyone
 from reissue.core.observed import Release
+from reissue.core.sets import once
 from reissue.core.signatures import Signatures, distinct, joined
 
 
@@ -72,7 +73,8 @@ def _shown(release: Release, kinds: Signatures, known: Int64) -> tuple[Signature
     if len(filled):
         factor[filled] = np.gcd.reduceat(count, start[filled])
     pair = values.astype(np.int64) << 32 | count // factor[classes]
-    known = np.concatenate([known, np.setdiff1d(pair, known)])
+    own_pairs = once(pair)
+    known = np.concatenate([known, own_pairs[~np.isin(own_pairs, known)]])
     order = np.argsort(known)
     name = order[np.searchsorted(known[order], pair)].astype(np.int32)
     by_class = np.lexsort((name, classes))

@@ -23,6 +23,7 @@ from numba import njit
 from reissue.core.ascending import seek
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Release
+from reissue.core.sets import once
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,7 @@ def _only_in(here: Release, mine: Int32, there: Release, theirs: Int32) -> Int64
     other = np.full(len(row), -1, dtype=np.int32)
     if found.any():
         other[found] = others.classes[at[found]]
-    alone = np.unique(rows.subjects[row[other != theirs[pair]]])
+    alone = once(rows.subjects[row[other != theirs[pair]]])
     return alone[alone >= 0]
 
 

@@ -22,6 +22,7 @@ from numba import njit
 from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.flows import Graph, Search, Transport, components, explore, forget, incident, send
 from reissue.core.overlap import Groups, Overlap, by_bucket
+from reissue.core.sets import without
 
 
 @dataclass(frozen=True, eq=False)
@@ -508,5 +509,5 @@ def _sharpened(sets: _Sets, components: int) -> list[tuple[_Sets, Int64]]:
         at, one = more.best()
         better = more.count[one] * bottom[at] > top[at] * more.size[one]
         at, one = at[better], one[better]
-    others = np.setdiff1d(sets.filled, first)
+    others = without(sets.filled, np.sort(first))
     return [(sets, others), *((its, best[(turn == i) & (best >= 0)]) for i, its in enumerate(found))]

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Observed, Release
 from reissue.core.overlap import by_bucket
+from reissue.core.sets import once
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ def links_of(releases: Sequence[Release]) -> Links:
     subject, node = subject[order], node[order]
     again = np.flatnonzero(subject[1:] == subject[:-1])
     total = max(int(first[-1]), 1)
-    pair = np.unique(node[again] * total + node[again + 1])
+    pair = once(node[again] * total + node[again + 1])
     sides = []
     for side in (pair // total, pair % total):
         release_of = np.searchsorted(first, side, side="right") - 1

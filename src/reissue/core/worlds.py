@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.observed import Members, Release
+from reissue.core.sets import union
 
 ROUNDS = 200
 """Bounds are carried round at most this often; each round is sound, more only tighten."""
@@ -43,7 +44,7 @@ class Paths:
 def paths_of(releases: Sequence[Release], compromised: Int64) -> Paths:
     """The paths of all members, and of the rows that belong to none of them. O(people * releases * log people)."""
     members = [_members(release) for release in releases]
-    subjects = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(m.subjects for m in members)]))
+    subjects = union(*(m.subjects for m in members))
     way = np.full((len(subjects), len(releases)), -1, dtype=np.int32)
     value = np.full(len(subjects), -1, dtype=np.int32)
     for i, m in enumerate(members):

@@ -9,6 +9,7 @@ from numba import njit
 
 from reissue.core.domain import Domain, Float64, Int32
 from reissue.core.observed import Release
+from reissue.core.sets import once
 from reissue.core.snapshot import Facts
 from reissue.utility.index import FAN, Packed, below, pack
 from reissue.utility.loss import class_sizes
@@ -34,7 +35,7 @@ def record_linkage(release: Facts | Release, domains: Sequence[Domain]) -> float
 def _ties_of_exact_rows(people: People) -> Float64:
     """float64[people]: how many classes hold a row with exactly the person's codes; one of them is theirs."""
     person = np.unique(people.codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    pairs = np.unique(person * (int(people.classes.max()) + 1) + people.classes)
+    pairs = once(person * (int(people.classes.max()) + 1) + people.classes)
     classes_with = np.bincount(pairs // (int(people.classes.max()) + 1))
     return classes_with[person].astype(np.float64)
 
