@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from reissue.core.domain import Int64
 from reissue.engine.text import as_text
@@ -71,12 +71,15 @@ class Repeated:
 
 def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
-    series = pl.Series("id", identifiers)
-    known = series.drop_nulls()
-    if known.hash().n_unique() == len(known):  # distinct hashes prove distinct text; equal ones prove nothing
+    from reissue.core.texts import index
+
+    known = identifiers.drop_null()
+    _, extra = index(*_buffers(known), np.zeros(len(known), dtype=np.int64))
+    if extra == 0:
         return 0, []
-    extra = len(known) - known.n_unique()
-    frame = pl.DataFrame({"id": series}).with_row_index("row").drop_nulls()
+    import polars as pl
+
+    frame = pl.DataFrame({"id": pl.Series(identifiers)}).with_row_index("row").drop_nulls()
     first = frame.filter(pl.col("id").is_duplicated())["id"].unique(maintain_order=True).head(shown)
     found = []
     for name in first:
@@ -93,14 +96,26 @@ def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> In
     names, numbers = known
     if len(names) == 0 or len(identifiers) == 0:
         return np.full(len(identifiers), -1, dtype=np.int64)
-    left = pl.DataFrame({"id": pl.Series(_large(identifiers))})
-    right = pl.DataFrame({"id": pl.Series(_large(names)), "number": numbers})
-    joined = left.join(right, on="id", how="left", maintain_order="left")["number"]
-    if len(joined) != len(identifiers):
-        latest = right.group_by("id").agg(pl.col("number").max())
-        joined = left.join(latest, on="id", how="left", maintain_order="left")["number"]
-    return joined.fill_null(-1).to_numpy().astype(np.int64, copy=False)
+    from reissue.core.texts import index, look_up
+
+    mine, numbers = _buffers(names), np.ascontiguousarray(numbers)
+    table, _ = index(*mine, numbers)
+    found = look_up(table, *mine, numbers, *_buffers(identifiers))
+    if identifiers.null_count:
+        found[np.asarray(identifiers.is_null())] = -1
+    return found
 
 
-def _large(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    return text.cast(pa.large_string())
+def _buffers(text: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.uint8], Int64]:
+    """(bytes, int64[n + 1] where each text begins and the last one ends) of text, without copying large strings."""
+    whole = text.cast(pa.large_string())
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], pa.large_string())
+    _, offsets, data = whole.buffers()
+    content = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.empty(0, dtype=np.uint8)
+    starts = np.zeros(1, dtype=np.int64)
+    if len(whole):
+        starts = np.frombuffer(offsets, dtype=np.int64)[whole.offset : whole.offset + len(whole) + 1]
+    for array in (content, starts):  # kernels are compiled for one kind of arrays
+        array.flags.writeable = False
+    return content, starts

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
@@ -89,6 +88,8 @@ def write_table(table: pa.Table, path: Path, format: Format) -> None:
             table.replace_schema_metadata(None), path, compression="zstd", compression_level=1, store_schema=False
         )
     elif table.num_columns:
+        import polars as pl
+
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         # A null alone on its line would be an empty line, which readers skip.

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -236,13 +235,13 @@ def _short(error: BaseException) -> str:
 
 def _frame(source: ArrowStream, wanted: Sequence[str] | None) -> Read:
     kind = f"{type(source).__module__.partition('.')[0]} {type(source).__name__}"
-    if isinstance(source, pl.LazyFrame):
-        names = source.collect_schema().names()
-        source = cast(ArrowStream, source.select(chosen(names, wanted)).collect())
+    if kind == "polars LazyFrame":
+        names = source.collect_schema().names()  # type: ignore[attr-defined]
+        source = cast(ArrowStream, source.select(chosen(names, wanted)).collect())  # type: ignore[attr-defined]
         return Read(f"the {kind}", tuple(names), _frame(source, wanted).table)
-    if isinstance(source, pl.DataFrame):
-        names = source.columns
-        return Read(f"the {kind}", tuple(names), source.select(chosen(names, wanted)).to_arrow())
+    if kind == "polars DataFrame":
+        names = source.columns  # type: ignore[attr-defined]
+        return Read(f"the {kind}", tuple(names), source.select(chosen(names, wanted)).to_arrow())  # type: ignore[attr-defined]
     if kind == "pandas DataFrame":
         return _pandas(source, wanted, kind)
     if not hasattr(source, "__arrow_c_stream__"):
