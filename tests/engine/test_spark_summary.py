@@ -1,0 +1,153 @@
+"""What workers tell of parts and the driver puts together is what one machine tells of the whole, for any division."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reissue.engine.problems import Check, Problem, Problems, WrongLabels
+from reissue.engine.snapshot import Snapshot, parse
+from reissue.engine.spark import summary
+from reissue.engine.spark.summary import SENSITIVE, Part
+from reissue.errors import SnapshotError
+from reissue.schema import Schema
+
+NUMBERS = st.sampled_from([0.0, 1.0, 2.5, 0.125, 1e-15, 5e-15, 2.0**31, 2.0**53, math.inf, math.nan, -3.0])
+TEXTS = st.sampled_from(["1", "2.5", " 3 ", "x", "y", "", "2026-01-31", "2026-02-30", "1999-12-31", "7.0", "8.00"])
+COLUMNS = [
+    (st.sampled_from([0.0, 1.0, 2.5, 0.125, 1e-15, 7.0]), pa.float64()),
+    (NUMBERS, pa.float64()),
+    (NUMBERS.filter(lambda number: math.isfinite(number) and number == int(number)), pa.float64()),
+    (TEXTS, pa.string()),
+    (st.sampled_from(["2026-01-31", "1999-12-31"]), pa.string()),
+    (st.sampled_from(["7.0", " 8.00", "12.0"]), pa.string()),
+    (st.sampled_from([0, 5, 10**9 * 3600, 10**9 * 86400, -(10**9) * 86400]), pa.timestamp("ns")),
+    (st.sampled_from([0, 7, 2**40, 2**60]), pa.int64()),
+]
+WHOLE = (st.sampled_from([0.0, 5.0, -7.0, 1e6]), pa.float64())
+FITTING = {  # columns with which little is wrong, so that there is something to see
+    "id": [COLUMNS[5], (TEXTS.filter(bool), pa.string()), WHOLE],
+    "n": [COLUMNS[0], COLUMNS[4], WHOLE, (st.sampled_from([1.1, 2.0, 1e-15, 0.25]), pa.float32())],
+    "w": [WHOLE, (st.sampled_from(["1", "2.0"]), pa.string())],
+    "c": [COLUMNS[0], COLUMNS[3], COLUMNS[6], WHOLE],
+    "s": [COLUMNS[3], COLUMNS[6], WHOLE],
+    "b": [COLUMNS[0], WHOLE, (st.sampled_from(["1", "2.5"]), pa.string())],
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    rows = draw(st.integers(1, 6))
+    columns = {}
+    fitting = draw(st.booleans())
+    for name, kinds in FITTING.items():
+        values, kind = draw(st.sampled_from(kinds if fitting else COLUMNS))
+        cells = values if fitting and name == "id" else st.one_of(values, values, values, st.none())
+        drawn = draw(st.lists(cells, min_size=rows, max_size=rows))
+        columns[name] = pa.array(drawn, kind, from_pandas=False)
+    return pa.table(columns)
+
+
+def schema(missing: str) -> Schema:
+    return Schema(
+        identifier="id",
+        quasi_identifiers={"n": {"type": "numeric"}, "w": {"type": "int"}, "c": {"prefix": [1]}},
+        sensitive=["s", "b"],
+        bins={"b": [0, 2]},
+        missing=missing,
+    )
+
+
+def divided(table: pa.Table, cuts: Sequence[int]) -> list[tuple[pa.Table, np.ndarray]]:  # type: ignore[type-arg]
+    edges = sorted({0, table.num_rows, *(cut for cut in cuts if cut < table.num_rows)})
+    return [
+        (table.slice(low, high - low), np.arange(low, high, dtype=np.int64)) for low, high in itertools.pairwise(edges)
+    ]
+
+
+def dates(table: pa.Table, columns: list[str]) -> dict[str, bool]:
+    looks = {
+        (row["column"], row["label"][0], row["rows"]) for row in summary.labels_by_look(table, columns).to_pylist()
+    }
+    return {name: sum(1 if row[2] else -1 for row in looks if row[0] == name) > 0 for name in columns}
+
+
+def of_parts(
+    table: pa.Table, cuts: Sequence[int], form: Schema
+) -> tuple[list[Part], list[dict[str, object]], dict[str, bool]]:
+    forms = summary.first_guess(form)
+    while True:
+        made = [summary.summarized(rows, places, form, forms) for rows, places in divided(table, cuts)]
+        rows = pa.concat_tables(made).to_pylist()
+        parts = [pickle.loads(row["part"]) for row in rows if row["column"] is None]
+        right = summary.decided(parts, dates(table, summary.mixed(parts)))
+        if right.items() <= forms.items():
+            return parts, [row for row in rows if row["column"] is not None], forms
+        forms |= right
+
+
+def labelled(
+    one: WrongLabels, table: pa.Table, cuts: Sequence[int], form: Schema, forms: dict[str, bool]
+) -> WrongLabels:
+    made = [summary.wrong_labels(rows, places, form, forms) for rows, places in divided(table, cuts)]
+    mine = [
+        row for row in pa.concat_tables(made).to_pylist() if row["column"] == one.column and row["part"][0] == one.check
+    ]
+    counts: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    for row in mine:
+        counts[row["label"][0]] += row["rows"]
+        first[row["label"][0]] = min(first.get(row["label"][0], row["first"]), row["first"])
+    labels = sorted(counts, key=lambda label: first[label])
+    return replace(
+        one,
+        labels=labels,
+        counts=np.array([counts[label] for label in labels]),
+        first=np.array([first[label] for label in labels]),
+    )
+
+
+def told(found: Sequence[Problem | WrongLabels]) -> str:
+    try:
+        Problems("it", None, list(found)).refuse()
+    except SnapshotError as error:
+        return str(error)
+    return ""
+
+
+@given(tables(), st.lists(st.integers(1, 5), max_size=5), st.sampled_from(["refuse", "value"]))
+@settings(max_examples=500, deadline=None)
+def test_any_division_tells_the_same(table: pa.Table, cuts: list[int], missing: str) -> None:
+    form = schema(missing)
+    whole = Problems("it", None)
+    parsed = parse(table, form, whole)
+    parts, counted, forms = of_parts(table, cuts, form)
+    problems = summary.merged_problems(part.problems for part in parts)
+    problems = [labelled(one, table, cuts, form, forms) if isinstance(one, WrongLabels) else one for one in problems]
+    wanted = [one for one in whole.found if one.check != Check.REPEATED]
+    assert told(summary.in_order(problems, form)) == told(wanted)
+    if wanted:
+        return
+    snapshot: Snapshot = parsed.snapshot("it")
+    assert sum(part.rows for part in parts) == len(snapshot)
+    for name, seen in snapshot.seen.numbers.items():
+        assert summary.merged_numbers(part.numbers[name] for part in parts) == seen
+    for name, seen_labels in [*snapshot.seen.categories.items(), (SENSITIVE, snapshot.seen.sensitive)]:
+        assert isinstance(seen_labels, dict)
+        expected = {label if name == SENSITIVE else (label,): pair for label, pair in seen_labels.items()}
+        found: dict[tuple[str | None, ...], tuple[int, int]] = {}
+        for row in counted:
+            if row["column"] == name:
+                key = tuple(row["label"])  # type: ignore[arg-type]
+                rows, least = found.get(key, (0, table.num_rows))
+                found[key] = (rows + int(str(row["rows"])), min(least, int(str(row["first"]))))
+        assert found == expected
