@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -41,9 +42,13 @@ class Numbers:
         """Digits after the point that the values need, at most `most`. O(rows) per digit."""
         return next((digits for digits in range(most) if self.fits(digits)), most)
 
+    @cached_property
+    def _finite(self) -> Float64:
+        return self.values[np.isfinite(self.values)]
+
     def fits(self, digits: int) -> bool:
         """Whether no value needs more than so many digits after the point."""
-        scaled = self.values[np.isfinite(self.values)] * 10.0**digits
+        scaled = self._finite * 10.0**digits
         slack = np.maximum(np.abs(scaled), 1.0) * 10.0 ** (1 - self.exact)
         return bool((np.abs(scaled - np.rint(scaled)) <= slack).all())
 
