@@ -14,8 +14,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reissue.engine.parsing import parse
 from reissue.engine.problems import Check, Problem, Problems, WrongLabels
-from reissue.engine.snapshot import Snapshot, parse
+from reissue.engine.snapshot import Snapshot
 from reissue.engine.spark import summary
 from reissue.engine.spark.summary import SENSITIVE, Part
 from reissue.errors import SnapshotError
@@ -137,7 +138,7 @@ def test_any_division_tells_the_same(table: pa.Table, cuts: list[int], missing: 
     assert told(summary.in_order(problems, form)) == told(wanted)
     if wanted:
         return
-    snapshot: Snapshot = parsed.snapshot("it")
+    snapshot = Snapshot.of("it", parsed)
     assert sum(part.rows for part in parts) == len(snapshot)
     for name, seen in snapshot.seen.numbers.items():
         assert summary.merged_numbers(part.numbers[name] for part in parts) == seen

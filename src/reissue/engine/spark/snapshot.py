@@ -15,8 +15,9 @@ from reissue.coding import Coding, Seen
 from reissue.coding.seen import Counted, Labels
 from reissue.core.domain import Int64
 from reissue.engine.identifiers import Repeated, normalize
+from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_repeated
 from reissue.engine.problems import SHOWN, Check, Problem, Problems, WrongLabels
-from reissue.engine.snapshot import Forms, parse, tell_empty, tell_missing, tell_repeated
+from reissue.engine.snapshot import Snapshot
 from reissue.engine.spark import sources, summary
 from reissue.engine.spark.order import Collect, numbered
 from reissue.engine.spark.sources import ROW, Found, Rows, SparkSource
@@ -70,7 +71,7 @@ class SparkSnapshot:
             problems = Problems(name, None)
             parsed = parse(table, schema, problems, forms, whole=False)
             problems.refuse()
-            attributes, values = parsed.snapshot(name).encode(coding)
+            attributes, values = Snapshot.of(name, parsed).encode(coding)
             columns = {"row": places, "identifier": parsed.identifiers, "value": values}
             columns |= {code: attributes[:, a] for a, code in enumerate(codes)}
             yield pa.table(columns | {f"i:{field.name}": table.column(field.name) for field in others})

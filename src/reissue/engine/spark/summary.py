@@ -17,9 +17,10 @@ from reissue.coding import Kind, NumericSeen
 from reissue.core.domain import Int32, Int64
 from reissue.engine.identifiers import whole_floats
 from reissue.engine.numbers import Numbers, dates_and_numbers
+from reissue.engine.parsing import Forms, parse
 from reissue.engine.problems import SHOWN, Check, Problem, Problems, WrongLabels
 from reissue.engine.read import is_text
-from reissue.engine.snapshot import Forms, joint, parse
+from reissue.engine.snapshot import joint
 from reissue.engine.text import Text, first_places, is_plain, text_of
 from reissue.schema import Numeric, Schema
 from reissue.schema.attributes import MOST_DECIMALS
