@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from incremental_adult_report import Row, write
+from incremental_reference import losses
 from reissue.attacks.base import Attack
 from reissue.attacks.difference import Difference
 from reissue.attacks.intersection import Intersection
@@ -32,6 +33,7 @@ from reissue.utility.loss import ail, discernibility
 ROOT = Path(__file__).resolve().parents[1]
 K, C = 5, 0.7
 FIRST, STEP, RELEASES = 5_000, 5_000, 6
+SMALL = 400
 OCCUPATION = 6
 COLUMNS = {
     "age": 0,
@@ -152,7 +154,16 @@ def main(data: Path, target: Path) -> None:
     for name, strategy in FEW_VALUES.items():
         releases, _ = run(strategy, [by_salary(snapshot) for snapshot in snapshots])
         few += [Row(name, len(snapshots[i]), {"AIL": ail(f, table.domains[:-1])}) for i, f in enumerate(releases)]
-    write(rows, few, K, C, target)
+    small = [first(table, SMALL * (i + 1)) for i in range(RELEASES)]
+    possible = {
+        "occupation": losses(small, K, C),
+        "salary": losses([by_salary(snapshot) for snapshot in small], K, 1.0),
+    }
+    write(rows, few, {what: _rows(found) for what, found in possible.items()}, (K, C), target)
+
+
+def _rows(found: dict[str, list[float]]) -> list[Row]:
+    return [Row(name, SMALL * (i + 1), {"AIL": x}) for name, levels in found.items() for i, x in enumerate(levels)]
 
 
 if __name__ == "__main__":

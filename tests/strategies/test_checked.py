@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -13,11 +15,13 @@ from reissue.core.boxes import snap
 from reissue.core.domain import Domain
 from reissue.core.requirements import Requirement, violations
 from reissue.core.running import Running
-from reissue.core.snapshot import Coded, Facts, History
+from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import Strategy
+from reissue.strategies.beside import BOXES, Earlier, class_boxes
 from reissue.strategies.checked_incognito import CheckedIncognito
 from reissue.strategies.checked_mondrian import CheckedMondrian
+from reissue.strategies.checking import Standing
 from reissue.strategies.merge import Merge
 from reissue.strategies.static import Static
 from reissue.utility.loss import ail
@@ -107,6 +111,26 @@ def test_old_and_new_rows_are_cut_together_where_that_is_safe_and_better(seed: i
     assert ail(releases[-1], snapshots[-1].domains) < ail(merged[-1], snapshots[-1].domains)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_release_loses_more_than_merging_on_the_same_history(seed: int) -> None:
+    """Old classes as they were and new rows by themselves are always safe; what is published loses no more."""
+    two = seed % 2 == 0
+    snapshots, k, c = (few_values(seed, 4, 120), 3, 1.0) if two else history(seed, values=3)
+    strategy, merging = CheckedMondrian(k=k, c=c), Merge(k=k, c=c, on_few="suppress")
+    releases: list[Facts] = []
+    caches, merged = dict[str, Table](), dict[str, Table]()
+    gained = 0
+    for number, snapshot in enumerate(snapshots, start=1):
+        facts = strategy.publish(snapshot, History(releases, caches, number)).facts(number, snapshot)
+        other = merging.publish(snapshot, History(releases, merged, number)).facts(number, snapshot)
+        loss, alternative = ail(facts, snapshot.domains), ail(other, snapshot.domains)
+        assert loss <= alternative + 1e-9
+        gained += loss < alternative - 1e-9
+        releases.append(facts)
+        caches, merged = dict(strategy.remember(caches, facts)), dict(merging.remember(merged, facts))
+    assert gained > 0 or not two
+
+
 def test_rows_that_cannot_stand_alone_wait_for_more() -> None:
     snapshots, k, c = few_values(1, releases=2), 5, 0.9
     both = snapshots[1]
@@ -122,6 +146,41 @@ def test_rows_that_cannot_stand_alone_wait_for_more() -> None:
         assert findings([first, candidate.facts(2, later)], later, k, c)["difference"] == 0
         with pytest.raises(InfeasiblePolicy, match="only 3 new rows"):
             type(strategy)(k=k, c=c, hold_back=False).publish(later, history)
+
+
+class Sealed(list[Facts]):
+    """Earlier releases that may be counted, not read."""
+
+    def __getitem__(self, index: object) -> Facts:  # type: ignore[override]
+        raise AssertionError("an earlier release was read again")
+
+    def __iter__(self) -> Iterator[Facts]:
+        raise AssertionError("an earlier release was read again")
+
+
+@pytest.mark.parametrize("strategy", [CheckedMondrian(k=3, c=0.75), CheckedIncognito(k=3, c=0.75)])
+@pytest.mark.parametrize("seed", [0, 3, 8])
+def test_earlier_releases_are_not_read_again(strategy: CheckedMondrian | CheckedIncognito, seed: int) -> None:
+    """The history table says the same as the releases: of every one of them, and so of the next one."""
+    snapshots, _, _ = history(seed, values=4)
+    releases: list[Facts] = []
+    caches: dict[str, Table] = {}
+    for number, snapshot in enumerate(snapshots, start=1):
+        candidate = strategy.publish(snapshot, History(Sealed(releases), caches, number))
+        with_facts = {name: table for name, table in caches.items() if name != BOXES}
+        again = strategy.publish(snapshot, History(releases, with_facts, number))
+        assert np.array_equal(candidate.classes, again.classes)
+        assert np.array_equal(candidate.boxes, again.boxes)
+        if isinstance(strategy, CheckedIncognito) and number > 1:
+            past = Standing.of(snapshot, History(releases, caches, number))
+            for i, boxes in enumerate(class_boxes(caches, len(releases), len(snapshot.domains)) or ()):
+                table = Earlier.of_history(past, i, boxes)
+                facts = Earlier.of_facts(releases[i], snapshot.value_count)
+                for name in ("number", "subjects", "classes", "values", "codes", "boxes"):
+                    assert np.array_equal(getattr(table, name), getattr(facts, name)), name
+                assert np.array_equal(table.groups.count, facts.groups.count)
+        releases.append(candidate.facts(number, snapshot))
+        caches = dict(strategy.remember(caches, releases[-1]))
 
 
 def partition(facts: Facts) -> set[tuple[bytes, bytes]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -9,22 +11,20 @@ from numba import njit
 
 from reissue.core.domain import Int32, Int64
 from reissue.core.limits import Limits
-from reissue.core.localcheck import MOST, Cluster, Desk, keeps
-from reissue.core.mondrian import Forest, Rows, Scratch, measure, try_cut
+from reissue.core.localcheck import Classes, Cluster, keeps, lists
+from reissue.core.localflow import Desk, desk
+from reissue.core.mondrian import Forest, Rows, Scratch, measure, scratch_of, try_cut
+from reissue.core.processors import processors
 
-LARGEST = 400
-"""Rows of the largest cluster that is recut; larger ones keep their classes, and what joins them its own."""
-
-
-WORTH = 64
-"""Leaves tried at first; after that a leaf is tried while at least one in WORTH / 2 has gained so far."""
+WORTH_THREADS = 10_000
+"""Rows from which on several threads are worth starting."""
 
 
 class Past(NamedTuple):
     """What is known of every row, in the order of the rows.
 
     cell: int64[rows], -1 for a new row; chain: int32[cells, releases]; widest: classes of the largest release
-    start, value, times: the running multiset of each cell (IS)
+    start, value, times: the running multiset of each cell (IS); boxes: int32[cells, attributes, 2] (IQ)
     """
 
     cell: Int64
@@ -33,6 +33,7 @@ class Past(NamedTuple):
     start: Int64
     value: Int32
     times: Int64
+    boxes: Int32
 
 
 class Bench(NamedTuple):
@@ -43,39 +44,77 @@ class Bench(NamedTuple):
     value: Int64
 
 
-@njit(cache=True)
 def recut_all(
-    rows: Rows, leaf_start: Int64, past: Past, forest: Forest, limits: Limits, scratch: Scratch, desk: Desk
+    rows: Rows,
+    leaf_start: Int64,
+    past: Past,
+    forest: Forest,
+    limits: Limits,
+    value_count: int,
+    *,
+    threads: int | None = None,
 ) -> tuple[Int64, int, int]:
-    """(label int64[rows] by row id, labels used, clusters recut): new classes for every leaf that gains by it.
+    """(label int64[rows] by row id, labels used, leaves recut): new classes for every leaf that gains by it.
 
     rows: arranged by leaf; leaf i is rows leaf_start[i]..leaf_start[i+1]-1, and rows.ids counts from 0 in this order.
     Rows whose leaf is left alone get label -1: old ones keep their class, new ones form classes of their own.
+    Leaves have nothing to do with each other: the result is the same for any number of threads (None: as many as there
+    are processors).
     """
-    label, used, recut, tried = np.full(len(rows.ids), -1, np.int64), 0, 0, 0
-    values, cells = len(scratch.counts), len(past.chain)
+    label, many = np.full(len(rows.ids), -1, dtype=np.int64), threads or processors()
+    shares = 1 if many < 2 or len(label) < WORTH_THREADS else 8 * many
+    ends = np.searchsorted(leaf_start, np.linspace(0, len(label), shares + 1)).tolist()
+
+    def some(part: tuple[int, int]) -> tuple[int, int]:
+        return _recut_some(rows, leaf_start, *part, past, forest, limits, scratch_of(forest, value_count), label)
+
+    parts = list(pairwise(ends))
+    if shares == 1:
+        done = [some(part) for part in parts]
+    else:
+        with ThreadPoolExecutor(many) as pool:
+            done = list(pool.map(some, parts))
+    used = 0
+    for (begin, end), (classes, _) in zip(parts, done, strict=True):
+        own = label[leaf_start[begin] : leaf_start[end]]
+        own[own >= 0] += used
+        used += classes
+    return label, used, sum(recut for _, recut in done)
+
+
+@njit(cache=True, nogil=True)
+def _recut_some(
+    rows: Rows,
+    leaf_start: Int64,
+    first: int,
+    last: int,
+    past: Past,
+    forest: Forest,
+    limits: Limits,
+    scratch: Scratch,
+    label: Int64,
+) -> tuple[int, int]:
+    """Label the rows of leaves first..last-1, from 0 where they gain; (labels used, leaves recut)."""
+    used = recut = 0
     bench = Bench(
         np.full((past.chain.shape[1], past.widest), -1, np.int32),
-        np.full(cells + 1, -1, np.int64),
-        np.full(values, -1, np.int64),
+        np.full(len(past.chain) + 1, -1, np.int64),
+        np.full(len(scratch.counts), -1, np.int64),
     )
-    for leaf in range(len(leaf_start) - 1):
+    for leaf in range(first, last):
         start, stop = leaf_start[leaf], leaf_start[leaf + 1]
         fresh = 0
         for row in range(start, stop):
             fresh += past.cell[row] < 0
-        if fresh == 0:
+        if fresh == 0 or fresh == stop - start:
             continue
-        if fresh == stop - start or stop - start > LARGEST or tried > WORTH + recut * WORTH // 2:
-            continue
-        tried += 1
         before = _apart(rows, start, stop, fresh, past, forest, limits, scratch)
-        own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, desk, bench)
-        if classes > 0 and after < before:
+        own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, bench)
+        if after < before:
             for row in range(start, stop):
                 label[row] = used + own[row - start]
             used, recut = used + classes, recut + 1
-    return label, used, recut
+    return used, recut
 
 
 @njit(cache=True)
@@ -179,68 +218,128 @@ def _local(rows: Rows, start: int, stop: int, past: Past, bench: Bench) -> Clust
             for n in range(releases):
                 if past.chain[own, n] >= 0:
                     bench.place[n, past.chain[own, n]] = -1
-    return Cluster(value, cell, chain, counts, known, fresh)
+    codes = rows.codes[start:stop].copy()
+    boxes = _around(past, chain, counts, start, codes.shape[1])
+    return Cluster(value, codes, cell, chain, counts, known, fresh, boxes, *lists(chain, counts))
+
+
+@njit(cache=True)
+def _around(past: Past, chain: Int32, counts: Int64, start: int, attributes: int) -> Int32:
+    """int32[releases, classes, attributes, 2]: the hull of what is left possible (IQ) for the people of each class.
+
+    It lies inside the box that was published for the class, and is that box unless they have been told apart since.
+    """
+    size, releases = chain.shape
+    boxes = np.empty((releases, max(1, counts.max()), attributes, 2), np.int32)
+    boxes[..., 0], boxes[..., 1] = 2**31 - 1, -(2**31)
+    for i in range(size):
+        own = past.cell[start + i]
+        for n in range(releases):
+            if chain[i, n] >= 0:
+                box = boxes[n, chain[i, n]]
+                for a in range(attributes):
+                    box[a, 0], box[a, 1] = min(box[a, 0], past.boxes[own, a, 0]), max(box[a, 1], past.boxes[own, a, 1])
+    return boxes
 
 
 @njit(cache=True)
 def _together(
-    rows: Rows,
-    start: int,
-    stop: int,
-    past: Past,
+    rows: Rows, start: int, stop: int, past: Past, forest: Forest, limits: Limits, scratch: Scratch, bench: Bench
+) -> tuple[Int64, int, float]:
+    """(label of each row, classes, loss): old and new rows of a leaf as one class, cut wherever it is safe.
+
+    One class is safe: whole clusters, and new rows that stand alone. A refused cut is tried again when others have been
+    made since, so that in the end every cut of every class has been refused as things stand.
+    """
+    cluster, size = _local(rows, start, stop, past, bench), stop - start
+    most = size // max(1, limits.k) + 2
+    work = Rows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
+    boxes = np.empty((most, rows.codes.shape[1], 2), np.int32)
+    made = Classes(np.zeros(size, np.int64), boxes, np.full(most, -1, np.int64), np.empty(size, np.int64))
+    ends, table = np.zeros((most, 2), np.int64), desk(int(cluster.counts.max()), most)
+    ends[0, 1] = size
+    _enter(work, 0, size, 0, made, forest)
+    todo, waiting = np.zeros(most, np.int64), np.empty(most, np.int64)
+    height, refused, classes, news = 1, 0, 1, False
+    while height:
+        height -= 1
+        own = todo[height]
+        parts, legal = _cut_safely(work, own, ends, classes, cluster, made, forest, limits, scratch, table)
+        for part in range(1, parts):
+            todo[height], height = classes + part - 1, height + 1
+        if parts:
+            todo[height], height, classes, news = own, height + 1, classes + parts - 1, True
+        elif legal:
+            waiting[refused], refused = own, refused + 1
+        if height == 0 and news:
+            height, refused, news = refused, 0, False
+            todo[:height] = waiting[:height]
+    loss = 0.0
+    for own in range(classes):
+        loss += (ends[own, 1] - ends[own, 0]) * _width(made.boxes[own], forest)
+    return made.label, classes, loss
+
+
+@njit(cache=True)
+def _cut_safely(
+    work: Rows,
+    own: int,
+    ends: Int64,
+    classes: int,
+    cluster: Cluster,
+    made: Classes,
     forest: Forest,
     limits: Limits,
     scratch: Scratch,
     desk: Desk,
-    bench: Bench,
-) -> tuple[Int64, int, float]:
-    """(label of each row, classes, loss): old and new rows of a leaf as one class, cut wherever it is safe.
+) -> tuple[int, bool]:
+    """Make the first legal cut of one class that is safe; how many parts it has, 0 if none is; whether any was legal.
 
-    classes is 0 if the leaf has too many classes to be checked, or if even one class is not safe.
+    Part 0 keeps the number of the class, the others are numbered from `classes`. ends: where each class begins and ends
     """
-    cluster = _local(rows, start, stop, past, bench)
-    size = stop - start
-    label = np.zeros(size, np.int64)
-    if cluster.counts.max() > MOST or not keeps(
-        cluster, label, 1, limits.k, limits.share_numerator, limits.share_denominator, desk
-    ):
-        return label, 0, np.inf
-    work = Rows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
-    stack, height, classes, loss = np.empty((size // max(1, limits.k) + 2, 2), np.int64), 1, 1, 0.0
-    stack[0, 0], stack[0, 1] = 0, size
-    while height:
-        height -= 1
-        a, b = stack[height, 0], stack[height, 1]
-        ranked, parts = measure(work, a, b, forest, scratch), 0
-        spread, order = _spread(scratch.low, scratch.high, scratch.node, forest), scratch.ranked.copy()
-        if b - a >= 2 * limits.k:
-            for i in range(2 * ranked):
-                parts = try_cut(work, a, b, order[i // 2], i % 2 == 1, forest, limits, scratch)
-                if 0 < parts <= MOST - classes + 1 and _safe_cut(
-                    work, label, classes, parts, cluster, limits, scratch, desk
-                ):
-                    classes += parts - 1
-                    break
-                parts = 0
-        for part in range(parts):
-            stack[height, 0], stack[height, 1] = scratch.ends[part], scratch.ends[part + 1]
-            height += 1
+    a, b = ends[own]
+    if b - a < 2 * limits.k:
+        return 0, False
+    ranked, legal = measure(work, a, b, forest, scratch), False
+    for i in range(2 * ranked):
+        parts = try_cut(work, a, b, scratch.ranked[i // 2], i % 2 == 1, forest, limits, scratch)
         if parts == 0:
-            loss += (b - a) * spread
-    return label, classes, loss
+            continue
+        legal, changed = True, np.empty(parts, np.int64)
+        for part in range(parts):
+            changed[part] = own if part == 0 else classes + part - 1
+            ends[changed[part]] = scratch.ends[part : part + 2]
+            _enter(work, scratch.ends[part], scratch.ends[part + 1], changed[part], made, forest)
+        if keeps(cluster, made, changed, limits.k, limits.share_numerator, limits.share_denominator, desk):
+            return parts, legal
+        ends[own, 0], ends[own, 1] = a, b
+        _enter(work, a, b, own, made, forest)
+    return 0, legal
 
 
 @njit(cache=True)
-def _safe_cut(
-    work: Rows, label: Int64, classes: int, parts: int, cluster: Cluster, limits: Limits, scratch: Scratch, desk: Desk
-) -> bool:
-    """Label the parts of a cut as classes; taken back if that is not safe."""
-    own = label[work.ids[scratch.ends[0]]]
-    for part in range(1, parts):
-        for row in range(scratch.ends[part], scratch.ends[part + 1]):
-            label[work.ids[row]] = classes + part - 1
-    if keeps(cluster, label, classes + parts - 1, limits.k, limits.share_numerator, limits.share_denominator, desk):
-        return True
-    for row in range(scratch.ends[0], scratch.ends[parts]):
-        label[work.ids[row]] = own
-    return False
+def _enter(work: Rows, start: int, stop: int, own: int, made: Classes, forest: Forest) -> None:
+    """Make the rows start..stop-1 a class: their labels, their list and their box, trees widened to nodes."""
+    made.head[own], box = -1, made.boxes[own]
+    box[:, 0], box[:, 1] = work.codes[start], work.codes[start]
+    for at in range(start, stop):
+        row = work.ids[at]
+        made.label[row] = own
+        made.after[row], made.head[own] = made.head[own], row
+        for a in range(len(box)):
+            box[a, 0], box[a, 1] = min(box[a, 0], work.codes[at, a]), max(box[a, 1], work.codes[at, a])
+    for a in range(len(box)):
+        if forest.root[a] >= 0:
+            node = forest.leaf_node[forest.leaf_start[a] + box[a, 0]]
+            while forest.hi[node] < box[a, 1]:
+                node = forest.parent[node]
+            box[a, 0], box[a, 1] = forest.lo[node], forest.hi[node]
+
+
+@njit(cache=True)
+def _width(box: Int32, forest: Forest) -> float:
+    """The summed width of a box over the spans."""
+    total = 0.0
+    for a in range(len(box)):
+        total += (float(box[a, 1]) - float(box[a, 0])) / forest.span[a]
+    return total

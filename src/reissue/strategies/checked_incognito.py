@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,8 +13,9 @@ from reissue.core.feasible import refuse_infeasible
 from reissue.core.incognito import Metric, Search, apply, best
 from reissue.core.lattice import Node, climb, minimal
 from reissue.core.mondrian import Partition
-from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
-from reissue.strategies.checking import Beside, Checked, Standing, refuse_unsafe
+from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.strategies.beside import BOXES, Beside, with_class_boxes
+from reissue.strategies.checking import Checked, Standing, refuse_unsafe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +50,16 @@ class CheckedIncognito(Checked):
         none = Counterfeits.none(len(snapshot.domains))
         return Candidate(partition.boxes, classes, none, tuple(steps), extras=self.extras())
 
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        """As every checked strategy, and the boxes of all releases: few classes, so that none is read again."""
+        return {**super().remember(caches, release), BOXES: with_class_boxes(caches, release)}
+
     def _nodes(self, search: Search, past: Standing, kept: Int64, history: History) -> tuple[list[Node], int]:
         """The lowest nodes that are safe, and how many were checked against the earlier releases."""
         passed = search.satisfied()
         if not len(history):
             return minimal(passed), 0
-        check, asked = Beside(self.k, self.share, past, history), dict[Node, str | None]()
+        check, asked = Beside.of(self, past, history), dict[Node, str | None]()
 
         def safe(node: Node) -> bool:
             if node not in asked:

@@ -10,14 +10,14 @@ import numpy as np
 from reissue.core.boxes import losses, snap
 from reissue.core.domain import Int32, Int64
 from reissue.core.feasible import refuse_infeasible
-from reissue.core.localcheck import desk
 from reissue.core.mondrian import Rows, forest_of, mondrian, scratch_of
 from reissue.core.overlap import by_bucket
 from reissue.core.recut import Past, recut_all
 from reissue.core.requirements import classes_meet
 from reissue.core.routing import bounds, route
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
-from reissue.strategies.checking import Beside, Checked, Standing, numbered, refuse_unsafe
+from reissue.strategies.beside import Beside
+from reissue.strategies.checking import Checked, Standing, numbered, refuse_unsafe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +43,10 @@ class CheckedMondrian(Checked):
             classes, said = self._recut(past, np.flatnonzero(published))
         else:
             classes, said = self._beside_foreign(past, np.flatnonzero(published), history)
-        return self._candidate(snapshot, classes, (*steps, said))
+        return self.candidate(snapshot, classes, (*steps, said))
 
-    def _candidate(self, snapshot: Coded, classes: Int64, steps: tuple[str, ...]) -> Candidate:
+    def candidate(self, snapshot: Coded, classes: Int64, steps: tuple[str, ...]) -> Candidate:
+        """A release with these classes (int64[rows], any numbers; -1: left out), the boxes as narrow as can be."""
         own = numbered(classes)
         boxes = snap(bounds(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
         return Candidate(boxes, own, Counterfeits.none(len(snapshot.domains)), steps, extras=self.extras())
@@ -86,8 +87,9 @@ class CheckedMondrian(Checked):
             running.values.start,
             running.values.value,
             running.values.count,
+            running.boxes,
         )
-        label, used, recut = recut_all(rows, start, known, forest, limits, scratch, desk())
+        label, used, recut = recut_all(rows, start, known, forest, limits, snapshot.value_count)
         apart = self._apart(past, classes, fresh)
         if recut == 0:
             return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
@@ -117,7 +119,7 @@ class CheckedMondrian(Checked):
 
     def _beside_foreign(self, past: Standing, kept: Int64, history: History) -> tuple[Int64, str]:
         """After releases that were not checked for this k and c: keep their classes if that is safe, else one class."""
-        check = Beside(self.k, self.share, past, history)
+        check = Beside.of(self, past, history)
         classes = np.full(len(past.snapshot), -1, dtype=np.int64)
         classes[kept] = past.last_class[kept]
         fresh, old = kept[past.fresh[kept]], kept[~past.fresh[kept]]

@@ -1,4 +1,4 @@
-"""What the checked strategies have in common: the running history, the rows held back, the check of a whole release."""
+"""What the checked strategies have in common: the running history and the rows held back."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ import numpy as np
 
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
-from reissue.core.hall import gaps
-from reissue.core.meets import Points
-from reissue.core.overlap import Groups, Overlap
+from reissue.core.overlap import Groups
 from reissue.core.requirements import Requirement, as_fraction
-from reissue.core.running import Running, most_frequent
+from reissue.core.running import Running
 from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.core.tracing import suspicious, traces
 from reissue.errors import InfeasiblePolicy
 from reissue.strategies.base import INSERT_ONLY, Changes
 
@@ -125,6 +122,11 @@ class Standing:
         safe = bool(np.all(history.caches["checks"]["safe"])) if "checks" in history.caches else True
         return Standing(snapshot, running, cell, safe)
 
+    @property
+    def whole(self) -> bool:
+        """Whether history and snapshot tell all there is: checked releases without counterfeits, nobody gone."""
+        return self.safe and int((self.cell >= 0).sum()) == len(self.running.subjects)
+
     @cached_property
     def fresh(self) -> Bool:
         """bool[rows]: rows that were in no release."""
@@ -136,78 +138,6 @@ class Standing:
         if self.running.chain.shape[1] == 0:
             return np.full(len(self.cell), -1, dtype=np.int32)
         return np.where(self.fresh, -1, self.running.chain[np.maximum(self.cell, 0), -1]).astype(np.int32)
-
-
-@dataclass(frozen=True, eq=False)
-class Beside:
-    """Checks a whole candidate release against every earlier one, exactly; for any recoding and any history."""
-
-    k: int
-    share: tuple[int, int]
-    past: Standing
-    history: History
-
-    def breach(self, classes: Int32, boxes: Int32) -> str | None:
-        """The first thing a release with these classes (int32[rows], -1: left out) would give away; None if nothing."""
-        kept = np.flatnonzero(classes >= 0)
-        kept = kept[np.argsort(self.past.snapshot.subjects[kept])]
-        subjects, own = self.past.snapshot.subjects[kept], classes[kept]
-        values = self.past.snapshot.values[kept]
-        groups = Groups.of(own, values, len(boxes), self.past.snapshot.value_count)
-        if self._common_value(subjects, own, groups, boxes):
-            return "the classes of some people would have too few values in common (intersection)"
-        for facts in reversed(self._earlier):
-            number, overlap = facts.number, self._overlap(facts, subjects, own, len(boxes))
-            for left, right, laid in ((facts.groups, groups, overlap), (groups, facts.groups, overlap.turned())):
-                if gaps(left, right, laid, self.k, self.share, 1).total:
-                    return f"classes laid over those of release {number} would leave too few people (difference)"
-            if self._traced(facts, overlap, groups, boxes):
-                return f"rows of release {number} could be traced to too few people (record tracing)"
-        return None
-
-    @cached_property
-    def _earlier(self) -> list[_Earlier]:
-        return [_Earlier(facts, self.past.snapshot.value_count) for facts in self.history.releases]
-
-    def _overlap(self, older: _Earlier, subjects: Int64, own: Int32, classes: int) -> Overlap:
-        real = older.facts.real
-        return Overlap.of(
-            older.facts.subjects[real], older.facts.classes[real], subjects, own, older.facts.class_count, classes
-        )
-
-    def _common_value(self, subjects: Int64, own: Int32, groups: Groups, boxes: Int32) -> bool:
-        after = self.past.running.after(len(self.history) + 1, subjects, own, groups, boxes)
-        _, most = most_frequent(after.values)
-        broken = (most * self.share[1] > after.values.sizes * self.share[0]) & (after.seen > 1)
-        return bool((broken & (after.chain[:, -1] >= 0)).any())
-
-    def _traced(self, older: _Earlier, overlap: Overlap, groups: Groups, boxes: Int32) -> bool:
-        facts, values = older.facts, self.past.snapshot.value_count
-        own = facts.values[facts.real][overlap.at_left]
-        stay = np.bincount(overlap.left, weights=overlap.shared, minlength=facts.class_count).astype(np.int64)
-        gone = np.maximum(0, older.groups.sizes - stay)
-        if not suspicious(older.groups, groups, overlap, own, values, self.k, gone):
-            return False
-        found = traces((facts.boxes, older.groups), (boxes, groups), overlap, own, values, older.people, self.k, gone)
-        return len(found) > 0
-
-
-@dataclass(frozen=True, eq=False)
-class _Earlier:
-    facts: Facts
-    value_count: int
-
-    @property
-    def number(self) -> int:
-        return self.facts.number
-
-    @cached_property
-    def groups(self) -> Groups:
-        return Groups.of(self.facts.classes, self.facts.values, self.facts.class_count, self.value_count)
-
-    @cached_property
-    def people(self) -> Points:
-        return Points(self.facts.codes[self.facts.real])
 
 
 def refuse_unsafe(reason: str, strategy: str) -> InfeasiblePolicy:
