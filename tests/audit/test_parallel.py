@@ -6,10 +6,12 @@ import pickle
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import reissue as ri
 from reissue.attacks.association import Association
 from reissue.attacks.base import Attack, Outcome
 from reissue.attacks.difference import Difference
@@ -19,7 +21,8 @@ from reissue.attacks.intersection import Intersection
 from reissue.attacks.merging import merge, separates
 from reissue.attacks.possible_worlds import PossibleWorlds
 from reissue.attacks.record_tracing import RecordTracing
-from reissue.audit.parallel import Task, divided, named, run_parts, run_split
+from reissue.audit import audit_series
+from reissue.audit.parallel import Task, divided, in_parts, named, run_parts, run_split
 from reissue.core.domain import Int32
 from reissue.core.observed import Members, Observed, Release
 from reissue.core.parts import links_of, parts_of, split
@@ -38,6 +41,7 @@ from reissue.strategies.merge import Merge
 from reissue.strategies.static import Static
 from tests.support.churning import churning
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, observe, run_series
+from tests.support.hospital import hospital_schema, population
 
 MAKERS: dict[str, Callable[[int], Attack]] = {
     "intersection": lambda limit: Intersection(c=0.5, limit=limit),
@@ -247,6 +251,29 @@ def test_an_inseparable_attack_does_differ_in_parts() -> None:
             totals = sum(attack.run(part).total for part in parts)
             different += totals != attack.run(series).total
         assert different > 5, attack.name
+
+
+def test_an_audit_in_parts_is_the_same_document(tmp_path: Path) -> None:
+    sizes = []
+
+    def run(tasks: Sequence[Task]) -> list[Outcome]:
+        sizes.append(len(tasks))
+        return at_once(tasks)
+
+    tables = [population(160).slice(0, 150), population(160).slice(5, 155)]
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), seed=2) as series:
+        for table in tables:
+            series.publish(table)
+        plain, parted = audit_series(series), audit_series(series, runner=in_parts(3, run))
+    assert sizes == [3] * len(sizes)
+    assert len(sizes) >= 3
+    assert plain.breaches
+    documents = [audit.to_dict() for audit in (plain, parted)]
+    for document in documents:
+        document.pop("created")
+        for attack in document["attacks"]:  # type: ignore[attr-defined]
+            attack.pop("seconds")
+    assert documents[0] == documents[1]
 
 
 def test_naming_leaves_numbers_alone() -> None:
