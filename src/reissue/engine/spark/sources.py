@@ -117,7 +117,8 @@ def _read(piece: Piece, wanted: pa.Schema, encoded: frozenset[str]) -> pa.Table:
         with pyarrow.parquet.ParquetFile(path, read_dictionary=codes) as file:
             table = file.read_row_groups(piece.groups, columns=wanted.names).select(wanted.names)
     for place, field in enumerate(wanted):  # another file may have the column in a wider type
-        if table.schema.field(place).type != field.type and field.name not in codes:
+        kind = table.schema.field(place).type
+        if kind != field.type and not pa.types.is_dictionary(kind):
             table = table.set_column(place, field, table.column(place).cast(field.type))
     return table
 
@@ -157,7 +158,7 @@ def _footer(path: Path) -> tuple[pa.Schema, list[int], tuple[int, int]]:
 
 
 def _agreed(name: str, files: Sequence[tuple[Path, pa.Schema]], names: Sequence[str]) -> pa.Schema:
-    """The columns' types, which all files must share; a column that is all null in one file takes any type."""
+    """The columns' types in all files; numbers may be narrower in some, and a column that is all null has any type."""
     fields = []
     for column in names:
         kind, told = pa.null(), files[0][0]
@@ -169,11 +170,15 @@ def _agreed(name: str, files: Sequence[tuple[Path, pa.Schema]], names: Sequence[
                 other = other.value_type
             if pa.types.is_null(kind):
                 kind, told = other, path
-            elif other != kind and not pa.types.is_null(other):
+                continue
+            both = [pa.schema([pa.field(column, one)]) for one in (kind, other)]
+            try:
+                kind = pa.unify_schemas(both, promote_options="permissive").field(0).type
+            except pa.ArrowException:
                 raise SnapshotError(
                     f"{name}: column '{column}' is of type {kind} in '{told.name}' and {other} in '{path.name}'. "
                     "Export all its files with the same types."
-                )
+                ) from None
         fields.append(pa.field(column, kind))
     return pa.schema(fields)
 

@@ -232,7 +232,7 @@ class Spark(Engine["DataFrame"]):
     def write_directory(self, frame: DataFrame, path: Path) -> None:
         """A new folder of Parquet files; one that exists is refused."""
         if path.exists():
-            raise SnapshotError(f"{path} exists already. Remove it, or choose another name.")
+            raise SettingsError(f"{path} exists already. Remove it, or choose another name.")
         with unwrapped():
             frame.write.mode("error").parquet(str(path.absolute()))
 
