@@ -60,11 +60,10 @@ def publish(
     SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation). On Spark it may
     also be a folder of Parquet files, or table:NAME.
     """
-    from reissue.engine.start import without_pandas
+    from reissue.engine.start import one_command
     from reissue.series import Series
 
-    without_pandas()
-    with Series.open(series, key=key) as opened, show.progress("publishing") as progress:
+    with one_command(), Series.open(series, key=key) as opened, show.progress("publishing") as progress:
         chosen = opened.changed_strategy(strategy, settings)
         release = opened.publish(
             snapshot,

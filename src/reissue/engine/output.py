@@ -35,7 +35,7 @@ def generalized_table(
     sensitive:         Text(label by value code, value of each published row)
     rows: int64[published], the row of `insensitive` that each one comes from; -1 (a counterfeit) leaves them null.
     """
-    columns = {name: _published(text) for name, text in [*quasi_identifiers.items(), *sensitive.items()]}
+    columns = _all_published({**quasi_identifiers, **sensitive})
     if insensitive is not None and rows is not None:
         columns |= _taken(insensitive, rows)
     return pa.table(columns)
@@ -57,7 +57,7 @@ def anatomized_tables(
     sensitive: per column the label by value code. The second table is sorted by class, then by value code, so that
     it does not tell the order of rows.
     """
-    first = {name: _published(text) for name, text in quasi_identifiers.items()}
+    first: dict[str, pa.Array] = _all_published(quasi_identifiers)
     first[class_name] = pa.array(classes)
     if insensitive is not None and rows is not None:
         first |= _taken(insensitive, rows)
@@ -65,7 +65,7 @@ def anatomized_tables(
     group, count = np.unique(classes.astype(np.int64) * width + values, return_counts=True)
     value = (group % width).astype(np.int32)
     second = {class_name: pa.array((group // width).astype(np.int32))}
-    second |= {name: _published(Text(labels, value)) for name, labels in sensitive.items()}
+    second |= _all_published({name: Text(labels, value) for name, labels in sensitive.items()})
     second[COUNT] = pa.array(count.astype(np.int64))
     return pa.table(first), pa.table(second)
 
@@ -84,8 +84,15 @@ def write_table(table: pa.Table, path: Path, format: Format) -> None:
     """Write one file. The bytes depend on the table's values and the libraries' versions, on nothing else."""
     if format == "parquet":
         # Without the Arrow schema readers get plain text, not dictionaries, and no metadata of the source leaks.
+        # Nobody looks for ranges of labels, so no statistics of them: they cost a third of the writing.
+        others = [field.name for field in table.schema if not pa.types.is_dictionary(field.type)]
         pyarrow.parquet.write_table(
-            table.replace_schema_metadata(None), path, compression="zstd", compression_level=1, store_schema=False
+            table.replace_schema_metadata(None),
+            path,
+            compression="zstd",
+            compression_level=1,
+            write_statistics=others or False,
+            store_schema=False,
         )
     elif table.num_columns:
         import polars as pl
@@ -116,16 +123,32 @@ class _Every:
         return True
 
 
-def _published(text: Text) -> pa.DictionaryArray:
-    """The rows' labels over a sorted dictionary of just the labels that occur: Parquet writes dictionaries whole."""
-    used = np.flatnonzero(text.counts)
+def _all_published(columns: Mapping[str, Text]) -> dict[str, pa.Array]:
+    """The columns as they are published; what many have in common, the rows' classes, is counted once."""
+    counts: dict[tuple[int, int], Int64] = {}
+    published = {}
+    for name, text in columns.items():
+        same = id(text.index), len(text.labels)
+        if same not in counts:
+            counts[same] = text.counts
+        published[name] = _published(text, counts[same])
+    return published
+
+
+def _published(text: Text, counts: Int64) -> pa.DictionaryArray:
+    """The rows' labels over a sorted dictionary of just the labels that occur: Parquet writes dictionaries whole.
+
+    counts: int64[labels], rows of each label
+    """
+    used = np.flatnonzero(counts)
     occurring = pa.array(text.labels, pa.string()).take(pa.array(used)).dictionary_encode()
     rank = pc.rank(occurring.dictionary)  # from 1, distinct
     place = np.full(len(text.labels) + 1, -1, dtype=np.int32)
     place[used] = (np.asarray(rank).astype(np.int32) - 1)[np.asarray(occurring.indices)]
     index = place[text.index]
     return pa.DictionaryArray.from_arrays(
-        pa.array(index, mask=index < 0), pc.take(occurring.dictionary, pc.sort_indices(occurring.dictionary))
+        pa.array(index, mask=index < 0 if index.min(initial=0) < 0 else None),
+        pc.take(occurring.dictionary, pc.sort_indices(occurring.dictionary)),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -20,6 +22,22 @@ class _NoPandas(MetaPathFinder):
         if fullname == "pandas":
             raise ModuleNotFoundError("pandas is not used by the command line", name="pandas")
         return None
+
+
+@contextmanager
+def one_command() -> Iterator[None]:
+    """What a process may leave out that ends after one command: pandas, and looking for garbage among few objects.
+
+    Tables are arrays, which go when the last reference does; the collector would only walk over imported modules.
+    """
+    without_pandas()
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def without_pandas() -> None:

@@ -30,7 +30,7 @@ class Text:
     @cached_property
     def counts(self) -> Int64:
         """int64[labels]: rows of each label."""
-        return np.bincount(self.index[self.index >= 0], minlength=len(self.labels)).astype(np.int64)
+        return occurrences(self.index, len(self.labels))
 
     @cached_property
     def first(self) -> Int64:
@@ -46,6 +46,12 @@ class Text:
         lookup = np.array([*self.labels, None], dtype=object)
         strings: NDArray[np.object_] = lookup[self.index]
         return strings
+
+
+def occurrences(index: Int32, count: int) -> Int64:
+    """int64[count]: how often each of 0..count-1 occurs in `index`; entries of -1 are ignored."""
+    known = index if index.min(initial=0) >= 0 else index[index >= 0]
+    return np.bincount(known, minlength=count).astype(np.int64, copy=False)
 
 
 def first_places(index: Int32, count: int) -> Int64:
