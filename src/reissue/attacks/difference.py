@@ -11,8 +11,9 @@ import numpy as np
 from reissue.attacks.base import Finding, Outcome
 from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, sides_of, whole
 from reissue.core.domain import Bool, Int64
-from reissue.core.hall import Gap, Gaps, gaps
+from reissue.core.hall import Gaps, gaps
 from reissue.core.observed import Observed, Release
+from reissue.core.overlaid import Gap
 from reissue.core.overlap import Overlap
 from reissue.core.requirements import as_fraction
 from reissue.core.sets import union
