@@ -21,7 +21,6 @@ from reissue.attacks.intersection import Intersection
 from reissue.attacks.merging import merge, separates
 from reissue.attacks.possible_worlds import PossibleWorlds
 from reissue.attacks.record_tracing import RecordTracing
-from reissue.audit import audit_series
 from reissue.audit.parallel import Task, divided, in_parts, named, run_parts, run_split
 from reissue.core.domain import Int32
 from reissue.core.observed import Members, Observed, Release
@@ -264,7 +263,7 @@ def test_an_audit_in_parts_is_the_same_document(tmp_path: Path) -> None:
     with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), seed=2) as series:
         for table in tables:
             series.publish(table)
-        plain, parted = audit_series(series), audit_series(series, runner=in_parts(3, run))
+        plain, parted = series.audit(), series.audit(runner=in_parts(3, run))
     assert sizes == [3] * len(sizes)
     assert len(sizes) >= 3
     assert plain.breaches

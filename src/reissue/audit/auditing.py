@@ -196,7 +196,7 @@ def audit_series(
     names: bool = True,
     risk_threshold: float = ARX_RISK,
     progress: Callable[[str], None] | None = None,
-    runner: Runner = on_whole,
+    runner: Runner | None = None,
     **thresholds: object,
 ) -> Audit:
     """Attack a series of ours: its ledger knows who is in which class. See `audit` for the arguments.
@@ -225,7 +225,7 @@ def audit_series(
     ]
     about = {"name": Path(series.path).name, "kind": "series", **_policy(strategy)}
     case = _Case(observed, coding, sheets, identities, about, (), names)
-    return _audited(case, strategy, chosen, thresholds, risk_threshold, say, runner)
+    return _audited(case, strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
 
 
 @dataclass(frozen=True, eq=False)

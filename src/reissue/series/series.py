@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from reissue.audit import Audit
+    from reissue.audit.parallel import Runner
     from reissue.core.snapshot import Table
     from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
@@ -247,16 +248,17 @@ class Series:
         attacks: Sequence[str] | None = None,
         names: bool = True,
         progress: Callable[[str], None] | None = None,
+        runner: Runner | None = None,
         **thresholds: float,
     ) -> Audit:
         """Attack the series in every way that applies: `audit.findings`, `audit.breaches`, `audit.to_html(path)`.
 
         attacks: only these, by name. thresholds (k=5, c=0.5, ...) instead of those of the policy. names: show people
-        by identifier, not by number.
+        by identifier, not by number. runner: how one attack runs, for example in parts on several workers.
         """
         from reissue.audit import audit_series
 
-        return audit_series(self, attacks=attacks, names=names, progress=progress, **thresholds)
+        return audit_series(self, attacks=attacks, names=names, progress=progress, runner=runner, **thresholds)
 
     def verify(self, *, rebuild: bool = False) -> list[Damage]:
         """Re-hash every file; with `rebuild` also prove the caches right, and mend them if they are not."""
