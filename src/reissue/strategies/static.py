@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.core.feasible import refuse_infeasible
-from reissue.core.incognito import incognito
 from reissue.core.mondrian import Partition, mondrian
 from reissue.core.requirements import Diversity, Likeness, Requirement
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -106,6 +105,8 @@ def anonymize(snapshot: Coded, requirement: Requirement, algorithm: Algorithm) -
         partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
         how = "by median cuts (Mondrian)"
     else:
+        from reissue.core.incognito import incognito
+
         partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
         levels = ", ".join(f"{d.name} {level}" for d, level in zip(snapshot.domains, node, strict=True) if level)
         how = f"by full-domain generalization (Incognito; levels: {levels or 'all 0'})"
