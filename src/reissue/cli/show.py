@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import click
 
-STAGES = ("read", "compare", "anonymize", "check", "write", "commit")
+STAGES = ("read", "compare", "anonymize", "write", "commit")
 
 
 def document(content: object) -> None:

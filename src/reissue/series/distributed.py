@@ -61,6 +61,7 @@ class SparkPublishing(Publishing):
 
     def run(self, source: Source) -> ReleaseRecord:
         """Publish `source` as the next release and return its record."""
+        self.progress("start")
         spark = connected(self.settings)
         from reissue.engine.spark.snapshot import load
 
