@@ -13,6 +13,7 @@ from reissue.attacks.intersection import Intersection
 from reissue.attacks.record_tracing import RecordTracing
 from reissue.core.boxes import snap
 from reissue.core.domain import Domain
+from reissue.core.mondrian import forest_of, measure, rows_of, scratch_of, try_cut
 from reissue.core.requirements import Requirement, violations
 from reissue.core.running import Running
 from reissue.core.snapshot import Coded, Facts, History, Table
@@ -146,6 +147,58 @@ def test_rows_that_cannot_stand_alone_wait_for_more() -> None:
         assert findings([first, candidate.facts(2, later)], later, k, c)["difference"] == 0
         with pytest.raises(InfeasiblePolicy, match="only 3 new rows"):
             type(strategy)(k=k, c=c, hold_back=False).publish(later, history)
+
+
+def further_cuts(snapshot: Coded, classes: np.ndarray, k: int, c: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(classes after it, rows of the class) for every legal median cut of every class."""
+    limits = Requirement(k=k, c=c).limits(np.bincount(snapshot.values, minlength=snapshot.value_count))
+    forest = forest_of(snapshot.domains)
+    scratch = scratch_of(forest, snapshot.value_count)
+    for one in range(int(classes.max()) + 1):
+        at = np.flatnonzero(classes == one)
+        rows = rows_of(snapshot.codes[at], snapshot.values[at])
+        for i in range(2 * measure(rows, 0, len(at), forest, scratch)):
+            parts = try_cut(rows, 0, len(at), int(scratch.ranked[i // 2]), i % 2 == 1, forest, limits, scratch)
+            if parts:
+                cut = classes.astype(np.int64)
+                for part in range(1, parts):
+                    cut[at[rows.ids[scratch.ends[part] : scratch.ends[part + 1]]]] = classes.max() + part
+                yield cut, at
+
+
+def shares_few(cut: np.ndarray, at: np.ndarray, snapshot: Coded, earlier: list[Facts], k: int) -> bool:
+    """Whether a part of the class shares 1 to k-1 people with a class of an earlier release."""
+    for facts in earlier:
+        known = np.isin(snapshot.subjects[at], facts.subjects)
+        there = facts.classes[np.searchsorted(facts.subjects, snapshot.subjects[at[known]])]
+        _, shared = np.unique(np.stack([cut[at[known]], there]), axis=1, return_counts=True)
+        if (shared < k).any():
+            return True
+    return False
+
+
+def test_every_further_cut_is_refused_for_a_reason() -> None:
+    """Of a class made anew: one of the three attacks on the whole release succeeds, or rows could be traced if only the
+    classes of the place were there (a part shares fewer than k people with an earlier class)."""
+    undone = broken = 0
+    for seed in range(24):
+        snapshots, k, c = history(seed, values=2 + seed % 3) if seed % 3 else (few_values(seed, 3, 60), 3, 1.0)
+        strategy, releases = CheckedMondrian(k=k, c=c), list[Facts]()
+        caches: dict[str, Table] = {}
+        for number, snapshot in enumerate(snapshots[:4], start=1):
+            made = strategy.publish(snapshot, History(releases, caches, number))
+            before = {part[1] for part in partition(releases[-1])} if releases else set()
+            for cut, at in further_cuts(snapshot, made.classes, k, c):
+                if np.sort(snapshot.subjects[at]).tobytes() in before:
+                    continue
+                finer = strategy.candidate(snapshot, cut, ()).facts(number, snapshot)
+                series = observe([*releases, finer], snapshot)
+                found = any(attack.run(series, involving=number).findings for attack in attacks(k, c))
+                assert found or shares_few(cut, at, snapshot, releases, k)
+                undone, broken = undone + 1, broken + found
+            releases.append(made.facts(number, snapshot))
+            caches = dict(strategy.remember(caches, releases[-1]))
+    assert broken > undone // 2 > 20
 
 
 class Sealed(list[Facts]):

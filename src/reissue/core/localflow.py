@@ -48,14 +48,6 @@ def _sizes(table: Int64) -> Int64:
 
 
 @njit(cache=True)
-def has(table: Int64, value: int) -> bool:
-    for i in range(len(table)):  # noqa: SIM110 (numba compiles loops, not generators)
-        if table[i, value] > 0:
-            return True
-    return False
-
-
-@njit(cache=True)
 def _shared(link: Int64, left: int, right: int, turned: bool) -> int:
     return int(link[right, left] if turned else link[left, right])
 
@@ -65,7 +57,9 @@ def difference_ok(
     link: Int64, one: Int64, other: Int64, inside: Bool, k: int, top: int, bottom: int, desk: Desk, turned: bool
 ) -> bool:
     """No set of left classes `one` inside right classes `other` leaves 1..k-1 people or a value above c."""
-    lefts, rights, values = len(one), len(other), one.shape[1]
+    if not inside.any():
+        return True
+    lefts, rights = len(one), len(other)
     size_one, size_other, room = _sizes(one), _sizes(other), _sizes(other)
     edge = np.zeros((lefts, rights), np.bool_)
     for u in range(lefts):
@@ -89,14 +83,34 @@ def difference_ok(
                 return False
         elif not _closed_ok(link, edge, room, part, u, k, desk, turned):
             return False
+    return top == bottom or _shares_ok(one, other, inside, edge, (size_one, size_other), k, top, bottom, desk)
+
+
+@njit(cache=True)
+def _shares_ok(
+    one: Int64,
+    other: Int64,
+    inside: Bool,
+    edge: Bool,
+    size: tuple[Int64, Int64],
+    k: int,
+    top: int,
+    bottom: int,
+    desk: Desk,
+) -> bool:
+    """No set of left classes leaves a value above c; those it leaves are at least k, so rare values cannot be."""
+    (lefts, rights), values = edge.shape, one.shape[1]
     supply, demand = np.zeros(lefts, np.int64), np.zeros(rights, np.int64)
     for value in range(values):
-        if not has(other, value):
+        total = 0
+        for v in range(rights):
+            total += other[v, value]
+        if bottom * total <= top * k:
             continue
         for u in range(lefts):
-            supply[u] = max(0, top * size_one[u] - bottom * one[u, value]) if inside[u] else 0
+            supply[u] = max(0, top * size[0][u] - bottom * one[u, value]) if inside[u] else 0
         for v in range(rights):
-            demand[v] = max(0, top * size_other[v] - bottom * other[v, value])
+            demand[v] = max(0, top * size[1][v] - bottom * other[v, value])
         if not _sends_all(edge, supply, demand, desk):
             return False
     return True
@@ -170,6 +184,11 @@ def _sends_all(edge: Bool, supply: Int64, demand: Int64, desk: Desk) -> bool:
     """Whether the lefts can send all they have."""
     lefts, rights = edge.shape
     _clear(desk.flow, lefts, rights)
+    for u in range(lefts):  # what fits directly, before searching
+        for v in range(rights):
+            if edge[u, v] and supply[u] > 0 and demand[v] > 0:
+                more = min(supply[u], demand[v])
+                desk.flow[u, v], supply[u], demand[v] = more, supply[u] - more, demand[v] - more
     for u in range(lefts):
         need = supply[u]
         while need > 0:

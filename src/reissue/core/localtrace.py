@@ -60,8 +60,8 @@ def tracing_ok(
         if there[row] >= 0 and place[0][there[row]] >= 0:
             true[value[row], place[0][there[row]], place[1][label[row]]] += 1
             present[value[row]] = True
-    for one in range(values):  # noqa: SIM110 (numba compiles loops, not generators)
-        if present[one] and not _value_ok(scene, true[one], new[:, one], desk):
+    for one in range(values):
+        if present[one] and _thin(scene, true[one]) and not _value_ok(scene, true[one], new[:, one], desk):
             return False
     return True
 
@@ -104,6 +104,16 @@ def _people(scene: Scene, low: Int32, high: Int32) -> int:
             if count == scene.k:
                 break
     return count
+
+
+@njit(cache=True)
+def _thin(scene: Scene, true: Int64) -> bool:
+    """Whether rows really went where too few people fit; otherwise nothing of this value is traced."""
+    for u in range(true.shape[0]):
+        for v in range(true.shape[1]):
+            if true[u, v] > 0 and scene.fit[u, v] < scene.k:
+                return True
+    return False
 
 
 @njit(cache=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from reissue.core.domain import Int32, Int64
+from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.limits import Limits
 from reissue.core.localcheck import Classes, Cluster, keeps, lists
 from reissue.core.localflow import Desk, desk
@@ -48,6 +48,7 @@ def recut_all(
     rows: Rows,
     leaf_start: Int64,
     past: Past,
+    lost: Float64,
     forest: Forest,
     limits: Limits,
     value_count: int,
@@ -57,7 +58,8 @@ def recut_all(
     """(label int64[rows] by row id, labels used, leaves recut): new classes for every leaf that gains by it.
 
     rows: arranged by leaf; leaf i is rows leaf_start[i]..leaf_start[i+1]-1, and rows.ids counts from 0 in this order.
-    Rows whose leaf is left alone get label -1: old ones keep their class, new ones form classes of their own.
+    lost: float64[rows] what each row loses if it is left alone: old rows in their class, new ones among themselves.
+    Rows whose leaf is left alone get label -1.
     Leaves have nothing to do with each other: the result is the same for any number of threads (None: as many as there
     are processors).
     """
@@ -66,7 +68,7 @@ def recut_all(
     ends = np.searchsorted(leaf_start, np.linspace(0, len(label), shares + 1)).tolist()
 
     def some(part: tuple[int, int]) -> tuple[int, int]:
-        return _recut_some(rows, leaf_start, *part, past, forest, limits, scratch_of(forest, value_count), label)
+        return _recut_some(rows, leaf_start, *part, past, lost, forest, limits, scratch_of(forest, value_count), label)
 
     parts = list(pairwise(ends))
     if shares == 1:
@@ -89,6 +91,7 @@ def _recut_some(
     first: int,
     last: int,
     past: Past,
+    lost: Float64,
     forest: Forest,
     limits: Limits,
     scratch: Scratch,
@@ -108,74 +111,12 @@ def _recut_some(
             fresh += past.cell[row] < 0
         if fresh == 0 or fresh == stop - start:
             continue
-        before = _apart(rows, start, stop, fresh, past, forest, limits, scratch)
         own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, bench)
-        if after < before:
+        if after < lost[start:stop].sum():
             for row in range(start, stop):
                 label[row] = used + own[row - start]
             used, recut = used + classes, recut + 1
     return used, recut
-
-
-@njit(cache=True)
-def _spread(low: Int32, high: Int32, node: Int32, forest: Forest) -> float:
-    """The summed width of a box, trees widened to nodes, over the spans."""
-    total = 0.0
-    for a in range(len(low)):
-        if node[a] >= 0:
-            total += (float(forest.hi[node[a]]) - float(forest.lo[node[a]])) / forest.span[a]
-        else:
-            total += (float(high[a]) - float(low[a])) / forest.span[a]
-    return total
-
-
-@njit(cache=True)
-def _apart(
-    rows: Rows, start: int, stop: int, fresh: int, past: Past, forest: Forest, limits: Limits, scratch: Scratch
-) -> float:
-    """The loss of the leaf if its old classes stay and its new rows are cut among themselves."""
-    size, last = stop - start, past.chain.shape[1] - 1
-    sub = Rows(np.empty((fresh, rows.codes.shape[1]), np.int32), np.empty(fresh, np.int32), np.empty(fresh, np.int64))
-    at, loss = 0, 0.0
-    own = np.empty(size - fresh, np.int64)
-    old = np.empty(size - fresh, np.int64)
-    there = 0
-    for row in range(start, stop):
-        if past.cell[row] < 0:
-            sub.codes[at], sub.values[at], sub.ids[at] = rows.codes[row], rows.values[row], row - start
-            at += 1
-        else:
-            own[there], old[there] = past.chain[past.cell[row], last], row
-            there += 1
-    order = np.argsort(own)
-    p = 0
-    while p < there:  # the classes as they are
-        q = p
-        while q < there and own[order[q]] == own[order[p]]:
-            q += 1
-        piece = Rows(np.empty((q - p, rows.codes.shape[1]), np.int32), rows.values, rows.ids)
-        for i in range(p, q):
-            piece.codes[i - p] = rows.codes[old[order[i]]]
-        measure(piece, 0, q - p, forest, scratch)
-        loss += (q - p) * _spread(scratch.low, scratch.high, scratch.node, forest)
-        p = q
-    stack, height = np.empty((fresh // max(1, limits.k) + 2, 2), np.int64), 1
-    stack[0, 0], stack[0, 1] = 0, fresh
-    while height:
-        height -= 1
-        a, b = stack[height, 0], stack[height, 1]
-        ranked, parts = measure(sub, a, b, forest, scratch), 0
-        if b - a >= 2 * limits.k:
-            for i in range(2 * ranked):
-                parts = try_cut(sub, a, b, scratch.ranked[i // 2], i % 2 == 1, forest, limits, scratch)
-                if parts:
-                    break
-        for part in range(parts):
-            stack[height, 0], stack[height, 1] = scratch.ends[part], scratch.ends[part + 1]
-            height += 1
-        if parts == 0:
-            loss += (b - a) * _spread(scratch.low, scratch.high, scratch.node, forest)
-    return loss
 
 
 @njit(cache=True)

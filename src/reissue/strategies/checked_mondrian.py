@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.core.boxes import losses, snap
-from reissue.core.domain import Int32, Int64
+from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.mondrian import Rows, forest_of, mondrian, scratch_of
 from reissue.core.overlap import by_bucket
@@ -89,14 +89,16 @@ class CheckedMondrian(Checked):
             running.values.count,
             running.boxes,
         )
-        label, used, recut = recut_all(rows, start, known, forest, limits, snapshot.value_count)
         apart = self._apart(past, classes, fresh)
+        lost = self._losses(snapshot, apart)[at]
+        label, used, recut = recut_all(rows, start, known, lost, forest, limits, snapshot.value_count)
         if recut == 0:
             return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
         changed = label >= 0
         classes[at[changed]] = label[changed] + int(classes.max()) + 1
         together = self._apart(past, classes, at[~changed & past.fresh[at]])
-        if self._loss(snapshot, together) < self._loss(snapshot, apart):
+        differ = at[changed | past.fresh[at]]  # all others are in the same classes either way
+        if self._losses(snapshot, together, differ).sum() < self._losses(snapshot, apart, differ).sum():
             return together, _said(int((~changed & past.fresh[at]).sum()), recut, used, running.chain.shape[1])
         return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
 
@@ -111,11 +113,15 @@ class CheckedMondrian(Checked):
         result[fresh] = own.astype(np.int64) + int(classes.max()) + 1
         return result
 
-    def _loss(self, snapshot: Coded, classes: Int64) -> float:
-        """The information lost by all rows together (AIL times rows)."""
-        own = numbered(classes)
-        boxes = snap(bounds(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
-        return float(losses(boxes, snapshot.domains).sum(axis=1)[own[own >= 0]].sum())
+    def _losses(self, snapshot: Coded, classes: Int64, rows: Int64 | None = None) -> Float64:
+        """float64[rows]: the information each row loses (its part of AIL); `rows`: some that make up whole classes."""
+        codes, own = (
+            snapshot.codes if rows is None else snapshot.codes[rows],
+            classes if rows is None else classes[rows],
+        )
+        own = numbered(own)
+        boxes = snap(bounds(codes, own, int(own.max()) + 1), snapshot.domains)
+        return np.asarray(losses(boxes, snapshot.domains).sum(axis=1)[own], dtype=np.float64)
 
     def _beside_foreign(self, past: Standing, kept: Int64, history: History) -> tuple[Int64, str]:
         """After releases that were not checked for this k and c: keep their classes if that is safe, else one class."""
