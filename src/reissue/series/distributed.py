@@ -36,11 +36,9 @@ from reissue.series.telling import Result, Survey, numbered, observed_together
 from reissue.series.work import Made, Rows, Work
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from reissue.engine.read import Source
     from reissue.engine.spark.snapshot import SparkSnapshot
-    from reissue.engine.spark.verbs import Spark
+    from reissue.engine.spark.verbs import Frame, Spark
 
 PART_ROWS = 5_000_000
 """Rows of one public file; a larger release is a folder of files."""
@@ -116,7 +114,7 @@ class SparkPublishing(Publishing):
         self.progress("commit")
         return stage.commit(self.record(works[0], surveys, results, firsts, partial(_name, spark, shelf)))
 
-    def _divided(self, spark: Spark, encoded: DataFrame, rows: int, coding: Coding) -> Division:
+    def _divided(self, spark: Spark, encoded: Frame, rows: int, coding: Coding) -> Division:
         division = Division.read(self.ledger, self.strategy, coding)
         if division is not None:
             return division
@@ -171,9 +169,7 @@ def connected(settings: Mapping[str, object]) -> Spark:
 # -- Rows to fragments
 
 
-def _spread(
-    spark: Spark, items: Sequence[object], task: Callable[..., Iterable[pa.Table]], schema: pa.Schema
-) -> DataFrame:
+def _spread(spark: Spark, items: Sequence[object], task: Callable[..., Iterable[pa.Table]], schema: pa.Schema) -> Frame:
     """The rows that the task makes of each item, every item on a worker of its own."""
     from reissue.engine.spark.tasks import mapped, spark_schema
 
@@ -186,20 +182,20 @@ def _spread(
     return spark.session.range(0, len(items), 1, max(1, len(items))).mapInArrow(mapped(run, made), made)
 
 
-def _placed(encoded: DataFrame, attributes: int) -> DataFrame:
+def _placed(encoded: Frame, attributes: int) -> Frame:
     """The insensitive columns called i0, i1, ...: Spark trips over dots and quotes in names."""
     others = range(len(encoded.columns) - attributes - 3)
     return encoded.toDF("row", "identifier", *(f"c{a}" for a in range(attributes)), "value", *(f"i{n}" for n in others))
 
 
-def _with_numbers(spark: Spark, encoded: DataFrame, shelf: Shelf) -> DataFrame:
+def _with_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
     """The rows with `number`: the latest one of each identifier, -1 if it has none."""
     known = _identities(spark, shelf)
     latest = known.groupBy("identifier").max("subject").withColumnRenamed("max(subject)", "number")
     return spark.join(encoded, latest, ["identifier"], "left").fillna(-1, ["number"])
 
 
-def _identities(spark: Spark, shelf: Shelf) -> DataFrame:
+def _identities(spark: Spark, shelf: Shelf) -> Frame:
     schema = pa.schema([("identifier", pa.string()), ("subject", pa.int64())])
     return _spread(spark, shelf.state.of_role("identities"), lambda file: [shelf.read(file)], schema)
 
@@ -210,7 +206,7 @@ def _name(spark: Spark, shelf: Shelf, number: int) -> str:
     return str(found.column("identifier")[0].as_py()) if found.num_rows else f"subject {number}"
 
 
-def _with_fragment(rows: DataFrame, division: Division) -> DataFrame:
+def _with_fragment(rows: Frame, division: Division) -> Frame:
     """The rows with `fragment`."""
     from reissue.engine.spark.tasks import mapped
 
@@ -228,7 +224,7 @@ def _with_fragment(rows: DataFrame, division: Division) -> DataFrame:
     return rows.mapInArrow(mapped(run, schema), schema)
 
 
-def _tree(spark: Spark, encoded: DataFrame, rows: int, count: int, seed: int) -> Fragments:
+def _tree(spark: Spark, encoded: Frame, rows: int, count: int, seed: int) -> Fragments:
     """The cuts, made by one worker from a sample; only they come to the driver."""
     from reissue.engine.spark.tasks import mapped, spark_schema
 
@@ -279,7 +275,7 @@ def rows_of(table: pa.Table) -> Rows:
 # -- One fragment on a worker
 
 
-def _surveyed(spark: Spark, frame: DataFrame, works: Sequence[Work], stage: Stage) -> list[tuple[Survey, Staged]]:
+def _surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) -> list[tuple[Survey, Staged]]:
     """Each fragment's rows written to a private file by the worker that gets them, and compared with its past."""
     import pickle
 

@@ -7,7 +7,7 @@ import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from reissue.engine.spark.sources import SparkSource
+
+Frame: TypeAlias = "DataFrame"
+"""A table of Spark, for those who must not import pyspark themselves."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
