@@ -115,11 +115,8 @@ class CheckedMondrian(Checked):
 
     def _losses(self, snapshot: Coded, classes: Int64, rows: Int64 | None = None) -> Float64:
         """float64[rows]: the information each row loses (its part of AIL); `rows`: some that make up whole classes."""
-        codes, own = (
-            snapshot.codes if rows is None else snapshot.codes[rows],
-            classes if rows is None else classes[rows],
-        )
-        own = numbered(own)
+        codes = snapshot.codes if rows is None else snapshot.codes[rows]
+        own = numbered(classes if rows is None else classes[rows])
         boxes = snap(bounds(codes, own, int(own.max()) + 1), snapshot.domains)
         return np.asarray(losses(boxes, snapshot.domains).sum(axis=1)[own], dtype=np.float64)
 
