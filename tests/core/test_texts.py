@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.core.texts import index, look_up
+from reissue.core.texts import highest, index
 
 
 def packed(texts: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
@@ -24,7 +24,7 @@ def test_texts_are_found_exactly() -> None:
         latest: dict[bytes, int] = {}
         for text, number in zip(known, numbers.tolist(), strict=True):
             latest[text] = max(number, latest.get(text, -1))
-        table, repeats = index(*packed(known), numbers)
-        assert repeats == len(known) - len(latest)
-        found = look_up(table, *packed(known), numbers, *packed(wanted))
+        table, first = index(*packed(wanted))
+        assert first.tolist() == [wanted.index(text) for text in wanted]
+        found = highest(table, *packed(wanted), *packed(known), numbers)[first]
         assert found.tolist() == [latest.get(text, -1) for text in wanted]

@@ -74,7 +74,7 @@ def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]
     from reissue.core.texts import index
 
     known = identifiers.drop_null()
-    _, extra = index(*_buffers(known), np.zeros(len(known), dtype=np.int64))
+    extra = int((index(*_buffers(known))[1] != np.arange(len(known))).sum())
     if extra == 0:
         return 0, []
     import polars as pl
@@ -96,11 +96,11 @@ def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> In
     names, numbers = known
     if len(names) == 0 or len(identifiers) == 0:
         return np.full(len(identifiers), -1, dtype=np.int64)
-    from reissue.core.texts import index, look_up
+    from reissue.core.texts import highest, index
 
-    mine, numbers = _buffers(names), np.ascontiguousarray(numbers)
-    table, _ = index(*mine, numbers)
-    found = look_up(table, *mine, numbers, *_buffers(identifiers))
+    wanted = _buffers(identifiers)
+    table, first = index(*wanted)
+    found = highest(table, *wanted, *_buffers(names), np.ascontiguousarray(numbers))[first]
     if identifiers.null_count:
         found[np.asarray(identifiers.is_null())] = -1
     return found
