@@ -96,11 +96,22 @@ class CheckedMondrian(Checked):
             return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
         changed = label >= 0
         classes[at[changed]] = label[changed] + int(classes.max()) + 1
-        together = self._apart(past, classes, at[~changed & past.fresh[at]])
-        differ = at[changed | past.fresh[at]]  # all others are in the same classes either way
-        if self._losses(snapshot, together, differ).sum() < self._losses(snapshot, apart, differ).sum():
-            return together, _said(int((~changed & past.fresh[at]).sum()), recut, used, running.chain.shape[1])
-        return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
+        alone, taken = at[~changed & past.fresh[at]], at[changed & past.fresh[at]]
+        ways = [apart, self._mended(past, classes, apart, alone, taken)]
+        differ = at[changed | past.fresh[at]]  # all others are in the same classes whichever way
+        best = int(np.argmin([self._losses(snapshot, way, differ).sum() for way in ways]))
+        told = (len(alone), recut, used) if best else (len(fresh), 0, 0)
+        return ways[best], _said(*told, running.chain.shape[1])
+
+    def _mended(self, past: Standing, classes: Int64, apart: Int64, alone: Int64, taken: Int64) -> Int64:
+        """The classes with new rows as they are apart; those whose class lost rows to other places are cut anew."""
+        values, mended = past.snapshot.values, classes.copy()
+        torn = alone[np.isin(apart[alone], apart[taken])]
+        limits = self.requirement.limits(np.bincount(values[alone], minlength=past.snapshot.value_count))
+        if len(torn) and not classes_meet(limits, np.zeros(len(torn), np.int32), values[torn], 1).all():
+            return self._apart(past, classes, alone)
+        mended[alone] = apart[alone] + int(classes.max()) + 1
+        return self._apart(past, mended, torn)
 
     def _apart(self, past: Standing, classes: Int64, fresh: Int64) -> Int64:
         """The classes with these new rows cut among themselves."""
