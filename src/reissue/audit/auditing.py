@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -197,21 +197,41 @@ def audit_series(
     risk_threshold: float = ARX_RISK,
     progress: Callable[[str], None] | None = None,
     runner: Runner | None = None,
+    engine: str | None = None,
     **thresholds: object,
 ) -> Audit:
     """Attack a series of ours: its ledger knows who is in which class. See `audit` for the arguments.
 
     runner: how one attack runs; `reissue.audit.parallel.in_parts` divides the series among workers.
+    engine: "embedded" or "spark", where attacks that can be divided run; by default where releases are made.
     """
-    ledger, coding, strategy = series._ledger, series.coding, series.strategy
+    ledger, coding = series._ledger, series.coding
     if not ledger.releases:
         raise SeriesError("Nothing has been published yet, so there is nothing to audit.")
     say = progress or (lambda stage: None)
     chosen = chosen_names(attacks)
     check_given(chosen, thresholds)
+    from reissue.series.series import checked_engine
+
+    asked = {**series.engine, "name": engine} if engine else series.engine
+    settings = checked_engine({"name": "embedded"} if runner and not engine else asked)
+    if settings["name"] == "embedded":
+        case = _of_series(series, names, Identities.read(ledger), say)
+        return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
+    if runner:
+        raise SettingsError("Spark runs the attacks in its own way: give either a runner or the engine 'spark'.")
+    from reissue.audit.distributed import SparkAttacks
+
+    say("start")
+    with SparkAttacks.on(ledger, coding, settings) as spark:
+        case = _of_series(series, names, spark.names, say)
+        return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, spark.run)
+
+
+def _of_series(series: Series, names: bool, identities: Naming, say: Callable[[str], None]) -> _Case:
     say("read")
-    releases = [ObservedRelease.of(facts) for facts in PastReleases(ledger, coding)]
-    identities = Identities.read(ledger)
+    coding = series.coding
+    releases = [ObservedRelease.of(facts) for facts in PastReleases(series._ledger, coding)]
     words = AuditWords(coding, identities.name if names else (lambda number: f"subject {number}"))
     observed = Observed(releases, coding.domains, len(coding.values), words)
     sheets = [
@@ -223,9 +243,16 @@ def audit_series(
         )
         for one in series.releases
     ]
-    about = {"name": Path(series.path).name, "kind": "series", **_policy(strategy)}
-    case = _Case(observed, coding, sheets, identities, about, (), names)
-    return _audited(case, strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
+    about = {"name": Path(series.path).name, "kind": "series", **_policy(series.strategy)}
+    return _Case(observed, coding, sheets, identities, about, (), names)
+
+
+class Naming(Protocol):
+    """Who has which subject number."""
+
+    def name(self, number: int) -> str: ...
+
+    def of(self, identifiers: Sequence[str]) -> Int64: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +262,7 @@ class _Case:
     observed: Observed
     coding: Coding
     sheets: Sequence[Sheet]
-    identities: Identities
+    identities: Naming
     about: Mapping[str, object]
     notes: Sequence[str]
     names_shown: bool

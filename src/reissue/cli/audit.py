@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reissue.cli import show
-from reissue.cli.options import JSON, KEY, SERIES
+from reissue.cli.options import ENGINE, JSON, KEY, SERIES
 from reissue.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML fi
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
 @click.option("--html", type=click.Path(dir_okay=False), help="Also write a report that opens without a network.")
 @NAMES
+@ENGINE
 @JSON
 @KEY
 def audit(
@@ -53,6 +54,7 @@ def audit(
     settings: tuple[str, ...],
     html: str | None,
     names: bool,
+    engine: str | None,
     as_json: bool,
     key: str | None,
 ) -> None:
@@ -66,7 +68,11 @@ def audit(
         require()  # before the long work
     with show.progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
-            done = audited_series(series, attacks, settings, names, key, progress)
+            done = audited_series(series, attacks, settings, names, key, progress, engine)
+        elif engine:
+            raise SettingsError(
+                "--engine is for a SERIES; releases made with another tool are attacked on this machine."
+            )
         elif series is None and config and releases:
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
@@ -82,7 +88,7 @@ def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     from reissue.series.series import parsed_settings
 
     parsed = parsed_settings(settings)
-    for name in ("attacks", "match", "names", "progress", "strategy"):
+    for name in ("attacks", "engine", "match", "names", "progress", "runner", "strategy"):
         if name in parsed:
             raise SettingsError(f"'{name}' is not a threshold: use the command's options.")
     return parsed
@@ -95,13 +101,15 @@ def audited_series(
     names: bool,
     key: str | None,
     progress: Callable[[str], None],
+    engine: str | None = None,
 ) -> Audit:
     """The audit of a series of ours, as `audit` and `report` both make it."""
     from reissue.audit import audit_series
     from reissue.series import Series
 
     with Series.open(path, key=key) as opened:
-        return audit_series(opened, attacks=attacks, names=names, progress=progress, **_thresholds(settings))
+        thresholds = _thresholds(settings)
+        return audit_series(opened, attacks=attacks, names=names, progress=progress, engine=engine, **thresholds)
 
 
 def _of_files(

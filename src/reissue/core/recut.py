@@ -16,8 +16,11 @@ from reissue.core.localflow import Desk, desk
 from reissue.core.mondrian import Forest, Rows, Scratch, measure, scratch_of, try_cut
 from reissue.core.processors import processors
 
-WORTH_THREADS = 10_000
-"""Rows from which on several threads are worth starting."""
+PARTS, LARGE = (16, 64), 100_000
+"""Into how many parts the leaves are divided, for threads: few below so many rows, more from there on."""
+
+TRIES, GAIN = 2_048, 32
+"""Leaves tried in any case; after that a part goes on while at least one leaf in GAIN has gained."""
 
 
 class Past(NamedTuple):
@@ -54,8 +57,8 @@ def recut_all(
     value_count: int,
     *,
     threads: int | None = None,
-) -> tuple[Int64, int, int]:
-    """(label int64[rows] by row id, labels used, leaves recut): new classes for every leaf that gains by it.
+) -> tuple[Int64, int, int, int]:
+    """(label int64[rows] by row id, labels used, leaves recut, leaves not tried): new classes where a leaf gains by it.
 
     rows: arranged by leaf; leaf i is rows leaf_start[i]..leaf_start[i+1]-1, and rows.ids counts from 0 in this order.
     lost: float64[rows] what each row loses if it is left alone: old rows in their class, new ones among themselves.
@@ -64,24 +67,22 @@ def recut_all(
     are processors).
     """
     label, many = np.full(len(rows.ids), -1, dtype=np.int64), threads or processors()
-    shares = 1 if many < 2 or len(label) < WORTH_THREADS else 8 * many
+    shares = PARTS[len(label) >= LARGE]
     ends = np.searchsorted(leaf_start, np.linspace(0, len(label), shares + 1)).tolist()
 
-    def some(part: tuple[int, int]) -> tuple[int, int]:
-        return _recut_some(rows, leaf_start, *part, past, lost, forest, limits, scratch_of(forest, value_count), label)
+    def some(part: tuple[int, int]) -> tuple[int, int, int]:
+        scratch = scratch_of(forest, value_count)
+        return _recut_some(rows, leaf_start, *part, TRIES // shares, past, lost, forest, limits, scratch, label)
 
     parts = list(pairwise(ends))
-    if shares == 1:
-        done = [some(part) for part in parts]
-    else:
-        with ThreadPoolExecutor(many) as pool:
-            done = list(pool.map(some, parts))
+    with ThreadPoolExecutor(many) as pool:
+        done = list(pool.map(some, parts))
     used = 0
-    for (begin, end), (classes, _) in zip(parts, done, strict=True):
+    for (begin, end), (classes, _, _) in zip(parts, done, strict=True):
         own = label[leaf_start[begin] : leaf_start[end]]
         own[own >= 0] += used
         used += classes
-    return label, used, sum(recut for _, recut in done)
+    return label, used, sum(recut for _, recut, _ in done), sum(untried for _, _, untried in done)
 
 
 @njit(cache=True, nogil=True)
@@ -90,15 +91,16 @@ def _recut_some(
     leaf_start: Int64,
     first: int,
     last: int,
+    tries: int,
     past: Past,
     lost: Float64,
     forest: Forest,
     limits: Limits,
     scratch: Scratch,
     label: Int64,
-) -> tuple[int, int]:
-    """Label the rows of leaves first..last-1, from 0 where they gain; (labels used, leaves recut)."""
-    used = recut = 0
+) -> tuple[int, int, int]:
+    """Label the rows of leaves first..last-1, from 0 where they gain; (labels used, leaves recut, leaves not tried)."""
+    used = recut = tried = untried = 0
     bench = Bench(
         np.full((past.chain.shape[1], past.widest), -1, np.int32),
         np.full(len(past.chain) + 1, -1, np.int64),
@@ -111,12 +113,16 @@ def _recut_some(
             fresh += past.cell[row] < 0
         if fresh == 0 or fresh == stop - start:
             continue
+        if tried >= tries + GAIN * recut:
+            untried += 1
+            continue
+        tried += 1
         own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, bench)
         if after < lost[start:stop].sum():
             for row in range(start, stop):
                 label[row] = used + own[row - start]
             used, recut = used + classes, recut + 1
-    return used, recut
+    return used, recut, untried
 
 
 @njit(cache=True)

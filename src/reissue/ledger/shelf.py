@@ -57,6 +57,14 @@ class Shelf:
         names = self.parts(number)
         return joined([self._facts(number, name) for name in names], record.seed)
 
+    def shape(self, number: int, fragment: int | None = None) -> tuple[NDArray[np.int32], bool]:
+        """(int32[classes, attributes, 2], whether it is anatomized): a release without its rows, as it was stored.
+
+        Of one fragment, or of the whole where the series is not divided. O(classes).
+        """
+        stored = parquet.unpack(self.read(self.file("shape", part_name(name_of(number), fragment))))
+        return stored["boxes"].astype(np.int32, copy=False), bool(stored["anatomized"])
+
     def parts(self, number: int) -> list[str]:
         """The names of the parts of a release's facts, in order; one if the series is not divided."""
         whole = name_of(number)

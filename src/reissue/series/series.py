@@ -249,16 +249,20 @@ class Series:
         names: bool = True,
         progress: Callable[[str], None] | None = None,
         runner: Runner | None = None,
+        engine: str | None = None,
         **thresholds: float,
     ) -> Audit:
         """Attack the series in every way that applies: `audit.findings`, `audit.breaches`, `audit.to_html(path)`.
 
         attacks: only these, by name. thresholds (k=5, c=0.5, ...) instead of those of the policy. names: show people
-        by identifier, not by number. runner: how one attack runs, for example in parts on several workers.
+        by identifier, not by number. runner: how one attack runs, for example in parts on several workers. engine:
+        where attacks run that can be divided ("embedded" or "spark"); the audit is the same on both.
         """
         from reissue.audit import audit_series
 
-        return audit_series(self, attacks=attacks, names=names, progress=progress, runner=runner, **thresholds)
+        return audit_series(
+            self, attacks=attacks, names=names, progress=progress, runner=runner, engine=engine, **thresholds
+        )
 
     def verify(self, *, rebuild: bool = False) -> list[Damage]:
         """Re-hash every file; with `rebuild` also prove the caches right, and mend them if they are not."""

@@ -91,9 +91,9 @@ class CheckedMondrian(Checked):
         )
         apart = self._apart(past, classes, fresh)
         lost = self._losses(snapshot, apart)[at]
-        label, used, recut = recut_all(rows, start, known, lost, forest, limits, snapshot.value_count)
+        label, used, recut, untried = recut_all(rows, start, known, lost, forest, limits, snapshot.value_count)
         if recut == 0:
-            return apart, _said(len(fresh), 0, 0, running.chain.shape[1])
+            return apart, _said(len(fresh), 0, 0, untried, running.chain.shape[1])
         changed = label >= 0
         classes[at[changed]] = label[changed] + int(classes.max()) + 1
         alone, taken = at[~changed & past.fresh[at]], at[changed & past.fresh[at]]
@@ -101,7 +101,7 @@ class CheckedMondrian(Checked):
         differ = at[changed | past.fresh[at]]  # all others are in the same classes whichever way
         best = int(np.argmin([self._losses(snapshot, way, differ).sum() for way in ways]))
         told = (len(alone), recut, used) if best else (len(fresh), 0, 0)
-        return ways[best], _said(*told, running.chain.shape[1])
+        return ways[best], _said(*told, untried, running.chain.shape[1])
 
     def _mended(self, past: Standing, classes: Int64, apart: Int64, alone: Int64, taken: Int64) -> Int64:
         """The classes with new rows as they are apart; those whose class lost rows to other places are cut anew."""
@@ -159,11 +159,14 @@ class CheckedMondrian(Checked):
         return check.breach(own, boxes)
 
 
-def _said(alone: int, recut: int, used: int, earlier: int) -> str:
+def _said(alone: int, recut: int, used: int, untried: int, earlier: int) -> str:
     kept = f"Old classes stay as they were published and {alone:,} new rows form classes of their own"
+    rest = f" {untried:,} places were not tried, since too few of those tried gained." if untried else ""
     if recut == 0:
-        return f"{kept}: cutting old and new rows together gains nothing that is safe beside {earlier:,} releases."
+        return (
+            f"{kept}: cutting old and new rows together gains nothing that is safe beside {earlier:,} releases.{rest}"
+        )
     return (
         f"In {recut:,} places old and new rows were cut together into {used:,} classes, each cut checked against "
-        f"{earlier:,} earlier releases. Elsewhere: {kept[0].lower()}{kept[1:]}."
+        f"{earlier:,} earlier releases. Elsewhere: {kept[0].lower()}{kept[1:]}.{rest}"
     )
