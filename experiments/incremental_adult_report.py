@@ -149,8 +149,8 @@ OUTRO = """## What we see
   rows *must* be in one of the parts (tracing; the paper's experiment left these rows out). The paper's own anonymizer
   with exact checks loses far more than merging. Checked Mondrian takes the better of both, place by place; it gains
   little on merging, and little more is possible.
-- Mondrian, few sensitive values: checked Mondrian gains on merging, the more the longer the series, and on the paper's
-  anonymizer.
+- Mondrian, few sensitive values: checked Mondrian gains on merging, the more the longer the series, and in nearly
+  every release on the paper's anonymizer.
 - Judging tracing place by place costs what the two checked rows of the last tables differ by: nothing with many values,
-  up to 1% with two.
+  up to 2.5% with two.
 - Discernibility alone misleads here: merge keeps classes small because it never joins people of different releases."""
