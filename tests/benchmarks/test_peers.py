@@ -134,6 +134,6 @@ def test_the_page_tells_what_was_stopped_and_what_was_not_tried(own: Source) -> 
     assert "| anjana, full domain | > 600, stopped | 600.0 | 100 |" in text
     assert "not run, about 1,234 s expected" in text
     assert "All 1 outputs keep their policy" in text
-    assert f"{TINY} rows cost Reissue 1.0 s of CPU, anonypy 0.5 s. On a few thousand rows anonypy" in text
+    assert f"{TINY} rows cost Reissue 1.0 s of CPU, anonypy 0.5 s. On a few hundred rows anonypy" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith(("| tool", "| reissue", "| an"))}
     assert len(widths) == 2  # results, fixed costs
