@@ -120,7 +120,7 @@ class Publishing:
         if division is not None:
             return division
         count = Division.wanted(self.ledger, self.strategy, len(rows))
-        return Division.made(count, rows, self.ledger.seed)
+        return Division.made(count, rows, coding, self.ledger.seed)
 
     def _write(
         self,
@@ -140,11 +140,10 @@ class Publishing:
                 jobs += [
                     pool.submit(writer.facts, done.facts),
                     pool.submit(writer.identities, rows.identifiers.take(new), done.coded.subjects[new]),
+                    pool.submit(writer.caches, done.caches),
                 ]
             with telling("Writing the release"):
                 self._write_public(stage, works, parts, made)
-            for work, done in zip(works, made, strict=True):
-                stage.take(stage.writer(work.fragment).caches(done.caches))
         for job in jobs:
             stage.take(job.result())
 
