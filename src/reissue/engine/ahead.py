@@ -20,10 +20,16 @@ class Ahead:
         self._done: Future[Snapshot] = Future()
         if isinstance(source, str | Path):
             pool = ThreadPoolExecutor(1, thread_name_prefix="reissue-read")
-            self._done = pool.submit(load, source, schema)
+            self._done = pool.submit(_loaded, source, schema)
             pool.shutdown(wait=False)
         else:  # frames are in memory already
             self._done.set_result(load(source, schema))
 
     def result(self) -> Snapshot:
         return self._done.result()
+
+
+def _loaded(source: Source, schema: Schema) -> Snapshot:
+    snapshot = load(source, schema)
+    _ = snapshot.seen  # is kept: whoever publishes asks for it first
+    return snapshot
