@@ -1,0 +1,183 @@
+"""An audit on Spark: the same document as on one machine, and hardly anything on the driver."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import reissue as ri
+from reissue.attacks.base import Outcome
+from reissue.audit import Audit
+from reissue.audit.distributed import SparkAttacks
+from reissue.audit.gathered import knots
+from reissue.audit.words import AuditWords
+from reissue.cli import main
+from reissue.core.observed import Observed
+from reissue.core.parts import Links, links_of, parts_of
+from reissue.errors import SettingsError
+from reissue.series.checks import attack_from
+from reissue.strategies.base import Strategy
+from tests.support import spark
+from tests.support.churning import churning
+from tests.support.divided import CHURN, INSERTS, SCHEMA, People, Turnover
+
+pytestmark = [spark.together, spark.quiet]
+
+SEPARABLE = ("intersection", "difference", "association", "historical-correlation", "possible-worlds")
+FEW_STAY = Turnover(330, leave=0.93)
+"""So few people are in two releases that their classes fall into many parts."""
+
+SERIES: dict[str, tuple[Strategy, int, Turnover]] = {
+    "m-invariance in 3": (ri.MInvariance(m=3), 3, CHURN),
+    "static in 2": (ri.Static(k=3, c=0.6), 2, CHURN),
+    "checked-mondrian whole": (ri.CheckedMondrian(k=4, c=0.7), 1, INSERTS),
+    "static whole": (ri.Static(k=3, c=0.6), 1, FEW_STAY),
+    "e-equivalence in 2": (ri.EEquivalence(m=3, e=2), 2, CHURN),
+}
+
+
+@pytest.fixture(autouse=True)
+def running() -> None:
+    """Series find the session of this process; without Spark these tests are skipped."""
+    spark.engine()
+
+
+def made(name: str, folder: Path) -> ri.Series:
+    strategy, fragments, turnover = SERIES[name]
+    tables = People(5).months(3, turnover, first=350)
+    tables[0] = tables[0].filter(pa.array([int(age) > 24 for age in tables[0]["age"].to_pylist()]))  # codes will shift
+    series = ri.Series.create(folder / "s", SCHEMA, strategy, seed=3, fragments=fragments)
+    for table in tables:
+        series.publish(table.drop_columns(["note"]))
+    return series
+
+
+def told(document: dict[str, object]) -> dict[str, object]:
+    """The document without times."""
+    document.pop("created")
+    for attack in document["attacks"]:  # type: ignore[attr-defined]
+        attack.pop("seconds")
+    return document
+
+
+def at_risk(audit: Audit) -> dict[str, dict[int, list[int]]]:
+    return {
+        name: {number: people.tolist() for number, people in outcome.at_risk.items()}
+        for name, outcome in audit.outcomes.items()
+    }
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_the_audit_is_the_same_document(name: str, tmp_path: Path) -> None:
+    with made(name, tmp_path) as series:
+        assert len(series._ledger.coding_versions) > 1
+        if name.startswith("static"):
+            series.forget(_somebody(series))
+        here, there = series.audit(), series.audit(engine="spark")
+    assert told(there.to_dict()) == told(here.to_dict())
+    assert at_risk(there) == at_risk(here)
+    if name.startswith("static"):
+        assert here.breaches
+        assert any("subject " in one for finding in here.findings for one in finding.subjects), "somebody was forgotten"
+        assert any(one.startswith("P0") for finding in there.findings for one in finding.subjects)
+
+
+def _somebody(series: ri.Series) -> str:
+    """The identifier of a person whom the first finding of the intersection attack names."""
+    audit = series.audit(attacks=["intersection"], names=False)
+    number = int(audit.outcomes["intersection"].findings[0].subjects[0].split()[-1])
+    identifiers, numbers = series._ledger.identities()
+    return str(identifiers[numbers.tolist().index(number)].as_py())
+
+
+def attacked(series: ri.Series) -> tuple[dict[str, Outcome], dict[str, int]]:
+    """The separable attacks on Spark, on a series of which the driver has no release; and what came to it."""
+    engine, coding = spark.engine(), series.coding
+    with SparkAttacks(engine, series._ledger, coding) as attacks:
+        blind = Observed([], coding.domains, len(coding.values), AuditWords(coding, attacks.names.name))
+        found = {name: attacks.run(attack_from(name, series.strategy.thresholds()), blind) for name in SEPARABLE}
+    return found, dict(engine.transfers)
+
+
+def test_no_rows_come_to_the_driver_from_fragments(tmp_path: Path) -> None:
+    with made("static in 2", tmp_path) as series:
+        outcomes, transfers = attacked(series)
+        whole = series.audit(attacks=SEPARABLE).outcomes
+        parts = len(series._ledger.shelf.state.of_role("identities"))
+    for name, outcome in outcomes.items():
+        assert (outcome.total, outcome.measures) == (whole[name].total, whole[name].measures)
+    lookups = transfers.pop("results of tasks") - 2 * (1 + len(SEPARABLE))  # classes, and attacks: one of each fragment
+    assert transfers == {}
+    assert 0 < lookups <= parts * len(SEPARABLE)
+
+
+def test_of_a_series_made_whole_only_counts_come_to_the_driver(tmp_path: Path) -> None:
+    with made("static whole", tmp_path) as series:
+        outcomes, transfers = attacked(series)
+        whole = series.audit(attacks=SEPARABLE).outcomes
+        classes = sum(facts.class_count for facts in map(series._ledger.facts, (1, 2, 3)))
+        rows = sum(len(facts.subjects) for facts in map(series._ledger.facts, (1, 2, 3)))
+    for name, outcome in outcomes.items():
+        assert (outcome.total, outcome.measures) == (whole[name].total, whole[name].measures)
+    assert set(transfers) == {"results of tasks", "class sizes", "links of classes"}
+    assert transfers["class sizes"] <= classes
+    assert transfers["links of classes"] <= 2 * classes < rows  # two partitions
+    assert transfers["results of tasks"] > 3 * len(SEPARABLE), "all in one part: nothing was divided"
+
+
+def test_links_counted_apart_connect_the_same_classes() -> None:
+    """Any division of the people among workers gives the parts that all links together give."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        series = churning(rng)
+        counts = [release.class_count for release in series.releases]
+        first = np.concatenate([[0], np.cumsum(counts)])
+        rows = []
+        for position, release in enumerate(series.releases):
+            for some in (release.members, release.counterfeits):
+                if some is not None:
+                    release_of = np.full(len(some.subjects), position, dtype=np.int32)
+                    rows.append(pa.table({"release": release_of, "class": some.classes, "subject": some.subjects}))
+        table = pa.concat_tables(rows)
+        worker = np.asarray(table["subject"]) * 7919 % 3
+        ends: list[list[np.ndarray]] = [[], []]
+        for one in range(3):
+            found = knots(table.filter(pa.array(worker == one)), counts)
+            for side, node in zip(ends, found, strict=True):
+                side.append(node)
+        sides = []
+        for side in map(np.concatenate, ends):
+            release_of = np.searchsorted(first, side, side="right") - 1
+            sides += [release_of, side - first[release_of]]
+        people = [np.bincount(r.members.classes, minlength=r.class_count) for r in series.releases if r.members]
+        wanted = parts_of(links_of(series.releases), people, 5)
+        assert [p.tolist() for p in parts_of(Links(*sides), people, 5)] == [p.tolist() for p in wanted], seed
+
+
+def test_the_command(tmp_path: Path) -> None:
+    with made("static in 2", tmp_path) as series:
+        path = str(series.path)
+    chosen = ["--attack", "intersection", "--attack", "difference", "--json"]
+    runs = [CliRunner().invoke(main, ["audit", path, *chosen, "--engine", engine]) for engine in ("embedded", "spark")]
+    assert [run.exit_code for run in runs] == [1, 1]
+    documents = [told(json.loads(run.stdout)) for run in runs]
+    assert documents[0] == documents[1]
+    with_files = CliRunner().invoke(main, ["audit", "--config", "c.toml", "--release", "r.csv", "--engine", "spark"])
+    assert with_files.exit_code == 2
+    assert "--engine is for a SERIES" in with_files.output
+
+
+def test_a_series_made_on_spark_is_audited_there(tmp_path: Path) -> None:
+    table = People(1).months(1, CHURN, first=60)[0].drop_columns(["note"])
+    with ri.Series.create(tmp_path / "s", SCHEMA, ri.Static(k=3, c=0.6), seed=3, engine="spark") as series:
+        series.publish(table, engine="embedded")
+        stages: list[str] = []
+        series.audit(attacks=["intersection"], progress=stages.append)
+        assert stages == ["start", "read", "intersection"]
+        with pytest.raises(SettingsError, match="either a runner or the engine"):
+            series.audit(engine="spark", runner=lambda attack, observed: attack.run(observed))
