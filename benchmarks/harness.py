@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -32,15 +33,14 @@ def fresh(command: Sequence[str], *, times: int = 1) -> Run:
 
 
 def _once(command: Sequence[str]) -> Run:
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    message = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    if status != 0:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{message.decode()}")
-    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    """Started by a small process: the peak memory that the kernel reports for a child begins at that of its parent."""
+    with tempfile.NamedTemporaryFile() as cost:
+        launcher = [sys.executable, "-S", str(ROOT / "benchmarks" / "peers" / "timed.py"), "3600", cost.name]
+        done = subprocess.run([*launcher, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        told = json.loads(Path(cost.name).read_text())
+    if told["code"] != 0:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr.decode()}")
+    return Run(told["seconds"], told["cpu"], told["megabytes"])
 
 
 def python(code: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reissue.core.domain import Domain
 from reissue.core.fragments import (
     BY_IDENTIFIER,
     Fragments,
@@ -17,6 +18,9 @@ from reissue.core.fragments import (
     scattered,
 )
 from reissue.core.snapshot import Facts
+from tests.support.histories import uniform_tree
+
+DOMAINS = (Domain("age", 0, 79), Domain("place", 0, 79), Domain("zip", 0, 39))
 
 
 def table(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +32,7 @@ def table(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])
 def test_fragments_are_even_and_cover_every_row_once(count: int) -> None:
     codes, values = table(20_000)
-    tree = divide(codes, values, count)
+    tree = divide(codes, values, DOMAINS, count)
     sizes = np.bincount(tree.of(codes), minlength=count)
     assert tree.count == count == len(sizes)
     assert sizes.min() > 0.8 * len(codes) / count
@@ -41,13 +45,38 @@ def test_a_cut_avoids_what_tells_the_value() -> None:
     """Age decides the value, place says nothing of it: fragments are cut by place."""
     rng = np.random.default_rng(1)
     age, place = rng.integers(0, 80, 10_000), rng.integers(0, 80, 10_000)
-    tree = divide(np.stack([age, place], axis=1).astype(np.int32), (age // 20).astype(np.int32), 4)
+    tree = divide(np.stack([age, place], axis=1).astype(np.int32), (age // 20).astype(np.int32), DOMAINS[:2], 4)
     assert set(tree.attribute[tree.attribute >= 0].tolist()) == {1}
 
 
+def test_no_cut_makes_a_value_too_frequent() -> None:
+    """Age decides the value: half of the ages have one value only, so that only hashes keep it below 0.3."""
+    age = np.random.default_rng(1).integers(0, 80, 10_000).astype(np.int32)
+    values = (age // 20).astype(np.int32)
+    tree = divide(age[:, None], values, DOMAINS[:1], 4, most=0.3)
+    home = tree.of(age[:, None], mixed(np.arange(10_000, dtype=np.uint64), 5))
+    assert tree.by_identifier
+    assert all(np.bincount(values[home == f]).max() < 0.3 * (home == f).sum() for f in range(4))
+    assert not divide(age[:, None], values, DOMAINS[:1], 4).by_identifier
+
+
+def test_a_cut_goes_between_groups_of_a_taxonomy() -> None:
+    """Codes 0..11 in three groups of four: the even cut at 5|6 would tear a group, that at 3|4 or 7|8 does not."""
+    rng = np.random.default_rng(2)
+    place = rng.choice(12, 10_000, p=[0.12] * 4 + [0.01] * 4 + [0.12] * 4)
+    tree = divide(
+        place.astype(np.int32)[:, None],
+        np.zeros(10_000, dtype=np.int32),
+        (Domain("place", 0, 11, uniform_tree(3, 4)),),
+        2,
+    )
+    assert tree.attribute[0] == 0
+    assert tree.cut[0] in (3, 7)
+
+
 def test_rows_that_are_all_alike_are_divided_by_identifier() -> None:
-    codes, values = np.zeros((9_000, 2), dtype=np.int32), np.zeros(9_000, dtype=np.int32)
-    tree = divide(codes, values, 4)
+    codes, values = np.zeros((9_000, 3), dtype=np.int32), np.zeros(9_000, dtype=np.int32)
+    tree = divide(codes, values, DOMAINS, 4)
     assert tree.by_identifier
     assert (tree.attribute[tree.attribute > -2] == BY_IDENTIFIER).all()
     sizes = np.bincount(tree.of(codes, mixed(np.arange(9_000, dtype=np.uint64), 5)), minlength=4)
@@ -57,14 +86,14 @@ def test_rows_that_are_all_alike_are_divided_by_identifier() -> None:
 def test_one_crowded_value_does_not_unbalance_the_rest() -> None:
     codes, values = table(10_000)
     codes[:7_000] = codes[0]
-    tree = divide(codes, values, 4)
+    tree = divide(codes, values, DOMAINS, 4)
     sizes = np.bincount(tree.of(codes, mixed(np.arange(10_000, dtype=np.uint64), 5)), minlength=4)
-    assert sizes.max() < 1.4 * 2_500
+    assert sizes.max() < 1.6 * 2_500
 
 
 def test_cuts_follow_codes_that_shift() -> None:
     codes, values = table(5_000)
-    tree = divide(codes, values, 6)
+    tree = divide(codes, values, DOMAINS, 6)
     shifted = tree.recoded(lambda old: old + np.int32(7))
     assert np.array_equal(shifted.of(codes + np.int32(7)), tree.of(codes))
     assert not np.array_equal(tree.of(codes + np.int32(7)), tree.of(codes))

@@ -29,7 +29,7 @@ from reissue.engine.output import write_table
 from reissue.ledger import PartWriter, PublicFile, ReleaseRecord, Shelf, Stage
 from reissue.ledger.disk import hash_file, sync_file
 from reissue.ledger.store import Staged
-from reissue.series.dividing import Division
+from reissue.series.dividing import Division, largest_share
 from reissue.series.publication import Extent, class_column, public_tables, source_rows, write_description
 from reissue.series.publishing import Publishing
 from reissue.series.telling import Result, Survey, numbered, observed_together
@@ -122,7 +122,9 @@ class SparkPublishing(Publishing):
         nobody = np.zeros(0, dtype=np.int64)
         if count == 1:
             return Division(Fragments.whole(), nobody)
-        return Division(_tree(spark, encoded, rows, count, self.ledger.seed), nobody)
+        return Division(
+            _tree(spark, encoded, rows, count, coding, largest_share(self.strategy), self.ledger.seed), nobody
+        )
 
     def _show(self, spark: Spark, stage: Stage, works: Sequence[Work], done: Sequence[Done]) -> None:
         """The public files: every fragment's rows under common class numbers, in random order over all of them."""
@@ -224,9 +226,11 @@ def _with_fragment(rows: Frame, division: Division) -> Frame:
     return rows.mapInArrow(mapped(run, schema), schema)
 
 
-def _tree(spark: Spark, encoded: Frame, rows: int, count: int, seed: int) -> Fragments:
+def _tree(spark: Spark, encoded: Frame, rows: int, count: int, coding: Coding, most: float, seed: int) -> Fragments:
     """The cuts, made by one worker from a sample; only they come to the driver."""
     from reissue.engine.spark.tasks import mapped, spark_schema
+
+    domains = coding.domains
 
     def sample(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         for batch in batches:
@@ -237,7 +241,7 @@ def _tree(spark: Spark, encoded: Frame, rows: int, count: int, seed: int) -> Fra
         gathered = list(batches)
         if gathered:
             part = rows_of(pa.Table.from_batches(gathered).sort_by("row"))
-            yield pa.table({"tree": [json.dumps(divide(part.codes, part.values, count).to_dict())]})
+            yield pa.table({"tree": [json.dumps(divide(part.codes, part.values, domains, count, most).to_dict())]})
 
     codes = encoded.select("row", "value", *_numbered_columns(encoded.columns, "c"))
     kept = codes.mapInArrow(mapped(sample, codes.schema), codes.schema).repartition(1)

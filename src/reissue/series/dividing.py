@@ -60,13 +60,14 @@ class Division:
         return 1 if whole_table(strategy) else max(1, -(-rows // ROWS))
 
     @staticmethod
-    def made(count: int, rows: Rows, seed: int) -> Division:
+    def made(count: int, rows: Rows, coding: Coding, strategy: Strategy, seed: int) -> Division:
         """A new division, from a sample of the first snapshot."""
         nobody = np.zeros(0, dtype=np.int64)
         if count == 1:
             return Division(Fragments.whole(), nobody)
         chosen = np.flatnonzero(sampled(np.arange(len(rows)), len(rows), seed))
-        return Division(divide(rows.codes[chosen], rows.values[chosen], count), nobody)
+        most = largest_share(strategy)
+        return Division(divide(rows.codes[chosen], rows.values[chosen], coding.domains, count, most), nobody)
 
     def of(self, codes: Int32, numbers: Int64, hashes: UInt64 | None) -> Int32:
         """int32[rows]: the fragment of each row; known subjects stay where they are, whatever their codes are now."""
@@ -96,6 +97,12 @@ class Division:
 def whole_table(strategy: Strategy) -> bool:
     """Whether the strategy's guarantee needs the whole table at once."""
     return bool(getattr(strategy, "whole_table", False))
+
+
+def largest_share(strategy: Strategy) -> float:
+    """The share of one value that a fragment may have: a little less than the strategy allows, to stay feasible."""
+    limits = strategy.thresholds()
+    return 0.95 * min(limits.get("c", 1.0), 1 / limits.get("m", 1.0))
 
 
 def refuse_whole(strategy: Strategy, count: int) -> None:

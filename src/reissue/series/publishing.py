@@ -120,7 +120,7 @@ class Publishing:
         if division is not None:
             return division
         count = Division.wanted(self.ledger, self.strategy, len(rows))
-        return Division.made(count, rows, coding, self.ledger.seed)
+        return Division.made(count, rows, coding, self.strategy, self.ledger.seed)
 
     def _write(
         self,
