@@ -28,6 +28,7 @@ MATCH = click.option(
     help="How rows of a release and of its snapshot belong together.",
 )
 NAMES = click.option("--names", is_flag=True, help="Show people by identifier, not by number.")
+USAGE = "Name either a SERIES, or --config and at least one --release (not both); --engine is for a SERIES."
 CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML file with schema and policy.")
 
 
@@ -69,14 +70,10 @@ def audit(
     with show.progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
             done = audited_series(series, attacks, settings, names, key, progress, engine)
-        elif engine:
-            raise SettingsError(
-                "--engine is for a SERIES; releases made with another tool are attacked on this machine."
-            )
-        elif series is None and config and releases:
+        elif series is None and config and releases and not engine:
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
-            raise SettingsError("Name either a SERIES, or --config and at least one --release (not both).")
+            raise SettingsError(USAGE)
     if html:
         done.to_html(html)
     click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
