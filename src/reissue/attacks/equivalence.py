@@ -12,8 +12,8 @@ import numpy as np
 from reissue.attacks.base import Finding, Outcome
 from reissue.core.association import members_of
 from reissue.core.class_pairs import Pairs, class_pairs, exposed
-from reissue.core.domain import Bool, Int64
-from reissue.core.equivalence import Block, Rows, blocks, invariant, patterns_of, rows_of
+from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.equivalence import Block, Patterns, Rows, blocks, components, invariant, patterns_of, rows_of
 from reissue.core.newcomers import undecided
 from reissue.core.observed import Observed, Release
 from reissue.core.programs import Way, found_attacks, smallest_attack, smallest_new_cut, whole_cut
@@ -26,6 +26,12 @@ _PAIRS_ONLY = "The releases are not merged buckets: classes were only set agains
 _BY_SIGNATURE = (
     "Searched by signature: this finds the smallest attack if it has at most m people on each side (lemma 3)."
 )
+_IN_PIECES = (
+    "Classes with the same values share nobody in parts of the series: each part was searched by itself. The lower bound "
+    "holds for every attack; attacks that combine such parts count in it, but were not searched for."
+)
+_MOST_BUCKETS = 10_000
+"""Beyond this many buckets that share nobody, classes are only set against each other in pairs."""
 _MOST_ROWS, _MOST_COLUMNS = 60, 1500
 """Beyond this many classes or kinds of people a block is too large for the integer program."""
 
@@ -100,6 +106,8 @@ class Equivalence:
         if merged:
             for block in blocks(releases, rows, patterns, apart=True):
                 tally.bucket(block)
+        elif apart and self._pieces(releases, rows, patterns, tally):
+            merged = True
         elif self.exact:
             together = np.bincount(rows.shows)[rows.shows] if apart else np.full(len(rows.shows), len(rows.shows))
             small = np.asarray(together <= _MOST_ROWS, dtype=np.bool_)
@@ -108,6 +116,31 @@ class Equivalence:
             if not small.all():
                 tally.too_large()
         return merged
+
+    def _pieces(self, releases: Sequence[Release], rows: Rows, patterns: Patterns, tally: _Tally) -> bool:
+        """Whether buckets are merged within parts that share nobody, as in a series in fragments; then by parts.
+
+        See `components` for why the bound holds. A class that shares nobody with another release cannot be attacked
+        alone: its cut is all its rows, and only bounds attacks that combine it.
+        """
+        pieces = components(rows, patterns)
+        several = np.bincount(pieces)[pieces] > 1
+        if not rows.merged_within(pieces).all() or len(np.unique(pieces[several])) > _MOST_BUCKETS:
+            return False
+        tally.notes.append(_IN_PIECES)
+        sizes = np.concatenate([release.sizes for release in releases])
+        alone = np.flatnonzero(~several & (sizes > 0))
+        tally.cuts.append((rows.shows[alone], sizes[alone]))
+        kept = patterns_of(releases, rows, np.asarray(several, dtype=np.bool_))
+        where = {number: position for position, number in enumerate(release.number for release in releases)}
+        for block in blocks(releases, rows, kept, apart=True, buckets=pieces):
+            cut = smallest_new_cut(block)
+            if cut is not None:
+                row = int(rows.first[where[int(block.release[0])]] + block.number[0])
+                tally.cuts.append((rows.shows[row : row + 1], np.array([cut], dtype=np.int64)))
+            tally.bucket(block)
+        tally.combined()
+        return True
 
 
 def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
@@ -130,6 +163,8 @@ class _Tally:
     proved: int | None = None  # no attack is smaller
     smallest: int | None = None  # the smallest attack found
     cut: int | None = None
+    cuts: list[tuple[Int32, Int64]] = field(default_factory=list)  # sets and cuts of buckets that share nobody
+    across: int | None = None  # no attack that combines such buckets is smaller
     decomposes: int | None = None  # searching by signature is exact up to this size
     closed: bool = True  # whether bound and attack meet everywhere
     found: list[tuple[int, Finding]] = field(default_factory=list)
@@ -165,6 +200,21 @@ class _Tally:
         self._ways(block, ways)
         if only_last and bound < self.attack.e and (best is None or best >= self.attack.e):
             self.unproven(tuple(zip(block.release.tolist(), block.number.tolist(), strict=True)), bound)
+
+    def combined(self) -> None:
+        """Bound the attacks that combine buckets: people of two of them are shown, or more (see `components`)."""
+        shows, cuts = (np.concatenate(column) for column in zip(*self.cuts, strict=True))
+        order = np.lexsort((cuts, shows))
+        shows, cuts = shows[order], cuts[order]
+        same = np.flatnonzero(shows[1:] == shows[:-1])  # next to each other: the smallest two of a set among them
+        bounds = [int((cuts[same] + cuts[same + 1]).min() + 1) // 2] if len(same) else []
+        if len(np.unique(shows)) > 1 and self.decomposes is not None:
+            bounds.append(max(self.decomposes + 1, int(np.sort(cuts)[:2].sum() + 1) // 2))
+        if bounds:
+            self.across = min(bounds)
+            self._bound(self.across)
+        least = int(cuts.min(initial=_NO_ATTACK))
+        self.cut = least if self.cut is None else min(self.cut, least)
 
     def program(self, block: Block) -> None:
         """A block without a bound by cuts, if it is small enough for the integer program."""
@@ -295,6 +345,8 @@ class _Tally:
         ):
             if value is not None:
                 measures[name] = float(value)
+        if self.across is not None:
+            self.closed &= self.smallest is not None and self.smallest <= self.across
         if self.proved is not None and self.smallest is not None:
             within = self.decomposes is None or self.smallest <= self.decomposes
             measures["exact"] = float(within and (self.closed or self.proved >= self.smallest))

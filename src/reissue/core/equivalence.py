@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from reissue.core.ascending import seek
 from reissue.core.association import members_of
@@ -71,7 +73,14 @@ class Rows:
     @property
     def merged(self) -> Bool:
         """bool[rows]: its values are equally frequent, and it is the only class of its release that shows them."""
-        key = self.release.astype(np.int64) << 32 | self.shows
+        return self.merged_within(self.shows)
+
+    def merged_within(self, buckets: Int32) -> Bool:
+        """bool[rows]: its values are equally frequent, and it is the only class of its release in its bucket.
+
+        buckets: int32[rows] the bucket of each class; within one, all classes show the same set.
+        """
+        key = self.release.astype(np.int64) << 32 | buckets
         _, of, count = np.unique(key, return_inverse=True, return_counts=True)
         return np.asarray(self.even & (count[of] == 1), dtype=np.bool_)
 
@@ -148,6 +157,27 @@ def patterns_of(releases: Sequence[Release], rows: Rows, keep: Bool | None = Non
     return Patterns(subjects, pattern, _concatenated(parents), _concatenated(steps))
 
 
+def components(rows: Rows, patterns: Patterns) -> Int32:
+    """int32[rows]: classes that share people (or known counterfeits), directly or through others, have one number.
+
+    In an invariant series the classes of a component show one set. Nobody is in two components, so an attack y is the
+    sum of its pieces y_k, one in each component k, and shows |y_k| people there. If the classes of a component are
+    merged within it, its history is a graph as in `lifespans`, whatever else is published, and that argument asks
+    nothing of y_k but that it is not all 0: |y_k| is at least the component's smallest new cut c_k. Hence an attack
+
+    - within one component is an attack on that bucket alone, and shows at least c_k people;
+    - over several components of one set shows at least the sum of two of their cuts; their values need only cancel
+      together, so it may exist where neither bucket can be attacked alone (two whole buckets of equal counts);
+    - over several sets either falls apart into attacks on single sets, or has more than m people on each side (lemma 3).
+
+    O(steps).
+    """
+    later = np.flatnonzero(patterns.parent >= 0)
+    ends = patterns.row[patterns.parent[later]], patterns.row[later]
+    graph = coo_array((np.ones(len(later), dtype=np.bool_), ends), shape=(len(rows.shows), len(rows.shows)))
+    return connected_components(graph, directed=False)[1].astype(np.int32) if len(rows.shows) else rows.shows
+
+
 def invariant(rows: Rows, patterns: Patterns) -> bool:
     """Whether all classes are even and everybody's classes show the same set (weak m-invariance for some m)."""
     later = np.flatnonzero(patterns.parent >= 0)
@@ -155,19 +185,27 @@ def invariant(rows: Rows, patterns: Patterns) -> bool:
     return bool(rows.even.all() and (rows.shows[before] == rows.shows[patterns.row[later]]).all())
 
 
-def blocks(releases: Sequence[Release], rows: Rows, patterns: Patterns, *, apart: bool) -> Iterator[Block]:
-    """One block per value set if `apart`, else one of everything; columns of people who are nowhere are left out."""
+def blocks(
+    releases: Sequence[Release], rows: Rows, patterns: Patterns, *, apart: bool, buckets: Int32 | None = None
+) -> Iterator[Block]:
+    """One block per value set (or per bucket, int32[rows], if given) if `apart`, else one of everything.
+
+    Columns of people who are nowhere are left out.
+    """
     way = patterns.pattern.astype(np.int64) * 2 + (patterns.subjects >= 0)  # counterfeits are columns of their own
     seen = np.flatnonzero(patterns.pattern >= 0)
     order = seen[np.argsort(way[seen], kind="stable")]
     ways, low = np.unique(way[order], return_index=True)
     high = np.append(low[1:], len(order))
     steps = (ways // 2).astype(np.int32)
-    block_of_row = rows.shows if apart else np.zeros(len(rows.shows), dtype=np.int32)
-    block_of_step = block_of_row[patterns.row[steps]]
-    for number in np.unique(block_of_step):
-        own = np.flatnonzero(block_of_step == number)
-        yield _block(releases, rows, patterns, steps[own], [patterns.subjects[order[low[i] : high[i]]] for i in own])
+    if not apart:
+        buckets = np.zeros(len(rows.shows), dtype=np.int32)
+    block_of_step = (rows.shows if buckets is None else buckets)[patterns.row[steps]]
+    by_block = np.argsort(block_of_step, kind="stable")
+    for own in np.split(by_block, np.flatnonzero(np.diff(block_of_step[by_block])) + 1):
+        if len(own):
+            people = [patterns.subjects[order[low[i] : high[i]]] for i in own]
+            yield _block(releases, rows, patterns, steps[own], people)
 
 
 def _block(releases: Sequence[Release], rows: Rows, patterns: Patterns, steps: Int32, people: list[Int64]) -> Block:

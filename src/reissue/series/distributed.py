@@ -142,10 +142,12 @@ class SparkPublishing(Publishing):
             frame = _spread(
                 spark, shares, partial(Share.rows, by_class=table == "values"), _unnamed(schema).append(KEY_FIELD)
             )
+            first, end = (0, extent.classes) if table == "values" else (-(2**63), 2**63)  # keys fill this evenly
+            limits = [first + i * (end - first) // parts for i in range(1, parts)]
             for format in sorted(self.formats):
                 name = f"{table}.{format}"
                 writing = Writing(stage.public, stage.folder, name, format, parts, schema)
-                stage.show(spark.sorted_parts(frame, KEY, parts, writing.write))
+                stage.show(spark.sorted_parts(frame, KEY, parts, writing.write, limits))
                 names.append(name)
         write_description(stage.public, works[0].number, anatomized, extent, coding, self.strategy, names)
 
@@ -192,6 +194,8 @@ def _placed(encoded: Frame, attributes: int) -> Frame:
 
 def _with_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
     """The rows with `number`: the latest one of each identifier, -1 if it has none."""
+    if not shelf.state.of_role("identities"):
+        return encoded.selectExpr("*", "CAST(-1 AS BIGINT) AS number")  # everybody is new: no need to shuffle
     known = _identities(spark, shelf)
     latest = known.groupBy("identifier").max("subject").withColumnRenamed("max(subject)", "number")
     return spark.join(encoded, latest, ["identifier"], "left").fillna(-1, ["number"])

@@ -198,7 +198,12 @@ class Spark(Engine["DataFrame"]):
         return self._applied(frame, by, kernel, spark_schema(schema))
 
     def sorted_parts(
-        self, frame: DataFrame, key: str, parts: int, task: Callable[[int, pa.Table], Result]
+        self,
+        frame: DataFrame,
+        key: str,
+        parts: int,
+        task: Callable[[int, pa.Table], Result],
+        limits: Sequence[int] | None = None,
     ) -> list[Result]:
         """Cut the rows into at most `parts` ranges of `key` of about equal size, and run `task` on each on a worker.
 
@@ -206,9 +211,13 @@ class Spark(Engine["DataFrame"]):
         and then by all other columns. Rows of one key stay together. The same rows give the same parts, however Spark
         partitions them. The results are pickled, should be small, and come in the order of the parts.
         A task may run twice if a worker fails: write to a temporary name and rename.
+        limits: the first keys of parts 1, 2, ... where they are known beforehand, which saves looking for them twice
+        over; then a part may be empty, and is left out.
         """
         part = "__reissue_part__"
-        divided = frame.withColumn(part, bucket(key, bounds(frame, key, parts, self.collect)))
+        if limits is None:
+            limits = [] if parts == 1 else bounds(frame, key, parts, self.collect)  # type: ignore[assignment]
+        divided = frame.withColumn(part, bucket(key, limits or []))
 
         def run(group: pa.Table, number: Key) -> pa.Table:
             rows = group.drop_columns([part])
