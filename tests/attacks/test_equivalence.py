@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import reissue as ri
 from reissue.attacks.equivalence import Equivalence
 from reissue.core.boxes import hulls
 from reissue.core.domain import Domain
@@ -15,6 +17,7 @@ from reissue.core.observed import Members, Observed, Release
 from reissue.core.programs import found_attacks, smallest_attack, smallest_new_cut, whole_cut
 from reissue.errors import SettingsError
 from tests.support.clinic import NAMES, TABLE_1B, TABLE_3B, TABLE_4, TABLE_5, TABLE_6, TABLE_7, clinic
+from tests.support.divided import CHURN, SCHEMA, People
 from tests.support.words import PlainWords
 
 
@@ -255,3 +258,61 @@ def test_what_is_too_large_for_the_program_is_not_called_proven() -> None:
     measures = Equivalence(e=2, exact=True).run(series).measures
     assert measures["lower_bound"] == 1.0
     assert measures["smallest_attack"] >= 1.0
+
+
+def apart(pieces: list[Observed]) -> Observed:
+    """Series side by side that share nobody, as fragments do: the classes of each release after one another."""
+    releases = []
+    for position in range(min(map(len, pieces))):
+        parts = [piece.releases[position] for piece in pieces]
+        members = [part.members for part in parts if part.members is not None]
+        subjects = np.concatenate([m.subjects * len(pieces) + i for i, m in enumerate(members)])
+        classes = np.concatenate([m.classes + i for i, m in enumerate(members)]).astype(np.int32)
+        values = np.concatenate([m.values for m in members])
+        order = np.argsort(subjects)
+        codes = np.zeros((len(subjects), 1), dtype=np.int32)
+        everybody = Members(subjects[order], classes[order], codes, values[order])
+        boxes = hulls(codes, classes, len(pieces))
+        releases.append(Release(position + 1, boxes, everybody.classes, everybody.values, everybody))
+    return Observed(releases, (Domain("a", 0, 1),), 2, PlainWords())
+
+
+def test_the_bound_holds_for_every_attack_on_buckets_that_share_nobody() -> None:
+    """Also for those that combine the buckets: the joint integer program finds nothing below the lower bound."""
+    bounded, combined, tight = 0, 0, 0
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 5])
+        series = apart([buckets_over_time(rng, returns=seed % 3 == 0, sizes=3) for _ in range(2)])
+        if not len(series):
+            continue
+        outcome = Equivalence(e=2).run(series)
+        assert not any("no lower bound" in note for note in outcome.notes)
+        (block,) = all_blocks(series)
+        proof = smallest_attack(block, int(block.weight.sum()), 20.0)
+        assert proof.proven
+        if proof.way is None:
+            assert "smallest_attack" not in outcome.measures
+            continue
+        assert outcome.measures["lower_bound"] <= proof.way.size, seed
+        bounded += 1
+        tight += outcome.measures["lower_bound"] == proof.way.size
+        within = outcome.measures.get("smallest_attack")
+        assert within is None or within >= proof.way.size
+        combined += within is None or within > proof.way.size
+        if outcome.measures.get("exact"):
+            assert within == proof.way.size, seed
+        exact = Equivalence(e=2, exact=True).run(series).measures
+        assert exact["smallest_attack"] == proof.way.size, seed
+    assert bounded > 40
+    assert combined > 0, "no attack combined the buckets, so the bound across them was not tested"
+    assert tight > 10
+
+
+def test_a_series_in_fragments_is_proved(tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", SCHEMA, ri.EEquivalence(m=3, e=3), seed=3, fragments=3) as series:
+        for table in People(5).months(3, CHURN, first=400):
+            series.publish(table.drop_columns(["note"]))
+        outcome = series.audit(attacks=["equivalence"]).outcomes["equivalence"]
+    assert not outcome.breaches
+    assert outcome.measures["lower_bound"] >= 3
+    assert not any("no lower bound" in note for note in outcome.notes)

@@ -27,8 +27,8 @@ _BY_SIGNATURE = (
     "Searched by signature: this finds the smallest attack if it has at most m people on each side (lemma 3)."
 )
 _IN_PIECES = (
-    "Classes with the same values share nobody in parts of the series: each part was searched by itself. The lower bound "
-    "holds for every attack; attacks that combine such parts count in it, but were not searched for."
+    "Classes with the same values share nobody in parts of the series, and each part was searched by itself. The lower "
+    "bound holds for every attack; attacks that combine such parts count in it, but were not searched for."
 )
 _MOST_BUCKETS = 10_000
 """Beyond this many buckets that share nobody, classes are only set against each other in pairs."""
@@ -127,11 +127,16 @@ class Equivalence:
         several = np.bincount(pieces)[pieces] > 1
         if not rows.merged_within(pieces).all() or len(np.unique(pieces[several])) > _MOST_BUCKETS:
             return False
+        small = self.exact & (np.bincount(rows.shows)[rows.shows] <= _MOST_ROWS)
+        for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=True) if small.any() else ():
+            tally.program(block)  # all parts of a set at once
+        if small.all():
+            return True
         tally.notes.append(_IN_PIECES)
         sizes = np.concatenate([release.sizes for release in releases])
-        alone = np.flatnonzero(~several & (sizes > 0))
+        alone = np.flatnonzero(~several & ~small & (sizes > 0))
         tally.cuts.append((rows.shows[alone], sizes[alone]))
-        kept = patterns_of(releases, rows, np.asarray(several, dtype=np.bool_))
+        kept = patterns_of(releases, rows, np.asarray(several & ~small, dtype=np.bool_))
         where = {number: position for position, number in enumerate(release.number for release in releases)}
         for block in blocks(releases, rows, kept, apart=True, buckets=pieces):
             cut = smallest_new_cut(block)
@@ -139,7 +144,7 @@ class Equivalence:
                 row = int(rows.first[where[int(block.release[0])]] + block.number[0])
                 tally.cuts.append((rows.shows[row : row + 1], np.array([cut], dtype=np.int64)))
             tally.bucket(block)
-        tally.combined()
+        tally.combined(others=bool(small.any()))
         return True
 
 
@@ -201,15 +206,19 @@ class _Tally:
         if only_last and bound < self.attack.e and (best is None or best >= self.attack.e):
             self.unproven(tuple(zip(block.release.tolist(), block.number.tolist(), strict=True)), bound)
 
-    def combined(self) -> None:
-        """Bound the attacks that combine buckets: people of two of them are shown, or more (see `components`)."""
+    def combined(self, *, others: bool) -> None:
+        """Bound the attacks that combine buckets: people of two of them are shown, or more (see `components`).
+
+        others: there are sets whose cuts are not known here
+        """
         shows, cuts = (np.concatenate(column) for column in zip(*self.cuts, strict=True))
         order = np.lexsort((cuts, shows))
         shows, cuts = shows[order], cuts[order]
         same = np.flatnonzero(shows[1:] == shows[:-1])  # next to each other: the smallest two of a set among them
         bounds = [int((cuts[same] + cuts[same + 1]).min() + 1) // 2] if len(same) else []
-        if len(np.unique(shows)) > 1 and self.decomposes is not None:
-            bounds.append(max(self.decomposes + 1, int(np.sort(cuts)[:2].sum() + 1) // 2))
+        if (others or len(np.unique(shows)) > 1) and self.decomposes is not None:
+            two = 0 if others else int(np.sort(cuts)[:2].sum() + 1) // 2
+            bounds.append(max(self.decomposes + 1, two))
         if bounds:
             self.across = min(bounds)
             self._bound(self.across)

@@ -168,13 +168,13 @@ def components(rows: Rows, patterns: Patterns) -> Int32:
     - within one component is an attack on that bucket alone, and shows at least c_k people;
     - over several components of one set shows at least the sum of two of their cuts; their values need only cancel
       together, so it may exist where neither bucket can be attacked alone (two whole buckets of equal counts);
-    - over several sets either falls apart into attacks on single sets, or has more than m people on each side (lemma 3).
+    - over several sets either falls apart into attacks on single sets, or shows more than m people on a side (lemma 3).
 
     O(steps).
     """
     later = np.flatnonzero(patterns.parent >= 0)
     ends = patterns.row[patterns.parent[later]], patterns.row[later]
-    graph = coo_array((np.ones(len(later), dtype=np.bool_), ends), shape=(len(rows.shows), len(rows.shows)))
+    graph = coo_array((np.ones(len(later), dtype=np.int32), ends), shape=(len(rows.shows), len(rows.shows)))
     return connected_components(graph, directed=False)[1].astype(np.int32) if len(rows.shows) else rows.shows
 
 
