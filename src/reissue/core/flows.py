@@ -119,10 +119,12 @@ class Transport:
         return _least_into(self.graph, self.search, np.asarray(rights, dtype=np.int64))
 
 
+@njit(cache=True)
 def sums(index: Int64, weight: Int64, count: int) -> Int64:
     """int64[count]: the weights added up per index, exactly."""
-    total = np.zeros(count, dtype=np.int64)
-    np.add.at(total, index, weight)
+    total = np.zeros(count, np.int64)
+    for i in range(len(index)):
+        total[index[i]] += weight[i]
     return total
 
 

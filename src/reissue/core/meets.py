@@ -143,28 +143,28 @@ class Points:
     """Points in code space that can be counted inside boxes: O(log n + what is met) per box."""
 
     def __init__(self, codes: Int32) -> None:
-        self._codes = np.ascontiguousarray(codes, dtype=np.int32)
+        self.codes = np.ascontiguousarray(codes, dtype=np.int32)
         if len(codes):
-            self._tree = _plant(np.ascontiguousarray(np.stack([self._codes, self._codes], axis=2)))
+            self._tree = _plant(np.ascontiguousarray(np.stack([self.codes, self.codes], axis=2)))
 
     def inside(self, boxes: Int32, enough: int | None = None) -> Int64:
         """int64[boxes]: the points in each box; counting stops at `enough`, which is then the answer."""
-        if len(self._codes) == 0 or len(boxes) == 0:
+        if len(self.codes) == 0 or len(boxes) == 0:
             return np.zeros(len(boxes), dtype=np.int64)
-        limit = len(self._codes) if enough is None else enough
-        return count_inside(self._codes, *self._tree, np.ascontiguousarray(boxes, dtype=np.int32), limit)
+        limit = len(self.codes) if enough is None else enough
+        return count_inside(self.codes, *self._tree, np.ascontiguousarray(boxes, dtype=np.int32), limit)
 
     def within(self, boxes: Int32) -> tuple[Int64, Int64]:
         """(box, point): every point inside every box, by box; for boxes with few points."""
-        if len(self._codes) == 0 or len(boxes) == 0:
+        if len(self.codes) == 0 or len(boxes) == 0:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         order, bounds, first, last, below = self._tree
-        points = np.ascontiguousarray(np.stack([self._codes[order], self._codes[order]], axis=2))
+        points = np.ascontiguousarray(np.stack([self.codes[order], self.codes[order]], axis=2))
         box, point = _search(np.ascontiguousarray(boxes, dtype=np.int32), points, bounds, first, last, below)
         return box, order[point]
 
     def __len__(self) -> int:
-        return len(self._codes)
+        return len(self.codes)
 
 
 def impossible(boxes: Int32) -> Bool:

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from reissue.core.domain import Int32, Int64
+from reissue.core.ascending import seek
+from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.flows import Transport, components, sums
 from reissue.core.meets import Points, meeting
 from reissue.core.overlap import Groups, Overlap
+from reissue.core.sets import once
 
 FORWARD, FORCED, BACKWARD = 0, 1, 2
 """How a row was traced: all its possible classes, one class it must be in, or back from the newer release."""
@@ -133,41 +135,64 @@ def placed(graph: GroupGraph) -> Transport | None:
 
 
 def trace(
-    graph: GroupGraph, fit: Int64, k: int, hull_fit: Callable[[Int64, Int64, bool], Int64]
+    graph: GroupGraph,
+    known: Int64,
+    count: Callable[[Int64], Int64],
+    k: int,
+    hull_fit: Callable[[Int64, Int64, bool], Int64],
 ) -> tuple[Int64, Int64, Int64, Int64] | None:
     """(kind, at, rows, fit) of every trace to fewer than k people; None if the rows cannot be placed.
 
-    fit: int64[pairs] people of the older release who fit both boxes, counted up to k
-    hull_fit(edges, nodes, backward): for possible edges grouped by node (their left or right group), how many people
-    fit the hull per distinct node. at: an edge for FORCED, else the group.
+    known: int64[pairs] people who fit both boxes for sure (those whom the classes share); count(pairs): all who do, up
+    to k; hull_fit(edges, nodes, backward): for possible edges grouped by node (their left or right group), how many
+    people fit the hull per distinct node. at: an edge for FORCED, else the group.
     """
     transport = placed(graph)
     if transport is None:
         return None
     possible, real = transport.possible(), graph.pair >= 0
-    thin = real & (np.where(real, fit[graph.pair], k) < k) if len(fit) else np.zeros(len(real), np.bool_)
+    usable = possible & (graph.demand[graph.right] > 0) & (graph.supply[graph.left] > 0)
+    fit, thin = _thin(graph, usable, transport.flow > 0, known, count, k)
     forced = np.flatnonzero(thin & (transport.flow > 0))
     least = transport.least(forced)
     found = [(FORCED, forced[least > 0], least[least > 0], fit[graph.pair[forced[least > 0]]])]
-    usable = possible & (graph.demand[graph.right] > 0) & (graph.supply[graph.left] > 0)
     wide = np.zeros(len(graph.supply), np.bool_)
     wide[graph.left[usable & ~thin]] = True  # also rows that may have gone: they may be anywhere in their box
     edges = np.flatnonzero(usable & ~wide[graph.left])
     if len(edges):
-        nodes, people = np.unique(graph.left[edges]), hull_fit(edges, graph.left[edges], False)
+        nodes, people = once(graph.left[edges]), hull_fit(edges, graph.left[edges], False)
         few = people < k
         found.append((FORWARD, nodes[few], graph.supply[nodes[few]], people[few]))
     wide = np.zeros(len(graph.demand), np.bool_)
     wide[graph.right[usable & ~thin]] = True
     edges = np.flatnonzero(usable & real & ~wide[graph.right])
     if len(edges):
-        nodes, people = np.unique(graph.right[edges]), hull_fit(edges, graph.right[edges], True)
+        nodes, people = once(graph.right[edges]), hull_fit(edges, graph.right[edges], True)
         nodes, people = nodes[people < k], people[people < k]
         least = transport.least_into(nodes)
         found.append((BACKWARD, nodes[least > 0], least[least > 0], people[least > 0]))
     kind = np.concatenate([np.full(len(one[1]), one[0], dtype=np.int64) for one in found])
     at, rows, people = (np.concatenate([one[i] for one in found]) for i in (1, 2, 3))
     return kind, at, rows, people
+
+
+def _thin(
+    graph: GroupGraph, usable: Bool, used: Bool, known: Int64, count: Callable[[Int64], Int64], k: int
+) -> tuple[Int64, Bool]:
+    """(fit int64[pairs], thin bool[edges]): edges whose boxes fewer than k people fit, where that can matter.
+
+    It matters for edges in use, and for groups whose usable edges are not known to hold k people together: the hull of
+    any other group holds them all. An edge that does not matter counts as wide, which keeps its groups from being
+    traced; they cannot be.
+    """
+    real = graph.pair >= 0
+    sure = np.where(real, known[graph.pair], k) if len(known) else np.full(len(real), k)
+    left = sums(graph.left[usable], sure[usable], len(graph.supply)) < k
+    right = sums(graph.right[usable], sure[usable], len(graph.demand)) < k
+    asked = real & (sure < k) & (used | (usable & (left[graph.left] | right[graph.right])))
+    pairs, fit = once(graph.pair[asked]), np.full(len(known), k, dtype=np.int64)
+    fit[pairs] = count(pairs)
+    return fit, asked & (np.where(real, fit[graph.pair], k) < k) if len(known) else asked
 
 
 def true_groups(overlap: Overlap, values: Int32, value_count: int) -> tuple[Int64, Int64, Int64]:
@@ -207,7 +232,7 @@ def suspicious(
         which, place = np.unique(nodes, return_inverse=True)
         return sums(place, shared[graph.pair[edges]], len(which))
 
-    found = trace(graph, np.minimum(shared, k), k, hull_fit)
+    found = trace(graph, shared, lambda pairs: np.minimum(shared[pairs], k), k, hull_fit)
     return found is None or len(found[0]) > 0
 
 
@@ -227,7 +252,8 @@ def traces(
     """
     (left_boxes, left_groups), (right_boxes, right_groups) = older, newer
     pair_left, pair_right = meeting(left_boxes, right_boxes)
-    true = _to_pairs(overlap, pair_left, pair_right, len(right_boxes), true_groups(overlap, values, value_count))
+    own = _pair_of(overlap, pair_left, pair_right, len(right_boxes))
+    true = _to_pairs(own, true_groups(overlap, values, value_count))
     graph = group_graph(left_groups, right_groups, pair_left, pair_right, true, gone)
     met = np.empty((len(pair_left), left_boxes.shape[1], 2), dtype=np.int32)
     met[..., 0] = np.maximum(left_boxes[pair_left, :, 0], right_boxes[pair_right, :, 0])
@@ -249,27 +275,47 @@ def traces(
 
     def hull_fit(edges: Int64, nodes: Int64, backward: bool) -> Int64:
         boxes = hull(edges, nodes, backward)
-        narrowed[backward] = np.unique(nodes), boxes
+        narrowed[backward] = once(nodes), boxes
         return people.inside(boxes, k)
 
-    found = trace(graph, people.inside(met, k), k, hull_fit)
+    known = _known(overlap.link, overlap.at_left, people.codes, met, own)
+    found = trace(graph, known, lambda pairs: people.inside(met[pairs], k), k, hull_fit)
     if found is None:
         return _nothing(left_boxes.shape[1], complete=False)
     return _described(found, graph, left_groups, right_groups, (pair_left, pair_right, met), narrowed)
 
 
-def _to_pairs(
-    overlap: Overlap, pair_left: Int64, pair_right: Int64, rights: int, true: tuple[Int64, Int64, Int64]
-) -> tuple[Int64, Int64, Int64]:
-    """Counts per link as counts per meeting pair; a shared subject's boxes both hold it, so its classes do meet."""
+def _pair_of(overlap: Overlap, pair_left: Int64, pair_right: Int64, rights: int) -> Int64:
+    """int64[links]: the meeting pair of each link; a shared subject's boxes both hold it, so its classes meet (else -1).
+
+    They may not if the subject's attributes changed in between.
+    """
     key = pair_left * rights + pair_right
-    wanted = overlap.left * rights + overlap.right
-    pair = np.minimum(np.searchsorted(key, wanted), max(0, len(key) - 1))
-    known = key[pair] == wanted if len(key) else np.zeros(len(wanted), np.bool_)
+    pair, there = seek(key, overlap.left * rights + overlap.right)
+    return np.where(there, pair, -1)
+
+
+def _to_pairs(pair: Int64, true: tuple[Int64, Int64, Int64]) -> tuple[Int64, Int64, Int64]:
+    """Counts per link as counts per meeting pair."""
     link, value, count = true
-    kept = known[link]
+    kept = pair[link] >= 0
     order = np.lexsort((value[kept], pair[link[kept]]))
     return pair[link[kept]][order], value[kept][order], count[kept][order]
+
+
+@njit(cache=True)
+def _known(link: Int64, at: Int64, codes: Int32, met: Int32, pair: Int64) -> Int64:
+    """int64[pairs]: shared subjects (their link and their place in codes) who lie in both boxes of their classes."""
+    known = np.zeros(len(met), np.int64)
+    for i in range(len(link)):
+        own = pair[link[i]]
+        if own < 0:
+            continue
+        inside = True
+        for a in range(codes.shape[1]):
+            inside &= met[own, a, 0] <= codes[at[i], a] <= met[own, a, 1]
+        known[own] += inside
+    return known
 
 
 def _described(
