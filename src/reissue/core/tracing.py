@@ -182,13 +182,14 @@ def _thin(
     """(fit int64[pairs], thin bool[edges]): edges whose boxes fewer than k people fit, where that can matter.
 
     It matters for edges in use, and for groups whose usable edges are not known to hold k people together: the hull of
-    any other group holds them all. An edge that does not matter counts as wide, which keeps its groups from being
-    traced; they cannot be.
+    any other group holds them all. Nothing must come to a newer group that no edge in use leads to. An edge that does
+    not matter counts as wide, which keeps its groups from being traced; they cannot be.
     """
     real = graph.pair >= 0
     sure = np.where(real, known[graph.pair], k) if len(known) else np.full(len(real), k)
     left = sums(graph.left[usable], sure[usable], len(graph.supply)) < k
     right = sums(graph.right[usable], sure[usable], len(graph.demand)) < k
+    right &= sums(graph.right[used], sure[used] + 1, len(graph.demand)) > 0
     asked = real & (sure < k) & (used | (usable & (left[graph.left] | right[graph.right])))
     pairs, fit = once(graph.pair[asked]), np.full(len(known), k, dtype=np.int64)
     fit[pairs] = count(pairs)
@@ -286,10 +287,7 @@ def traces(
 
 
 def _pair_of(overlap: Overlap, pair_left: Int64, pair_right: Int64, rights: int) -> Int64:
-    """int64[links]: the meeting pair of each link; a shared subject's boxes both hold it, so its classes meet (else -1).
-
-    They may not if the subject's attributes changed in between.
-    """
+    """int64[links]: the meeting pair of each link; -1 if the boxes do not meet: a subject's attributes have changed."""
     key = pair_left * rights + pair_right
     pair, there = seek(key, overlap.left * rights + overlap.right)
     return np.where(there, pair, -1)
