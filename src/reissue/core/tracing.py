@@ -250,15 +250,81 @@ def traces(
     """All rows of the older release that its boxes and values narrow down to fewer than k people, exactly.
 
     older, newer: boxes int32[classes, attributes, 2] and groups; people: the members of the older release.
+    Boxes that meet are first looked at only among classes tied by shared subjects: as in `suspicious`, no trace there
+    means none at all, provided that nobody's attributes or value changed.
     """
+    rest = overlap, values, value_count, people, k, gone
+    if _unchanged(older[0], newer, overlap, values, value_count, people):
+        inside, *pairs = _tied_pairs(older[0], newer[0], overlap, k)
+        groups = Groups(older[1].start, older[1].value, np.where(inside[older[1].classes], older[1].count, 0))
+        if len(_traced((older[0], groups), newer, (pairs[0], pairs[1]), *rest)) == 0:
+            return nothing(older[0].shape[1])
+    return _traced(older, newer, meeting(older[0], newer[0]), *rest)
+
+
+def _unchanged(
+    left_boxes: Int32,
+    newer: tuple[Int32, Groups],
+    overlap: Overlap,
+    values: Int32,
+    value_count: int,
+    people: Points,
+) -> bool:
+    """Whether everybody shared lies in both boxes and has a row of the same value in the newer class. O(shared)."""
+    met = _cut(left_boxes, newer[0], overlap.left, overlap.right)
+    links = np.arange(len(overlap.left))
+    if not np.array_equal(_known(overlap.link, overlap.at_left, people.codes, met, links), overlap.shared):
+        return False
+    arrived = Groups.of(overlap.right[overlap.link], values, len(newer[0]), value_count)
+    at, there = seek(
+        newer[1].classes.astype(np.int64) * value_count + newer[1].value,
+        arrived.classes.astype(np.int64) * value_count + arrived.value,
+    )
+    return bool(there.all()) and bool((arrived.count <= newer[1].count[at]).all())
+
+
+def _tied_pairs(left_boxes: Int32, right_boxes: Int32, overlap: Overlap, k: int) -> tuple[Bool, Int64, Int64]:
+    """(bool[older classes] tied to a link of fewer than k, the pairs of them that meet and are tied to each other)."""
+    label, right_label = components(overlap.left, overlap.right, len(left_boxes), len(right_boxes))
+    tangled = np.zeros(len(left_boxes) + len(right_boxes), np.bool_)
+    tangled[label[overlap.left[overlap.shared < k]]] = True
+    lefts, rights = np.flatnonzero(tangled[label]), np.flatnonzero(tangled[right_label])
+
+    def marked(boxes: Int32, own: Int64) -> Int32:
+        """With the component as one more attribute, so that only boxes of one component meet."""
+        mark = np.repeat(own.astype(np.int32), 2).reshape(len(own), 1, 2)
+        return np.concatenate([mark, boxes], axis=1)
+
+    left, right = meeting(marked(left_boxes[lefts], label[lefts]), marked(right_boxes[rights], right_label[rights]))
+    return np.asarray(tangled[label], dtype=np.bool_), lefts[left], rights[right]
+
+
+def _cut(left_boxes: Int32, right_boxes: Int32, left: Int64, right: Int64) -> Int32:
+    """int32[pairs, attributes, 2]: what the two boxes of each pair share."""
+    met = np.empty((len(left), left_boxes.shape[1], 2), dtype=np.int32)
+    met[..., 0] = np.maximum(left_boxes[left, :, 0], right_boxes[right, :, 0])
+    met[..., 1] = np.minimum(left_boxes[left, :, 1], right_boxes[right, :, 1])
+    return met
+
+
+def _traced(
+    older: tuple[Int32, Groups],
+    newer: tuple[Int32, Groups],
+    pairs: tuple[Int64, Int64],
+    overlap: Overlap,
+    values: Int32,
+    value_count: int,
+    people: Points,
+    k: int,
+    gone: Int64,
+) -> Traces:
+    """As `traces`, if rows can go only along these pairs of classes, sorted by left, then right."""
     (left_boxes, left_groups), (right_boxes, right_groups) = older, newer
-    pair_left, pair_right = meeting(left_boxes, right_boxes)
+    pair_left, pair_right = pairs
     own = _pair_of(overlap, pair_left, pair_right, len(right_boxes))
     true = _to_pairs(own, true_groups(overlap, values, value_count))
     graph = group_graph(left_groups, right_groups, pair_left, pair_right, true, gone)
-    met = np.empty((len(pair_left), left_boxes.shape[1], 2), dtype=np.int32)
-    met[..., 0] = np.maximum(left_boxes[pair_left, :, 0], right_boxes[pair_right, :, 0])
-    met[..., 1] = np.minimum(left_boxes[pair_left, :, 1], right_boxes[pair_right, :, 1])
+    met = _cut(left_boxes, right_boxes, pair_left, pair_right)
 
     def hull(edges: Int64, nodes: Int64, backward: bool) -> Int32:
         which, place = np.unique(nodes, return_inverse=True)
