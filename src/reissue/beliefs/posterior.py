@@ -17,10 +17,10 @@ from math import lgamma
 from typing import Literal, get_args
 
 import numpy as np
-from numba import njit
 
 from reissue.beliefs.assignment import best_assignment, shuffled
 from reissue.beliefs.claims import Claims
+from reissue.core.compiled import njit
 from reissue.core.domain import Float64, Int32, Int64
 
 Estimator = Literal["bayes", "js-reduce", "omega"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from reissue.core.ascending import seek
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 from reissue.core.eligibility import supply
 from reissue.core.signatures import Known, Signatures, joined

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.cracks import Grouped, Pair, compare, sums
 from reissue.core.domain import Int32, Int64
 from reissue.core.limits import Limits, meets

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from reissue.core.ascending import seek
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Release
 from reissue.core.sets import once

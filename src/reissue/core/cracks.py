@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.flows import Transport
 from reissue.core.meets import meeting

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Domain, Int32, Int64
 
 _MOST_BITS = 62

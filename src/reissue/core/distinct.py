@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 
 _ROOM = np.int64(2) ** 62

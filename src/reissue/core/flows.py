@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int64
 
 

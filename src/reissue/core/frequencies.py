@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 from reissue.core.lattice import Ladder, Node
 from reissue.core.limits import Limits, meets

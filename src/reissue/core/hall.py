@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.flows import Graph, Search, Transport, explore, forget, send
 from reissue.core.obstructions import too_frequent

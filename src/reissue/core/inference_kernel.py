@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from reissue.core.compiled import njit
 
 GIVEN, CT, HC = 4, 1, 2
 

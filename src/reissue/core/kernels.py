@@ -18,7 +18,7 @@ def load() -> None:
         return
     sys.modules[_BLAS] = None  # type: ignore[assignment]  # "there is no such module"
     try:
-        from numba import njit
+        from reissue.core.compiled import njit
 
         njit(cache=True)(_nothing)()
     finally:

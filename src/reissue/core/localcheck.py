@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.localflow import Desk, difference_ok
 from reissue.core.localtrace import tracing_ok

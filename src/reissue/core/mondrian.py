@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reissue.core.boxes import snap
+from reissue.core.compiled import njit
 from reissue.core.domain import Domain, Float64, Int32, Int64
 from reissue.core.limits import Limits, meets, slice_meets
 from reissue.core.processors import processors

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Domain, Float64, Int32, Int64
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Observed, Release
 from reissue.core.overlap import by_bucket

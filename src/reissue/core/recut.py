@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.limits import Limits
 from reissue.core.localcheck import Classes, Cluster, keeps, lists

@@ -9,7 +9,8 @@ the same value. rows: (codes int32[rows, a], scale float64[a]); trails: (begin, 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from reissue.core.compiled import njit
 
 
 @njit(cache=True)

@@ -8,8 +8,8 @@ new row, or enough and diverse enough of them to stand alone.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.limits import Limits, slice_meets
 from reissue.core.mondrian import Forest, Scratch

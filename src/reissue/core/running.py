@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 from reissue.core.flows import components
 from reissue.core.overlap import Groups, Overlap

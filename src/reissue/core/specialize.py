@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reissue.core.candidates import Targets
+from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
 
 

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Domain, Float64, Int32, Int64
 from reissue.core.processors import processors
 

@@ -7,9 +7,9 @@ starts[i + 1]]. Neither is written to.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 
 Bytes = NDArray[np.uint8]

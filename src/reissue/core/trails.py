@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from reissue.core.ascending import seek
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 from reissue.core.signatures import remember
 from reissue.core.snapshot import Facts, Table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 from reissue.core.limits import Limits, meets
 from reissue.core.specialize import Items, Known, Plan, State

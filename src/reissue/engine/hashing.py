@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int64
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Float64, Int32, Int64
 from reissue.utility.index import curve
 

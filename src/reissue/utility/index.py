@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Int32, Int64
 
 FAN = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Domain, Float64, Int32
 from reissue.core.observed import Release
 from reissue.core.sets import once
