@@ -139,12 +139,7 @@ class Ledger:
 
     def coding(self, version: int | None = None) -> Document:
         """One version of the coding; the last one if none is named."""
-        kept = self.coding_versions
-        if version is None:
-            version = kept[-1] if kept else 0
-        if version not in kept:
-            raise SeriesError(f"The ledger keeps no coding of version {version}; it keeps {kept or 'none yet'}.")
-        return self._document("coding", name_of(version))
+        return self._document("coding", self.shelf.coding_name(version))
 
     @property
     def fragments(self) -> Document | None:

@@ -36,12 +36,16 @@ class Shelf:
 
     def coding(self, version: int | None = None) -> Document:
         """One version of the coding; the last one if none is named."""
+        return self.document("coding", self.coding_name(version))
+
+    def coding_name(self, version: int | None) -> str:
+        """The name of one version of the coding, if it is kept; of the last one if none is named."""
         kept = self.coding_versions
         if version is None:
             version = kept[-1] if kept else 0
         if version not in kept:
             raise SeriesError(f"The ledger keeps no coding of version {version}; it keeps {kept or 'none yet'}.")
-        return self.document("coding", name_of(version))
+        return name_of(version)
 
     def facts(self, number: int, fragment: int | None = None) -> Facts:
         """The facts of one release, or of one fragment of it, as they were stored. O(rows).
