@@ -6,10 +6,11 @@ import time
 
 import numpy as np
 import polars as pl
+from experiments.words import Numbers
 
 from benchmarks.harness import DATA, report
 from reissue.attacks.historical_correlation import HistoricalCorrelation
-from reissue.core.domain import Domain, Int32
+from reissue.core.domain import Domain
 from reissue.core.observed import Observed, Release
 from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.strategies.base import Strategy
@@ -57,25 +58,9 @@ class _Series:
         self.releases.append(facts)
 
 
-class _Silent:
-    """Words that are never spoken: nothing is found."""
-
-    def box(self, box: Int32) -> str:
-        return str(box.tolist())
-
-    def value(self, code: int) -> str:
-        return str(code)
-
-    def subject(self, number: int) -> str:
-        return str(number)
-
-    def release(self, number: int) -> str:
-        return str(number)
-
-
 def check(series: _Series, domains: tuple[Domain, ...], number: int) -> float:
     """CPU seconds of the historical correlation attack on what release `number` adds."""
-    observed = Observed([Release.of(facts) for facts in series.releases[:number]], domains, VALUES, _Silent())
+    observed = Observed([Release.of(facts) for facts in series.releases[:number]], domains, VALUES, Numbers())
     begin = time.process_time()
     outcome = HistoricalCorrelation(n=N).run(observed, involving=number)
     assert outcome.total == 0
