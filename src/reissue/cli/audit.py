@@ -82,7 +82,7 @@ def audit(
 
 def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     """KEY=VALUE arguments, without those that are options of their own."""
-    from reissue.series.series import parsed_settings
+    from reissue.series.options import parsed_settings
 
     parsed = parsed_settings(settings)
     for name in ("attacks", "engine", "match", "names", "progress", "runner", "strategy"):

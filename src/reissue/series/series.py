@@ -11,12 +11,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from reissue.coding import Coding
-from reissue.engine.base import Format
 from reissue.errors import SchemaError, SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
-from reissue.ledger import Damage, Ledger, ReleaseRecord, part_name, read_key
+from reissue.ledger import Damage, Ledger, ReleaseRecord, read_key
 from reissue.schema import Schema
-from reissue.series.past import PastReleases, rebuild
+from reissue.series.options import (
+    FORMATS,
+    checked_engine,
+    checked_formats,
+    checked_fragments,
+    checked_on_change,
+    formats_of,
+    parsed_settings,
+    strings,
+)
 from reissue.series.release import Release
 from reissue.series.settings import ADOPTED, policy_of, strategy_from, strategy_of
 from reissue.strategies.base import Strategy
@@ -26,14 +34,11 @@ if TYPE_CHECKING:
 
     from reissue.audit import Audit
     from reissue.audit.parallel import Runner
-    from reissue.core.snapshot import Table
     from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
     from reissue.series.publishing import Publishing
 
-FORMATS: tuple[Format, ...] = ("parquet", "csv")
-ON_CHANGE = ("refuse", "new-subject")
-ENGINES = ("embedded", "spark")
+__all__ = ["Series", "checked_engine"]
 
 
 class Series:
@@ -77,14 +82,14 @@ class Series:
         meta = {
             "schema": schema.to_dict(),
             "policy": policy,
-            "formats": list(_checked_formats(formats)),
-            "on_change": _checked_on_change(on_change),
+            "formats": list(checked_formats(formats)),
+            "on_change": checked_on_change(on_change),
             "engine": engine,
             "fragments": fragments,
         }
         ledger = Ledger.create(
             Path(path),
-            config=config_text(schema, policy, _checked_formats(formats), on_change, engine, fragments),
+            config=config_text(schema, policy, checked_formats(formats), on_change, engine, fragments),
             meta=meta,
             seed=secrets.randbits(128) if seed is None else seed,
             catalogue_url=catalogue,
@@ -118,7 +123,7 @@ class Series:
             seed=seed,
             catalogue=catalogue or _text(read.ledger, "catalogue"),
             key=key or _text(read.ledger, "key"),
-            formats=_formats_of(read.output),
+            formats=formats_of(read.output),
             on_change=str(on_change),
             engine={**settings, "name": engine} if engine else settings,
             fragments=None if fragments is None else int(str(fragments)),
@@ -198,8 +203,8 @@ class Series:
         chosen = checked_engine({**self.engine, "name": engine} if engine else self.engine)
         if table and chosen["name"] != "spark":
             raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
-        on_change = _checked_on_change(on_change or str(self._ledger.meta["on_change"]))
-        written = _checked_formats(formats or _strings(self._ledger.meta["formats"]))
+        on_change = checked_on_change(on_change or str(self._ledger.meta["on_change"]))
+        written = checked_formats(formats or strings(self._ledger.meta["formats"]))
         with self._ledger.publisher():
             ahead = self._begin_reading(snapshot) if chosen["name"] == "embedded" else None
             publishing = publisher_on(chosen, table)(
@@ -268,23 +273,11 @@ class Series:
         """Re-hash every file; with `rebuild` also prove the caches right, and mend them if they are not."""
         damages = list(self._ledger.verify())
         if rebuild and not damages:
-            damages += self._verify_caches()
+            from reissue.series.mending import mend_caches
+
+            with self._ledger.publisher():
+                damages += mend_caches(self._ledger, self.strategy, self.coding)
         return damages
-
-    def _verify_caches(self) -> list[Damage]:
-        from reissue.series.past import differing_caches
-
-        with self._ledger.publisher():
-            wrong: list[str] = []
-            right: dict[str, Table] = {}
-            for fragment in self._ledger.shelf.fragments:
-                own = rebuild(self.strategy, PastReleases(self._ledger.shelf, self.coding, fragment))
-                wrong += differing_caches(own, self._ledger.caches(fragment))
-                right |= {part_name(name, fragment): table for name, table in own.items()}
-            if wrong:
-                self._ledger.replace_caches(right)
-        reason, remedy = "it did not follow from the facts.", "It has been rebuilt; nothing is left to do."
-        return [Damage(file=f"cache {name}", reason=reason, remedy=remedy) for name in wrong]
 
     def forget(self, identifier: str) -> None:
         """Delete the only link from a person to the ledger's numbers; the constraints stay."""
@@ -338,22 +331,6 @@ class Series:
         )
 
 
-def parsed_settings(settings: Sequence[str]) -> dict[str, object]:
-    """`KEY=VALUE` arguments as TOML values: k=5, c=0.5, algorithm=incognito."""
-    import tomllib
-
-    parsed: dict[str, object] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise SettingsError(f"'{setting}' is not KEY=VALUE, for example k=5.")
-        try:
-            parsed[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            parsed[key] = value
-    return parsed
-
-
 def publisher_on(engine: Mapping[str, object], table: str | None) -> Callable[..., Publishing]:
     """What publishes on that engine."""
     if engine["name"] == "spark":
@@ -365,28 +342,6 @@ def publisher_on(engine: Mapping[str, object], table: str | None) -> Callable[..
     return Publishing
 
 
-def checked_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
-    """The engine's name and settings, with everything at its place."""
-    given: dict[str, object] = {"name": engine} if isinstance(engine, str) else {"name": "embedded", **engine}
-    unknown = sorted(set(given) - {"name", "master", "settings"})
-    if given["name"] not in ENGINES or unknown:
-        wrong = f"has the unknown setting '{unknown[0]}'" if unknown else f"is {given['name']!r}"
-        raise SettingsError(f"engine {wrong}; it must be one of: {', '.join(ENGINES)}, with master and settings.")
-    return {key: value for key, value in given.items() if value}
-
-
-def checked_fragments(fragments: int | None, strategy: Strategy) -> int:
-    """How many fragments are asked for; 0 leaves it to the first release."""
-    from reissue.series.dividing import refuse_whole
-
-    if fragments is None:
-        return 0
-    if isinstance(fragments, bool) or fragments < 1:
-        raise SettingsError(f"fragments is {fragments}; it must be a whole number of at least 1.")
-    refuse_whole(strategy, fragments)
-    return fragments
-
-
 def _key(key: str | bytes | None) -> bytes | None:
     return read_key(key) if isinstance(key, str) else key
 
@@ -396,29 +351,6 @@ def _mapping(value: object) -> Mapping[str, object]:
     return value
 
 
-def _strings(value: object) -> Sequence[str]:
-    assert isinstance(value, Sequence)
-    return [str(item) for item in value]
-
-
 def _text(section: Mapping[str, object], key: str) -> str | None:
     value = section.get(key)
     return None if value is None else str(value)
-
-
-def _formats_of(output: Mapping[str, object]) -> Sequence[str]:
-    formats = output.get("formats", FORMATS)
-    return [formats] if isinstance(formats, str) else _strings(formats)
-
-
-def _checked_formats(formats: Sequence[str]) -> list[Format]:
-    formats = [formats] if isinstance(formats, str) else formats
-    if not formats or any(name not in FORMATS for name in formats):
-        raise SettingsError(f"Releases are written as parquet, csv or both; received {list(formats)!r}.")
-    return [name for name in FORMATS if name in formats]
-
-
-def _checked_on_change(on_change: str) -> str:
-    if on_change not in ON_CHANGE:
-        raise SettingsError(f"on_change is {on_change!r}; it must be one of: {', '.join(ON_CHANGE)}.")
-    return on_change

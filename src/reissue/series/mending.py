@@ -1,0 +1,23 @@
+"""Proves the caches of a ledger right, and mends those that are not."""
+
+from __future__ import annotations
+
+from reissue.coding import Coding
+from reissue.core.snapshot import Table
+from reissue.ledger import Damage, Ledger, part_name
+from reissue.series.past import PastReleases, differing_caches, rebuild
+from reissue.strategies.base import Strategy
+
+
+def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Damage]:
+    """Rebuild every cache from the facts, and put it in the place of one that differs. Needs the publisher's lock."""
+    wrong: list[str] = []
+    right: dict[str, Table] = {}
+    for fragment in ledger.shelf.fragments:
+        own = rebuild(strategy, PastReleases(ledger.shelf, coding, fragment))
+        wrong += differing_caches(own, ledger.caches(fragment))
+        right |= {part_name(name, fragment): table for name, table in own.items()}
+    if wrong:
+        ledger.replace_caches(right)
+    reason, remedy = "it did not follow from the facts.", "It has been rebuilt; nothing is left to do."
+    return [Damage(file=f"cache {name}", reason=reason, remedy=remedy) for name in wrong]
