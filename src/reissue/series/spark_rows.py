@@ -1,0 +1,127 @@
+"""Rows on Spark, from a snapshot to its fragments: coded, with the numbers of known people, cut and dealt out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.coding import Coding
+from reissue.core.fragments import Fragments, divide, sampled
+from reissue.ledger import Shelf
+from reissue.series.dividing import Division
+from reissue.series.work import Rows
+
+if TYPE_CHECKING:
+    from reissue.engine.spark.verbs import Frame, Spark
+
+
+def spread(spark: Spark, items: Sequence[object], task: Callable[..., Iterable[pa.Table]], schema: pa.Schema) -> Frame:
+    """The rows that the task makes of each item, every item on a worker of its own."""
+    from reissue.engine.spark.tasks import mapped, spark_schema
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from task(items[number])
+
+    made = spark_schema(schema)
+    return spark.session.range(0, len(items), 1, max(1, len(items))).mapInArrow(mapped(run, made), made)
+
+
+def placed(encoded: Frame, attributes: int) -> Frame:
+    """The insensitive columns called i0, i1, ...: Spark trips over dots and quotes in names."""
+    others = range(len(encoded.columns) - attributes - 3)
+    return encoded.toDF("row", "identifier", *(f"c{a}" for a in range(attributes)), "value", *(f"i{n}" for n in others))
+
+
+def with_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
+    """The rows with `number`: the latest one of each identifier, -1 if it has none."""
+    if not shelf.state.of_role("identities"):
+        return encoded.selectExpr("*", "CAST(-1 AS BIGINT) AS number")  # everybody is new: no need to shuffle
+    known = _identities(spark, shelf)
+    latest = known.groupBy("identifier").max("subject").withColumnRenamed("max(subject)", "number")
+    return spark.join(encoded, latest, ["identifier"], "left").fillna(-1, ["number"])
+
+
+def _identities(spark: Spark, shelf: Shelf) -> Frame:
+    schema = pa.schema([("identifier", pa.string()), ("subject", pa.int64())])
+    return spread(spark, shelf.state.of_role("identities"), lambda file: [shelf.read(file)], schema)
+
+
+def name_of(spark: Spark, shelf: Shelf, number: int) -> str:
+    """The identifier of a subject; its number if it has been forgotten."""
+    found = spark.collect(_identities(spark, shelf).where(f"subject = {number}"), "names in a message")
+    return str(found.column("identifier")[0].as_py()) if found.num_rows else f"subject {number}"
+
+
+def with_fragment(rows: Frame, division: Division) -> Frame:
+    """The rows with `fragment`."""
+    from reissue.engine.spark.tasks import mapped
+
+    schema = deepcopy(rows.schema).add("fragment", "integer")
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        from reissue.engine.hashing import hashes
+
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            part = rows_of(table)
+            keys = hashes(part.identifiers) if division.tree.by_identifier else None
+            yield table.append_column("fragment", pa.array(division.of(part.codes, part.numbers, keys)))
+
+    return rows.mapInArrow(mapped(run, schema), schema)
+
+
+def cuts(spark: Spark, encoded: Frame, rows: int, count: int, coding: Coding, most: float, seed: int) -> Fragments:
+    """The cuts, made by one worker from a sample; only they come to the driver."""
+    from reissue.engine.spark.tasks import mapped, spark_schema
+
+    domains = coding.domains
+
+    def sample(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        for batch in batches:
+            chosen = sampled(np.asarray(batch.column("row")), rows, seed)
+            yield pa.Table.from_batches([batch]).filter(pa.array(chosen))
+
+    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        gathered = list(batches)
+        if gathered:
+            part = rows_of(pa.Table.from_batches(gathered).sort_by("row"))
+            yield pa.table({"tree": [json.dumps(divide(part.codes, part.values, domains, count, most).to_dict())]})
+
+    codes = encoded.select("row", "value", *_numbered_columns(encoded.columns, "c"))
+    kept = codes.mapInArrow(mapped(sample, codes.schema), codes.schema).repartition(1)
+    told = spark_schema(pa.schema([("tree", pa.string())]))
+    found = spark.collect(kept.mapInArrow(mapped(cut, told), told), "cuts of fragments")
+    return Fragments.from_dict(json.loads(found.column("tree")[0].as_py()))
+
+
+def _numbered_columns(names: Iterable[str], letter: str) -> list[str]:
+    return [name for name in names if name[0] == letter and name[1:].isdigit()]
+
+
+def rows_of(table: pa.Table) -> Rows:
+    """The columns that `SparkSnapshot.encoded` describes, as arrays; what is not there is empty."""
+    names = _numbered_columns(table.column_names, "c")
+    codes = np.empty((table.num_rows, len(names)), dtype=np.int32, order="F")
+    for a in range(len(names)):
+        codes[:, a] = table.column(f"c{a}").to_numpy()
+    others = _numbered_columns(table.column_names, "i")
+    insensitive = table.select(others)
+    nobody = pa.nulls(table.num_rows, pa.large_string())
+    identifiers = table.column("identifier") if "identifier" in table.column_names else nobody
+    if isinstance(identifiers, pa.ChunkedArray):
+        identifiers = pa.concat_arrays(identifiers.cast(pa.large_string()).chunks or [nobody])
+    numbers = table.column("number").to_numpy() if "number" in table.column_names else np.full(table.num_rows, -1)
+    return Rows(
+        identifiers,
+        numbers.astype(np.int64),
+        codes,
+        table.column("value").to_numpy().astype(np.int32),
+        insensitive if others else None,
+    )

@@ -1,0 +1,123 @@
+"""One fragment on a worker of Spark: its rows are kept and compared with its past, then it is made and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.core.domain import Domain, Int64
+from reissue.ledger import PartWriter, Stage
+from reissue.ledger.store import Staged
+from reissue.series.publication import public_tables, source_rows
+from reissue.series.spark_rows import rows_of
+from reissue.series.telling import Result, Survey
+from reissue.series.work import Made, Rows, Work
+
+if TYPE_CHECKING:
+    from reissue.engine.spark.verbs import Frame, Spark
+
+
+def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) -> list[tuple[Survey, Staged]]:
+    """Each fragment's rows written to a private file by the worker that gets them, and compared with its past."""
+    import pickle
+
+    names = [name for name in frame.columns if name != "fragment"]
+    writers = [stage.writer(work.fragment) for work in works]
+
+    def survey(fragment: int, table: pa.Table) -> tuple[Survey, Staged]:
+        table = table.select(names).sort_by("row")
+        staged = writers[fragment].rows(table)
+        rows = rows_of(table)
+        return Survey.of(works[fragment].compared(rows), rows), staged
+
+    def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
+        fragment = int(str(key[0]))
+        told = pickle.dumps(survey(fragment, table))
+        return pa.table({"fragment": pa.array([fragment], pa.int32()), "told": pa.array([told], pa.binary())})
+
+    schema = pa.schema([("fragment", pa.int32()), ("told", pa.binary())])
+    told = spark.collect(spark.grouped(frame, ["fragment"], kernel, schema), "summaries of fragments").to_pylist()
+    found = {row["fragment"]: cast("tuple[Survey, Staged]", pickle.loads(row["told"])) for row in told}
+    missing = [work.fragment for work in works if work.fragment not in found]
+    if missing:  # nobody of these is here now, but somebody may have gone
+        from reissue.engine.spark.tasks import arrow_schema
+
+        empty = arrow_schema(frame.schema).empty_table()
+        found |= dict(zip(missing, spark.each(missing, partial(survey, table=empty)), strict=True))
+    return [found[work.fragment] for work in works]
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What a worker made of a fragment: its summary, and the private files it wrote.
+
+    public: what is to be published of it, by table, with class numbers of its own; schemas: their columns
+    """
+
+    result: Result
+    private: tuple[Staged, ...]
+    public: Mapping[str, Staged]
+    schemas: Mapping[str, pa.Schema]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Making one fragment, on a worker."""
+
+    work: Work
+    writer: PartWriter
+    staged: Staged
+    first: int
+    observed: tuple[Domain, ...]
+    insensitive: pa.Schema
+
+    def run(self) -> Done:
+        rows = rows_of(self.work.shelf.store.read_staged(self.staged))
+        if rows.insensitive is not None:
+            rows = replace(rows, insensitive=_restored(rows.insensitive, self.insensitive))
+        compared = self.work.compared(rows).compared
+        made = self.work.made(rows, compared, self.first)
+        new = np.flatnonzero(compared.numbers < 0)
+        private = [
+            *self.writer.facts(made.facts),
+            *self.writer.identities(rows.identifiers.take(pa.array(new)), made.coded.subjects[new]),
+            *self.writer.caches(made.caches),
+        ]
+        tables = self._public(rows, made)
+        public = {name: self.writer.rows(table) for name, table in tables.items()}
+        schemas = {name: table.schema for name, table in tables.items()}
+        return Done(Result.of(made, self.observed), tuple(private), public, schemas)
+
+    def _public(self, rows: Rows, made: Made) -> dict[str, pa.Table]:
+        """As `public_tables`, every dictionary resolved: the parts are sorted together before they are published."""
+        sources: Int64 | None = None
+        if rows.insensitive is not None:
+            sources = source_rows(made.coded, made.candidate, made.facts, self.work.own_seed)
+        order = np.arange(len(made.facts.subjects))
+        tables = public_tables(made.facts, rows.insensitive, sources, order, self.work.coding)
+        return {name: _plain(table) for name, table in tables.items()}
+
+
+def _restored(table: pa.Table, source: pa.Schema) -> pa.Table:
+    """The columns under the names of their source, and in its types where they can be had back from Spark's."""
+    columns = {}
+    for field_, column in zip(source, table.columns, strict=True):
+        wanted = field_.type.value_type if pa.types.is_dictionary(field_.type) else field_.type
+        with suppress(pa.ArrowException):
+            column = column.cast(wanted)
+        columns[field_.name] = column
+    return pa.table(columns)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    columns = [
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in table.columns
+    ]
+    return pa.table(dict(zip(table.column_names, columns, strict=True)))
