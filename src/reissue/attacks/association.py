@@ -13,6 +13,7 @@ from reissue.core.ascending import seek
 from reissue.core.association import Possible, Uniqueness, follow, look_back, members_of, uniqueness
 from reissue.core.domain import Bool, Int64
 from reissue.core.observed import Observed, Release
+from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError
 
 
@@ -46,6 +47,7 @@ class Association:
     }
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         object.__setattr__(self, "m", int(self.m))  # thresholds come as floats
         object.__setattr__(self, "invariant", bool(self.invariant))
         if self.m < 2:

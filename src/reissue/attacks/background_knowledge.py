@@ -17,6 +17,7 @@ from reissue.beliefs.knowledge import Given, Knowledge, Names, require_read
 from reissue.beliefs.posterior import ESTIMATORS, Estimator
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
+from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError
 
 
@@ -54,6 +55,7 @@ class BackgroundKnowledge:
     _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         for name in ("threshold", "sigma", "confidence"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be from 0 to 1.")

@@ -17,6 +17,7 @@ from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.joint import exact_amounts
 from reissue.core.observed import Observed, Release
 from reissue.core.sets import union
+from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError
 
 CALM = 10
@@ -54,6 +55,7 @@ class Correspondence:
     limit: int = 100
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         if self.limit < 0:
             raise SettingsError(f"limit is {self.limit}; it is how many findings to list: 0 or more.")
         self._asked()

@@ -17,6 +17,7 @@ from reissue.core.overlaid import Gap
 from reissue.core.overlap import Overlap
 from reissue.core.requirements import as_fraction
 from reissue.core.sets import union
+from reissue.core.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,7 @@ class Difference:
     }
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
         check_settings(k=self.k, c=self.c, limit=self.limit)
 

@@ -18,6 +18,7 @@ from reissue.core.newcomers import undecided
 from reissue.core.observed import Observed, Release
 from reissue.core.programs import Way, found_attacks, smallest_attack, smallest_new_cut, whole_cut
 from reissue.core.sets import union
+from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError
 
 _NOBODY = "a row of nobody"
@@ -58,6 +59,7 @@ class Equivalence:
     separable: ClassVar[bool] = False  # classes that show the same values are compared even where they share nobody
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         object.__setattr__(self, "e", int(self.e))
         if self.e < 1:
             raise SettingsError(f"e is {self.e}; it must be at least 1.")

@@ -15,6 +15,7 @@ from reissue.core.domain import Int64
 from reissue.core.inference import Restricted, World, infer, world_of
 from reissue.core.observed import Observed, Release
 from reissue.core.sets import common, once, union, without
+from reissue.core.settings import check_kinds
 from reissue.core.simulation import draw, simulate
 from reissue.errors import SettingsError
 
@@ -58,6 +59,7 @@ class HistoricalCorrelation:
         return not self.compromised and self.p is None
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         if self.n < 1 or self.n != int(self.n):
             raise SettingsError(f"n is {self.n}; it must be a whole number of people, 1 or more.")
         if self.p is not None and not 0.0 <= self.p <= 1.0:

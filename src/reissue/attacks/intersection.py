@@ -15,6 +15,7 @@ from reissue.core.observed import Observed
 from reissue.core.requirements import as_fraction
 from reissue.core.running import Running, most_frequent
 from reissue.core.sets import union
+from reissue.core.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class Intersection:
     combines: ClassVar[dict[str, str]] = {"highest_share": "max", "subjects_at_risk": "sum"}
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         check_settings(c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:

@@ -15,6 +15,7 @@ from reissue.core.domain import Bool, Float64, Int64
 from reissue.core.observed import Observed, Release
 from reissue.core.requirements import as_fraction
 from reissue.core.sets import common, once, union
+from reissue.core.settings import check_kinds
 from reissue.core.settling import Inconsistent, Settled, settle
 from reissue.core.worlds import Paths, Worlds, narrowed, paths_of, truth, worlds_of
 from reissue.errors import SettingsError
@@ -68,6 +69,7 @@ class PossibleWorlds:
         return not self.compromised
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         check_settings(c=self.c, limit=self.limit)
         if self.m < 2:
             raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")

@@ -12,6 +12,7 @@ from reissue.attacks.sides import Side, check_settings, names, pairs_of, people,
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
 from reissue.core.sets import union
+from reissue.core.settings import check_kinds
 from reissue.core.tracing import BACKWARD, FORCED, Traces, nothing, suspicious, traces
 
 
@@ -35,6 +36,7 @@ class RecordTracing:
     separable: ClassVar[bool] = False  # rows go wherever boxes meet, whether or not classes share people
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
         check_settings(k=self.k, limit=self.limit)
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import cast
 
+from reissue.core.settings import refuse_booleans
 from reissue.errors import SettingsError
 from reissue.strategies.base import Strategy
 
@@ -54,6 +55,7 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
         raise SettingsError(
             f"'{name}' has no setting '{unknown[0]}'.{hint} Its settings are: {', '.join(sorted(known))}."
         )
+    refuse_booleans(chosen, settings)
     return _validated(chosen, name, settings)
 
 

@@ -20,6 +20,7 @@ from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int64
 from reissue.core.nearest import nearest_point_next
 from reissue.core.requirements import Requirement
+from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
 from reissue.errors import SettingsError
 from reissue.strategies.base import ANYTHING, Changes
@@ -61,6 +62,7 @@ class BayFrame:
     _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         check_divergence(self.J)
         _ = self.promise
         if self.beta is None and self.t is None:

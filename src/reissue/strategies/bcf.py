@@ -15,6 +15,7 @@ from reissue.core.distinct import distinct, tally
 from reissue.core.domain import Int32, Int64
 from reissue.core.recoding import Cut, Frontier, clipped, labels_of, limits_of, splittable
 from reissue.core.requirements import Requirement
+from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.specialize import Items, known
 from reissue.core.topdown import Check, Score, Task, TopDown
@@ -53,6 +54,7 @@ class BCF:
     start_new_chain: bool | int = False
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         if isinstance(self.k, bool) or self.k != int(self.k) or self.k < 2:
             raise SettingsError(f"k is {self.k}; it must be a whole number of at least 2: with 1 everyone is alone.")
         if self.score not in ("discernibility", "information-gain"):

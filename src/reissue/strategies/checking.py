@@ -14,6 +14,7 @@ from reissue.core.feasible import refuse_infeasible
 from reissue.core.overlap import Groups
 from reissue.core.requirements import Requirement, as_fraction
 from reissue.core.running import Running
+from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.errors import InfeasiblePolicy
 from reissue.strategies.base import INSERT_ONLY, Changes
@@ -40,6 +41,7 @@ class Checked:
     hold_back: bool = True
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         _ = self.requirement
 
     @property

@@ -17,6 +17,7 @@ from reissue.core.cor_partition import Partition, cor_partition, wanting, withou
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.placement import Fakes, counterfeits, inside, place, steps
+from reissue.core.settings import check_kinds
 from reissue.core.signatures import Known, recall
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.splitting import split
@@ -54,6 +55,7 @@ class CorSplit:
     stops: ClassVar[tuple[str, ...]] = ("association", "historical-correlation")
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         if self.m < 2:
             raise SettingsError(f"m is {self.m}; it must be at least 2, since with m=1 a class tells its value.")
         if self.p is not None and not 0.0 <= self.p <= 1.0:

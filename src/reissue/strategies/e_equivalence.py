@@ -15,6 +15,7 @@ from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.lifespans import TWICE, Events, Spans, new_cuts, recall_spans, remember_spans, without
 from reissue.core.placement import Fakes, counterfeits, kept_fakes, place, steps
+from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import VALUES_PERSIST, Changes
@@ -38,6 +39,7 @@ class EEquivalence:
     stops: ClassVar[tuple[str, ...]] = ("association", "equivalence")
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         if self.m < 2:
             raise SettingsError(f"m is {self.m}; it must be at least 2, since with m=1 a class tells its value.")
         if self.e < 1:

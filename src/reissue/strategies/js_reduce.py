@@ -18,6 +18,7 @@ from reissue.beliefs.making import Leftovers, Promise, believe, propose
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int64
 from reissue.core.requirements import Requirement
+from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
 from reissue.errors import SettingsError
 from reissue.strategies.base import ANYTHING, Changes
@@ -52,6 +53,7 @@ class JSReduce:
     _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         if not (self.J >= 0 and isfinite(self.J)):
             raise SettingsError(f"J is {self.J}; it is a divergence in bits, at least 0; 0.2 to 0.8 are usual.")
         _ = self.promise

@@ -13,6 +13,7 @@ from reissue.core.buckets import demand_of, divide, plan
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int32, Int64
 from reissue.core.placement import Fakes, counterfeits, inside, place, steps
+from reissue.core.settings import check_kinds
 from reissue.core.signatures import recall, remember
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.splitting import split
@@ -38,6 +39,7 @@ class MInvariance:
     stops: ClassVar[tuple[str, ...]] = ("association",)
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         if self.m < 2:
             raise SettingsError(f"m is {self.m}; it must be at least 2, since with m=1 a class tells its value.")
         if self.publishing not in ("generalized", "anatomized"):

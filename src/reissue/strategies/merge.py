@@ -11,6 +11,7 @@ import numpy as np
 from reissue.core.domain import Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.requirements import Diversity, Requirement, classes_meet
+from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import ANYTHING, Changes
@@ -50,6 +51,7 @@ class Merge:
     on_few: Literal["refuse", "suppress"] = "refuse"
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         check_algorithm(self.algorithm)
         if self.on_few not in ("refuse", "suppress"):
             raise SettingsError(f"on_few is {self.on_few!r}; choose 'refuse' or 'suppress'.")

@@ -11,6 +11,7 @@ import numpy as np
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.mondrian import Partition, mondrian
 from reissue.core.requirements import Diversity, Likeness, Requirement
+from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.errors import SettingsError
 from reissue.strategies.base import ANYTHING, Changes
@@ -47,6 +48,7 @@ class Static:
     likeness: Likeness = "basic"
 
     def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
         check_algorithm(self.algorithm)
         _ = self.requirement
 

@@ -1,0 +1,96 @@
+"""Settings are refused by name where their kind is wrong, wherever they come from."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from reissue.errors import SettingsError
+from reissue.series.checks import ATTACKS, attack_class, attack_from
+from reissue.series.settings import STRATEGIES, strategy_class, strategy_from
+
+RIGHT: dict[str, dict[str, object]] = {
+    "static": {"k": 5},
+    "merge": {"k": 5},
+    "bcf": {"k": 5},
+    "m-invariance": {"m": 3},
+    "e-equivalence": {"m": 3, "e": 2},
+    "cor-split": {"m": 3, "n": 2, "L": 4},
+    "bay-frame": {"k": 5, "J": 0.3, "beta": 5},
+    "js-reduce": {"k": 5, "t": 0.4, "J": 0.3},
+    "checked-mondrian": {"k": 5},
+    "checked-incognito": {"k": 5},
+}
+
+
+def _numbers(kind: type) -> list[str]:
+    """Fields that take numbers and nothing else."""
+    kinds = ("int", "float", "int | None", "float | None", "Literal[1, 2]")
+    return [field.name for field in fields(kind) if field.type in kinds]
+
+
+OF_STRATEGIES = [(name, key) for name in STRATEGIES for key in _numbers(strategy_class(name))]
+OF_ATTACKS = [(name, key) for name in ATTACKS for key in _numbers(attack_class(name))]
+
+
+def test_every_strategy_and_many_settings_are_looked_at() -> None:
+    assert set(RIGHT) == set(STRATEGIES) == {name for name, _ in OF_STRATEGIES}
+    assert set(ATTACKS) == {name for name, _ in OF_ATTACKS}
+    for name, settings in RIGHT.items():
+        assert strategy_from({"strategy": name, **settings}) == strategy_class(name)(**settings)
+
+
+@pytest.mark.parametrize(("name", "key"), OF_STRATEGIES)
+@pytest.mark.parametrize("value", [True, False])
+def test_a_strategys_number_is_not_true_or_false(name: str, key: str, value: bool) -> None:
+    settings = {**RIGHT[name], key: value}
+    with pytest.raises(SettingsError, match=rf"^{key} is {str(value).lower()}; give a number"):
+        strategy_from({"strategy": name, **settings})
+    with pytest.raises(SettingsError, match=rf"^{key} is {str(value).lower()}; give a number"):
+        strategy_class(name)(**settings)
+
+
+@pytest.mark.parametrize(("name", "key"), OF_ATTACKS)
+def test_an_attacks_number_is_a_number(name: str, key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^{key} is true; give a number"):
+        attack_from(name, {key: True})
+    with pytest.raises(SettingsError, match=rf"^{key} is 'many'"):
+        attack_from(name, {key: "many"})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    ("policy", "wrong"),
+    [
+        ({"strategy": "bcf", "k": 5, "recursive": [True, 3]}, "recursive is true"),
+        (
+            {"strategy": "js-reduce", "k": 5, "t": 0.4, "J": 0.3, "knowledge": {"smoothing": True}},
+            "knowledge.smoothing",
+        ),
+    ],
+)
+def test_true_is_refused_inside_lists_and_tables(policy: dict[str, object], wrong: str) -> None:
+    with pytest.raises(SettingsError, match=wrong):
+        strategy_from(policy)
+
+
+def test_what_may_be_true_or_whole_stays_allowed() -> None:
+    assert strategy_from({"strategy": "bcf", "k": 5, "start_new_chain": True}).start_new_chain is True  # type: ignore[attr-defined]
+    assert strategy_from({"strategy": "static", "k": 5, "t": 0.2, "ordered": True}).ordered is True  # type: ignore[attr-defined]
+    assert strategy_class("m-invariance")(m=np.int64(4)).m == 4  # type: ignore[call-arg, attr-defined]
+    assert attack_from("association", {"m": 3.0, "invariant": 1.0}).m == 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "wrong"),
+    [
+        ("difference", {"limit": 2.5}, "limit is 2.5; it must be a whole number"),
+        ("association", {"m": 2.7}, "m is 2.7; it must be a whole number"),
+        ("equivalence", {"e": float("inf")}, "e is inf; it must be a whole number"),
+        ("equivalence", {"exact": "no"}, "exact is 'no'; it must be true or false"),
+    ],
+)
+def test_an_attacks_settings_are_of_their_kind(name: str, settings: dict[str, float], wrong: str) -> None:
+    with pytest.raises(SettingsError, match=wrong):
+        attack_from(name, settings)
