@@ -154,6 +154,17 @@ def traced(older: Release, newer: Release, k: int) -> set[tuple[int, tuple[int, 
     return found
 
 
+def placeable(older: Release, newer: Release) -> bool:
+    """Whether every row of the older release can be in some class of the newer whose box meets its own."""
+    for value in set(older.values.tolist()):
+        supply = Counter(older.classes[older.values == value].tolist())
+        demand = Counter(newer.classes[newer.values == value].tolist())
+        edges = [(u, v) for u in supply for v in demand if _meet(older.boxes[u], newer.boxes[v])]
+        if not _placements(supply, demand, edges):
+            return False
+    return True
+
+
 def _placements(
     supply: Mapping[int, int], demand: Mapping[int, int], edges: Sequence[tuple[int, int]]
 ) -> list[tuple[int, ...]]:

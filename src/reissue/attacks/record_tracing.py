@@ -13,7 +13,7 @@ from reissue.core.domain import Int64
 from reissue.core.observed import Observed
 from reissue.core.sets import union
 from reissue.core.settings import check_kinds
-from reissue.core.tracing import BACKWARD, FORCED, Traces, nothing, suspicious, traces
+from reissue.core.tracing import BACKWARD, FORCED, Traces, traces
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +72,6 @@ class RecordTracing:
         values = older.members.values[overlap.at_left]
         stay = np.bincount(overlap.left, weights=overlap.shared, minlength=older.release.class_count).astype(np.int64)
         gone = np.maximum(0, older.groups.sizes - stay)
-        if not suspicious(older.groups, newer.groups, overlap, values, older.value_count, self.k, gone):
-            return nothing(older.release.boxes.shape[1])
         return _once(
             traces(
                 (older.release.boxes, older.groups),

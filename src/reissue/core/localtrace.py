@@ -13,6 +13,7 @@ import numpy as np
 from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.localflow import Desk, moves_away
+from reissue.core.meets import cut
 
 
 class Scene(NamedTuple):
@@ -69,34 +70,28 @@ def tracing_ok(
 @njit(cache=True)
 def _fits(scene: Scene, link: Int64, sharing: bool) -> bool:
     """Count who fits each pair of classes, those that share subjects or the others; whether some are too few."""
-    (lefts, rights), attributes = link.shape, scene.codes.shape[1]
-    low, high = np.empty(attributes, np.int32), np.empty(attributes, np.int32)
+    (lefts, rights), met = link.shape, np.empty((scene.codes.shape[1], 2), np.int32)
     thin = False
     for u in range(lefts):
         for v in range(rights):
             if (link[u, v] > 0) != sharing:
                 continue
-            meet = True
-            for a in range(attributes):
-                low[a] = max(scene.old[u, a, 0], scene.new[v, a, 0])
-                high[a] = min(scene.old[u, a, 1], scene.new[v, a, 1])
-                meet &= low[a] <= high[a]
-            if meet:
-                scene.fit[u, v] = scene.k if link[u, v] >= scene.k else _people(scene, low, high)
+            if cut(scene.old[u], scene.new[v], met):
+                scene.fit[u, v] = scene.k if link[u, v] >= scene.k else _people(scene, met)
                 thin |= scene.fit[u, v] < scene.k
     return thin
 
 
 @njit(cache=True)
-def _people(scene: Scene, low: Int32, high: Int32) -> int:
+def _people(scene: Scene, box: Int32) -> int:
     """How many rows of the earlier release lie in a box, up to k."""
     count = 0
     for row in range(len(scene.there)):
         if scene.there[row] < 0:
             continue
         inside = True
-        for a in range(len(low)):
-            if scene.codes[row, a] < low[a] or scene.codes[row, a] > high[a]:
+        for a in range(len(box)):
+            if scene.codes[row, a] < box[a, 0] or scene.codes[row, a] > box[a, 1]:
                 inside = False
                 break
         if inside:
@@ -154,7 +149,8 @@ def _sends(true: Int64, left: int, right: int) -> bool:
 def _wide_enough(scene: Scene, true: Int64, edge: Bool, free: Int64, left: int, right: int) -> bool:
     """Whether the hull of the possible classes, cut with the box of class `left` (or `right`), holds k people."""
     attributes = scene.codes.shape[1]
-    low, high = np.full(attributes, 2**31 - 1, np.int32), np.full(attributes, -(2**31), np.int32)
+    hull = np.empty((attributes, 2), np.int32)
+    hull[:, 0], hull[:, 1] = 2**31 - 1, -(2**31)
     for other in range(true.shape[1] if left >= 0 else true.shape[0]):
         u, v = (left, other) if left >= 0 else (other, right)
         if true[u, v] == 0 and (left < 0 or not edge[u, v] or free[v] <= 0):
@@ -163,8 +159,6 @@ def _wide_enough(scene: Scene, true: Int64, edge: Bool, free: Int64, left: int, 
             return True
         outer = scene.new[v] if left >= 0 else scene.old[u]
         for a in range(attributes):
-            low[a], high[a] = min(low[a], outer[a, 0]), max(high[a], outer[a, 1])
-    own = scene.old[left] if left >= 0 else scene.new[right]
-    for a in range(attributes):
-        low[a], high[a] = max(low[a], own[a, 0]), min(high[a], own[a, 1])
-    return _people(scene, low, high) >= scene.k
+            hull[a, 0], hull[a, 1] = min(hull[a, 0], outer[a, 0]), max(hull[a, 1], outer[a, 1])
+    cut(hull, scene.old[left] if left >= 0 else scene.new[right], hull)
+    return _people(scene, hull) >= scene.k

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from reissue.core.compiled import njit
@@ -81,6 +83,16 @@ def _meets(one: Int32, other: Int32) -> bool:
 
 
 @njit(cache=True)
+def cut(one: Int32, other: Int32, met: Int32) -> bool:
+    """Write what two boxes share, int32[attributes, 2]; whether they meet at all."""
+    meets = True
+    for a in range(one.shape[0]):
+        met[a, 0], met[a, 1] = max(one[a, 0], other[a, 0]), min(one[a, 1], other[a, 1])
+        meets &= met[a, 0] <= met[a, 1]
+    return meets
+
+
+@njit(cache=True)
 def _search(left: Int32, right: Int32, bounds: Int32, first: Int64, last: Int64, below: Int64) -> tuple[Int64, Int64]:
     """Pairs (row of left, position in the tree's order); the room for them doubles when it is full."""
     i, j = np.empty(4 * len(left), np.int64), np.empty(4 * len(left), np.int64)
@@ -140,12 +152,15 @@ def count_inside(
 
 
 class Points:
-    """Points in code space that can be counted inside boxes: O(log n + what is met) per box."""
+    """Points in code space that can be counted inside boxes: O(log n + what is met) per box, once a tree is planted."""
 
     def __init__(self, codes: Int32) -> None:
         self.codes = np.ascontiguousarray(codes, dtype=np.int32)
-        if len(codes):
-            self._tree = _plant(np.ascontiguousarray(np.stack([self.codes, self.codes], axis=2)))
+
+    @cached_property
+    def _tree(self) -> tuple[Int64, Int32, Int64, Int64, Int64]:
+        """Planted when first needed: many questions are answered without it."""
+        return _plant(np.ascontiguousarray(np.stack([self.codes, self.codes], axis=2)))
 
     def inside(self, boxes: Int32, enough: int | None = None) -> Int64:
         """int64[boxes]: the points in each box; counting stops at `enough`, which is then the answer."""

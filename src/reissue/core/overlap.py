@@ -34,6 +34,13 @@ class Groups:
         np.cumsum(np.bincount(group_class, minlength=class_count), out=start[1:])
         return Groups(start, value, count)
 
+    def pick(self, classes: Int32 | Int64) -> Groups:
+        """Those of some classes, renumbered in the order given."""
+        size = self.start[1:][classes] - self.start[:-1][classes]
+        start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
+        at = np.repeat(self.start[:-1][classes] - start[:-1], size) + np.arange(start[-1])
+        return Groups(start, self.value[at], self.count[at])
+
     @cached_property
     def sizes(self) -> Int64:
         """int64[classes]: rows of each class."""
@@ -71,8 +78,14 @@ class Overlap:
         rights: int,
     ) -> Overlap:
         """Subjects ascending on both sides. O(rows + classes)."""
-        at_left, at_right = _both(left_subjects, right_subjects)
-        left, right, shared, link = _links(left_classes[at_left], right_classes[at_right], lefts, rights)
+        many = len(left_subjects)
+        if np.array_equal(left_subjects, right_subjects[:many]):  # those who joined since have higher numbers
+            at_left = at_right = np.arange(many)
+            own, other = left_classes, right_classes[:many]
+        else:
+            at_left, at_right = _both(left_subjects, right_subjects)
+            own, other = left_classes[at_left], right_classes[at_right]
+        left, right, shared, link = _links(own, other, lefts, rights)
         return Overlap(left, right, shared, link, at_left, at_right)
 
     def turned(self) -> Overlap:
@@ -137,21 +150,31 @@ def _links(left: Int32 | Int64, right: Int32 | Int64, lefts: int, rights: int) -
 
 @njit(cache=True)
 def _groups(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> tuple[Int64, Int32, Int64]:
-    start, order = by_bucket(classes, class_count)
-    group_start = np.zeros(class_count + 1, np.int64)
-    value, count = np.empty(len(order), np.int32), np.empty(len(order), np.int64)
-    times, present, groups = np.zeros(value_count, np.int64), np.empty(value_count, np.int32), 0
+    start = np.zeros(class_count + 1, np.int64)
+    for row in range(len(classes)):
+        if classes[row] >= 0:
+            start[classes[row] + 1] += 1
     for one in range(class_count):
-        found = 0
+        start[one + 1] += start[one]
+    place, sorted_values = start[:-1].copy(), np.empty(start[class_count], np.int32)
+    for row in range(len(classes)):
+        if classes[row] >= 0:
+            sorted_values[place[classes[row]]] = values[row]
+            place[classes[row]] += 1
+    group_start = np.zeros(class_count + 1, np.int64)
+    value, count = np.empty(len(sorted_values), np.int32), np.empty(len(sorted_values), np.int64)
+    times, groups = np.zeros(value_count, np.int64), 0
+    for one in range(class_count):
+        first = groups
         for p in range(start[one], start[one + 1]):
-            at = values[order[p]]
+            at = sorted_values[p]
             if times[at] == 0:
-                present[found] = at
-                found += 1
+                value[groups] = at
+                groups += 1
             times[at] += 1
-        for at in np.sort(present[:found]):
-            value[groups], count[groups] = at, times[at]
-            times[at] = 0
-            groups += 1
+        value[first:groups].sort()
+        for group in range(first, groups):
+            count[group] = times[value[group]]
+            times[value[group]] = 0
         group_start[one + 1] = groups
     return group_start, value[:groups].copy(), count[:groups].copy()
