@@ -116,33 +116,38 @@ def test_everything_that_does_not_fit_is_one_message() -> None:
             )
         )
     for part in (
-        "- age: is missing (3 rows, first in row 7)",
-        "- zip: is missing (2 rows, first in row 3)",
+        "The snapshot does not fit the schema; 5 problems:",
+        "- Column 'age' is empty in 3 rows, first in row 7.",
+        "- Column 'zip' is empty in 2 rows, first in row 3.",
         'set missing = "value"',
-        "- zip: a value is not allowed: '12*' is a reserved label",
-        "- place: 15 values are not in its hierarchy: 'Peru' (17 rows, first in row 5), ' Spain'",
-        "' Spain' (with spaces around it) (row 3)",
+        "- Column 'zip': a value is not allowed: '12*' is a reserved label",
+        "- Column 'place': 15 values are not in its hierarchy: 'Peru' in 17 rows, first in row 5; ' Spain'",
+        "' Spain' (with spaces around it) in row 3",
         "'Europe' (a group, not a value)",
         "... and 5 more",
         "reissue extend SERIES --hierarchy place=FILE.csv",
-        "- diagnosis: the sensitive value is missing (2 rows, first in row 6)",
+        "- Column 'diagnosis' (sensitive) is empty in 2 rows, first in row 6.",
     ):
         assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("known", "value", "hint"),
-    [("01201", "1201", "'01201' without its zeros"), ("5", "5.0", "'5', read as a decimal"), ("a", "b", "'b' (row 1)")],
+    [
+        ("01201", "1201", "'01201' without its zeros"),
+        ("5", "5.0", "'5', read as a decimal"),
+        ("a", "b", "'b' in row 1. Correct"),
+    ],
 )
 def test_unknown_values_come_with_a_likely_reason(known: str, value: str, hint: str) -> None:
     coding = Coding.start(clinic(quasi_identifiers={"zip": Categorical([known, "other"])}))
-    with pytest.raises(SnapshotError, match="zip: a value is not in its hierarchy") as caught:
+    with pytest.raises(SnapshotError, match="Column 'zip': a value is not in its hierarchy: ") as caught:
         coding.learn(Seen(categories={"zip": counted(value)}))
     assert hint in str(caught.value)
 
 
 def test_an_absent_column_is_named() -> None:
-    with pytest.raises(SnapshotError, match="zip: the snapshot has no such column"):
+    with pytest.raises(SnapshotError, match="Column 'zip' is missing"):
         Coding.start(clinic()).learn(Seen(categories={"place": counted("Japan")}, numbers=snapshot().numbers))
 
 
@@ -172,7 +177,7 @@ def test_the_first_snapshot_fixes_the_kind() -> None:
     ):
         with pytest.raises(SnapshotError, match=part):
             numbered("", Numeric(), first, then)
-    with pytest.raises(SnapshotError, match="age: has decimals"):
+    with pytest.raises(SnapshotError, match="Column 'age' has decimals"):
         numbered("", Numeric("int"), parts)
 
 

@@ -89,11 +89,21 @@ def test_forget_and_extend(clinic: Path) -> None:
     pa.csv.write_csv(frame(more), clinic / "3.csv")
     refused = reissue("publish", "s", "3.csv", cwd=clinic)
     assert refused.returncode == 2
-    assert "Other" in refused.stderr
-    assert "reissue extend" in refused.stderr
+    row = len(FIGURE_3) + 1
+    assert (
+        "3.csv does not fit the schema. Column 'gender': a value is not in its hierarchy (gender.csv): "
+        in refused.stderr
+    )
+    assert f"'Other' in 2 rows, first in row {row} (line {row + 1})" in refused.stderr
+    assert "reissue extend SERIES --hierarchy gender=FILE.csv" in refused.stderr
     (clinic / "gender2.csv").write_text("Male;Person\nFemale;Person\nOther;Person\n")
     assert reissue("extend", "s", "--hierarchy", "gender=gender2.csv", cwd=clinic).returncode == 0
     assert reissue("publish", "s", "3.csv", cwd=clinic).returncode == 0
+    pa.csv.write_csv(frame([*more, ("Zac", 35, "?", "Flu")]), clinic / "4.csv")
+    refused = reissue("publish", "s", "4.csv", cwd=clinic)
+    assert f"hierarchy (gender.csv): '?' in row {row + 2} (line {row + 3}). Correct" in refused.stderr, (
+        "also once grown"
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reissue.coding.numeric import Kind, NumericCoding
@@ -18,11 +18,41 @@ if TYPE_CHECKING:
 SHOWN = 10
 """How many unknown values of one column a message names."""
 
+Learned = tuple[dict[str, Hierarchy], dict[str, NumericCoding], tuple[tuple[str, ...], ...]]
+"""The hierarchies, numeric codings and sensitive values after a snapshot."""
 
-def learned(
-    coding: Coding, seen: Seen
-) -> tuple[dict[str, Hierarchy], dict[str, NumericCoding], tuple[tuple[str, ...], ...]]:
-    """The hierarchies, numeric codings and sensitive values after a snapshot."""
+
+@dataclass
+class _Places:
+    """Tells where rows are. lines: the line of each row (both from 1), once they are known; asked: rows told so far."""
+
+    lines: Mapping[int, int] = field(default_factory=dict)
+    asked: set[int] = field(default_factory=set)
+
+    def rows(self, count: int, first: int) -> str:
+        """ "row 3 (line 4)"; `first` counts from 0."""
+        row = first + 1
+        self.asked.add(row)
+        place = f"row {row} (line {self.lines[row]})" if row in self.lines else f"row {row}"
+        return place if count == 1 else f"{count:,} rows, first in {place}"
+
+
+def learned(coding: Coding, seen: Seen) -> Learned:
+    """What the coding knows after a snapshot; one SnapshotError tells everything that does not fit."""
+    places = _Places()
+    after, problems = _learned(coding, seen, places)
+    if not problems:
+        return after
+    if seen.lines is not None and places.asked:  # the file is walked once, for all rows that are told
+        asked = sorted(places.asked)
+        _, problems = _learned(coding, seen, _Places(dict(zip(asked, seen.lines(asked), strict=True))))
+    head = f"{seen.name} does not fit the schema"
+    if len(problems) == 1:
+        raise SnapshotError(f"{head}. {problems[0]}")
+    raise SnapshotError("\n- ".join([f"{head}; {len(problems)} problems:", *problems]))
+
+
+def _learned(coding: Coding, seen: Seen, places: _Places) -> tuple[Learned, list[str]]:
     problems: list[str] = []
     hierarchies = dict(coding.hierarchies)
     numbers = dict(coding.numbers)
@@ -30,52 +60,47 @@ def learned(
         missing = coding.schema.takes_missing(name)
         if name in hierarchies and name in seen.categories:
             counted = seen.categories[name]
-            found = _unknown(name, hierarchies[name], counted, missing)
+            found = _unknown(name, hierarchies[name], counted, missing, places)
             problems += found
             if not found:
                 hierarchies[name] = hierarchies[name].grow(value for value in counted if value is not None)
         elif name in numbers and name in seen.numbers:
-            number, found = _number(coding, name, seen.numbers[name])
+            number, found = _number(coding, name, seen.numbers[name], places)
             numbers[name] = number
             problems += found
         else:
-            problems.append(f"{name}: the snapshot has no such column. Add it, or correct the schema.")
-    values, found = _values(coding, seen.sensitive)
-    problems += found
-    if problems:
-        raise SnapshotError("The snapshot does not fit the schema:\n" + "\n".join(f"- {line}" for line in problems))
-    return hierarchies, numbers, values
+            problems.append(f"Column '{name}' is missing. Add it, or correct the schema.")
+    values, found = _values(coding, seen.sensitive, places)
+    return (hierarchies, numbers, values), problems + found
 
 
-def _unknown(name: str, hierarchy: Hierarchy, counted: Counted, missing: bool) -> list[str]:
+def _unknown(name: str, hierarchy: Hierarchy, counted: Counted, missing: bool, places: _Places) -> list[str]:
     problems = []
     if None in counted and not missing:
-        problems.append(_nulls(name, *counted[None]))
+        problems.append(_nulls(name, places.rows(*counted[None])))
     bad = {value: reason for value in counted if value is not None and (reason := hierarchy.problem(value))}
     if not bad:
         return problems
-    many = f"{len(bad)} values are" if len(bad) > 1 else "a value is"
+    many = f"{len(bad):,} values are" if len(bad) > 1 else "a value is"
     if not hierarchy.grows:
-        listed = _shown(bad, counted, lambda value, _: repr(value) + _hint(value, hierarchy))
+        listed = _shown(bad, counted, places, lambda value, _: repr(value) + _hint(value, hierarchy))
+        them, source = "them" if len(bad) > 1 else "it", f" ({hierarchy.source})" if hierarchy.source else ""
         return [
             *problems,
-            f"{name}: {many} not in its hierarchy: {listed}. Write them into a file in the hierarchy's format and add "
-            f"it: reissue extend SERIES --hierarchy {name}=FILE.csv; or correct the snapshot.",
+            f"Column '{name}': {many} not in its hierarchy{source}: {listed}. Correct the snapshot, or add {them} to "
+            f"the hierarchy; to that of a series by `reissue extend SERIES --hierarchy {name}=FILE.csv`, a file like "
+            "the hierarchy's.",
         ]
-    listed = _shown(bad, counted, lambda _, reason: reason)
-    return [*problems, f"{name}: {many} not allowed: {listed}. Correct the snapshot."]
+    listed = _shown(bad, counted, places, lambda _, reason: reason)
+    return [*problems, f"Column '{name}': {many} not allowed: {listed}. Correct the snapshot."]
 
 
-def _shown(bad: Mapping[str, str], counted: Counted, word: Callable[[str, str], str]) -> str:
+def _shown(bad: Mapping[str, str], counted: Counted, places: _Places, word: Callable[[str, str], str]) -> str:
     """The most frequent bad values with their rows, then how many more there are."""
     order = sorted(bad, key=lambda value: (-counted[value][0], value))
-    shown = [f"{word(value, bad[value])} ({_rows(*counted[value])})" for value in order[:SHOWN]]
-    more = [f"... and {len(bad) - SHOWN} more"] if len(bad) > SHOWN else []
-    return ", ".join([*shown, *more])
-
-
-def _rows(count: int, first: int) -> str:
-    return f"row {first + 1}" if count == 1 else f"{count} rows, first in row {first + 1}"
+    shown = [f"{word(value, bad[value])} in {places.rows(*counted[value])}" for value in order[:SHOWN]]
+    more = [f"... and {len(bad) - SHOWN:,} more"] if len(bad) > SHOWN else []
+    return "; ".join([*shown, *more])
 
 
 def _hint(value: str, hierarchy: Hierarchy) -> str:
@@ -95,18 +120,18 @@ def _hint(value: str, hierarchy: Hierarchy) -> str:
     return ""
 
 
-def _nulls(name: str, count: int, first: int) -> str:
+def _nulls(name: str, where: str) -> str:
     return (
-        f"{name}: is missing ({_rows(count, first)}). Fill it in, leave these rows out, "
+        f"Column '{name}' is empty in {where}. Fill it in, leave these rows out, "
         'or set missing = "value" in the schema to make missing a value of its own.'
     )
 
 
-def _number(coding: Coding, name: str, seen: NumericSeen) -> tuple[NumericCoding, list[str]]:
+def _number(coding: Coding, name: str, seen: NumericSeen, places: _Places) -> tuple[NumericCoding, list[str]]:
     """The numeric coding after a snapshot; kind and decimals are fixed by the first one with values."""
     number = coding.numbers[name]
     if seen.nulls and not number.missing:
-        return number, [_nulls(name, seen.nulls, seen.first_null)]
+        return number, [_nulls(name, places.rows(seen.nulls, seen.first_null))]
     if seen.nulls:
         number = replace(number, nulls=True)
     if seen.lowest is None or seen.highest is None:
@@ -126,7 +151,7 @@ def _number(coding: Coding, name: str, seen: NumericSeen) -> tuple[NumericCoding
     low, high = number.code(seen.lowest), number.code(seen.highest)
     if low is None or high is None:
         worst = seen.lowest if low is None else seen.highest
-        return number, [f"{name}: the value {worst} does not fit: {number.limits()}"]
+        return number, [f"Column '{name}': the value {worst} does not fit: {number.limits()}"]
     return number.widened(low, high), []
 
 
@@ -140,12 +165,12 @@ def _kind(seen: NumericSeen, attribute: Numeric) -> Kind:
 def _misfit(name: str, number: NumericCoding, seen: NumericSeen) -> str | None:
     if (number.kind == "date") != (seen.kind == "date"):
         return (
-            f"{name}: holds {_PLURAL[seen.kind]}, but this series codes it as {_PLURAL[number.kind or 'int']}. "
+            f"Column '{name}' holds {_PLURAL[seen.kind]}, but this series codes it as {_PLURAL[number.kind or 'int']}. "
             "Give the column in the same form in every snapshot."
         )
     if number.kind == "int" and seen.kind == "float" and seen.decimals:
         return (
-            f"{name}: has decimals, but this series codes it as whole numbers. Round the column; "
+            f"Column '{name}' has decimals, but this series codes it as whole numbers. Round the column; "
             'for a new series set type = "float" and decimals in the schema.'
         )
     return None
@@ -154,7 +179,9 @@ def _misfit(name: str, number: NumericCoding, seen: NumericSeen) -> str | None:
 _PLURAL = {"int": "whole numbers", "float": "decimal numbers", "date": "dates"}
 
 
-def _values(coding: Coding, sensitive: Iterable[Labels]) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
+def _values(
+    coding: Coding, sensitive: Iterable[Labels], places: _Places
+) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
     """The sensitive values with the new ones appended in sorted order, so that old codes stay."""
     known = coding.value_lookup
     fresh: set[tuple[str, ...]] = set()
@@ -173,9 +200,9 @@ def _values(coding: Coding, sensitive: Iterable[Labels]) -> tuple[tuple[tuple[st
         if name in nulls:
             rows = [counted for labels, counted in counts.items() if labels[i] is None]
             count, first = sum(count for count, _ in rows), min((first for _, first in rows), default=0)
-            where = f" ({_rows(count, first)})" if rows else ""
+            where = f" in {places.rows(count, first)}" if rows else ""
             problems.append(
-                f"{name}: the sensitive value is missing{where}. Fill it in, leave these rows out, "
+                f"Column '{name}' (sensitive) is empty{where}. Fill it in, leave these rows out, "
                 'or set missing = "value" in the schema.'
             )
     return (*coding.value_labels, *sorted(fresh)), problems

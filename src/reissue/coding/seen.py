@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reissue.coding.numeric import Kind
@@ -39,8 +39,12 @@ class Seen:
     categories: for every quasi-identifier with a hierarchy, its distinct values
     numbers:    for every numeric quasi-identifier, its extremes
     sensitive:  the distinct label tuples; with counts, if a mapping is given
+    name:       what to call the snapshot in a message
+    lines:      for text files, the line numbers of data rows (both from 1)
     """
 
     categories: Mapping[str, Counted] = field(default_factory=dict)
     numbers: Mapping[str, NumericSeen] = field(default_factory=dict)
     sensitive: Iterable[Labels] | Mapping[Labels, tuple[int, int]] = ()
+    name: str = field(default="The snapshot", compare=False)
+    lines: Callable[[Sequence[int]], list[int]] | None = field(default=None, compare=False)

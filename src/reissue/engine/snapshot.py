@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,6 +30,7 @@ class Snapshot:
     quasi_identifiers: by column, in the order of the schema
     sensitive:         the distinct tuples of labels (None for null), and sensitive_index int32[rows] into them
     insensitive:       the other columns to be published; None if there are none
+    lines:             for text files, the line numbers of data rows (both from 1)
     """
 
     name: str
@@ -38,13 +39,14 @@ class Snapshot:
     sensitive: tuple[tuple[str | None, ...], ...]
     sensitive_index: Int32
     insensitive: pa.Table | None
+    lines: Callable[[Sequence[int]], list[int]] | None = None
 
     @staticmethod
-    def of(name: str, parsed: Parsed) -> Snapshot:
+    def of(name: str, parsed: Parsed, lines: Callable[[Sequence[int]], list[int]] | None = None) -> Snapshot:
         """From columns without problems."""
         attributes = {name: column for name, column in parsed.attributes.items() if column is not None}
         values, index = joint([part for part in parsed.sensitive.values() if part is not None])
-        return Snapshot(name, parsed.identifiers, attributes, values, index, parsed.insensitive)
+        return Snapshot(name, parsed.identifiers, attributes, values, index, parsed.insensitive, lines)
 
     def __len__(self) -> int:
         return len(self.identifiers)
@@ -59,6 +61,8 @@ class Snapshot:
             categories={name: _counted(column) for name, column in columns if isinstance(column, Text)},
             numbers={name: _extremes(column) for name, column in columns if isinstance(column, Numbers)},
             sensitive=dict(zip(self.sensitive, zip(counts, first, strict=True), strict=True)),
+            name=self.name,
+            lines=self.lines,
         )
 
     def encode(self, coding: Coding) -> tuple[Int32, Int32]:
@@ -99,7 +103,7 @@ def load(source: Source, schema: Schema) -> Snapshot:
         tell_empty(problems)
     parsed = parse(found.table, schema, problems)
     problems.refuse()
-    return Snapshot.of(found.name, parsed)
+    return Snapshot.of(found.name, parsed, found.lines)
 
 
 def joint(columns: list[Text]) -> tuple[tuple[tuple[str | None, ...], ...], Int32]:

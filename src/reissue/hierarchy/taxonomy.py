@@ -26,11 +26,14 @@ class Hierarchy:
     Codes 0, 1, ... number the leaves depth first, so every group is one interval of codes. Every label names one
     node. A group with a single member covers the same interval as that member: in `tree` the two are one node, and
     the more exact label is published; `parse` knows both.
+
+    source: the name of the file it was read from, for messages; two hierarchies are the same whatever their sources
     """
 
-    def __init__(self, nodes: Nodes, rule: Rule | None = None) -> None:
+    def __init__(self, nodes: Nodes, rule: Rule | None = None, source: str | None = None) -> None:
         self._nodes = nodes
         self._rule = rule
+        self.source = source
 
     # --- builders ---------------------------------------------------------------------------------------------
 
@@ -38,19 +41,19 @@ class Hierarchy:
     def from_file(path: str | PathLike[str]) -> Hierarchy:
         """By the ending: .json and .toml are nested tables, anything else is ARX's CSV."""
         readers = {".json": files.read_json, ".toml": files.read_toml}
-        return Hierarchy(readers.get(Path(path).suffix.lower(), files.read_arx)(Path(path)))
+        return Hierarchy(readers.get(Path(path).suffix.lower(), files.read_arx)(Path(path)), source=Path(path).name)
 
     @staticmethod
     def from_arx_csv(path: str | PathLike[str]) -> Hierarchy:
-        return Hierarchy(files.read_arx(Path(path)))
+        return Hierarchy(files.read_arx(Path(path)), source=Path(path).name)
 
     @staticmethod
     def from_json(path: str | PathLike[str]) -> Hierarchy:
-        return Hierarchy(files.read_json(Path(path)))
+        return Hierarchy(files.read_json(Path(path)), source=Path(path).name)
 
     @staticmethod
     def from_toml(path: str | PathLike[str]) -> Hierarchy:
-        return Hierarchy(files.read_toml(Path(path)))
+        return Hierarchy(files.read_toml(Path(path)), source=Path(path).name)
 
     @staticmethod
     def from_nested(tree: Mapping[str, object] | Sequence[object], source: str = "hierarchy") -> Hierarchy:
@@ -184,7 +187,7 @@ class Hierarchy:
             raise SchemaError(f"The hierarchy has a group {MISSING!r}, the label of nulls. Rename the group.")
         nodes = self._nodes
         more = Nodes((*nodes.names, MISSING), (*nodes.parents, 0), (*nodes.levels, 0))
-        return Hierarchy(more, self._rule)
+        return Hierarchy(more, self._rule, self.source)
 
     def extend(self, other: Hierarchy) -> Hierarchy:
         """With the nodes of `other` added; old leaves keep their order and every old label its place.
@@ -197,7 +200,7 @@ class Hierarchy:
                 return self.grow(value for value in other.leaves if value != MISSING)
             raise SchemaError("This attribute grows with the data by its own rule: there is nothing to extend.")
         merged = merge(self._nodes, other._nodes)
-        return self if merged == self._nodes else Hierarchy(merged)
+        return self if merged == self._nodes else Hierarchy(merged, source=self.source)
 
     def remap(self, new: Hierarchy) -> tuple[Int32, Int32]:
         """(leaf int32[leaves], node int32[nodes, 2]): new codes of the old leaves, new intervals of the old nodes.
@@ -215,7 +218,8 @@ class Hierarchy:
         if self._rule is not None:
             return {**self._rule.to_dict(), "values": list(self.leaves)}
         nodes = self._nodes
-        return {"names": list(nodes.names), "parents": list(nodes.parents), "levels": list(nodes.levels)}
+        given = {"names": list(nodes.names), "parents": list(nodes.parents), "levels": list(nodes.levels)}
+        return given if self.source is None else {**given, "source": self.source}
 
     @staticmethod
     def from_dict(given: Mapping[str, object]) -> Hierarchy:
@@ -225,7 +229,7 @@ class Hierarchy:
             )
             nodes = Nodes(cast(tuple[str, ...], names), cast(tuple[int, ...], parents), cast(tuple[int, ...], levels))
             check_stored(nodes)
-            return Hierarchy(nodes)
+            return Hierarchy(nodes, source=cast("str | None", given.get("source")))
         values = cast(list[str], given.get("values", []))
         empty = Hierarchy._growing(rule_from_dict({key: item for key, item in given.items() if key != "values"}))
         grown = empty.grow(value for value in values if value != MISSING)

@@ -142,8 +142,11 @@ class Schema:
         # the order of the quasi-identifiers is the order of the codes, so it counts
         return (
             isinstance(other, Schema)
-            and self.to_dict() == other.to_dict()
-            and list(self.quasi_identifiers) == list(other.quasi_identifiers)
+            and list(self.quasi_identifiers.items()) == list(other.quasi_identifiers.items())
+            and all(
+                getattr(self, role) == getattr(other, role)
+                for role in ("identifier", "sensitive", "insensitive", "missing", "bins")
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -114,9 +114,8 @@ def _checked(found: Found, schema: Schema, problems: Problems) -> SparkSnapshot:
     told += _repeated(found, schema, forms, told) if parts else []
     problems.found = summary.in_order([*problems.found, *told], schema)
     problems.refuse()
-    return SparkSnapshot(
-        found.name, sum(part.rows for part in parts), _seen(counted, parts, schema), schema, found, forms
-    )
+    seen = replace(_seen(counted, parts, schema), name=found.name, lines=found.lines)
+    return SparkSnapshot(found.name, sum(part.rows for part in parts), seen, schema, found, forms)
 
 
 def _ranked(found: Rows, schema: Schema) -> Rows:
