@@ -17,6 +17,7 @@ from reissue.core.fragments import (
     sampled,
     scattered,
 )
+from reissue.core.requirements import Requirement
 from reissue.core.snapshot import Facts
 from tests.support.histories import uniform_tree
 
@@ -53,7 +54,7 @@ def test_no_cut_makes_a_value_too_frequent() -> None:
     """Age decides the value: half of the ages have one value only, so that only hashes keep it below 0.3."""
     age = np.random.default_rng(1).integers(0, 80, 10_000).astype(np.int32)
     values = (age // 20).astype(np.int32)
-    tree = divide(age[:, None], values, DOMAINS[:1], 4, most=0.3)
+    tree = divide(age[:, None], values, DOMAINS[:1], 4, Requirement(c=0.3))
     home = tree.of(age[:, None], mixed(np.arange(10_000, dtype=np.uint64), 5))
     assert tree.by_identifier
     assert all(np.bincount(values[home == f]).max() < 0.3 * (home == f).sum() for f in range(4))

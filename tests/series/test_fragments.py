@@ -9,11 +9,13 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
+from reissue.core.requirements import violations
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.series.dividing import whole_table
 from reissue.series.publication import read_public
 from reissue.strategies.base import Strategy
-from tests.support.divided import CHURN, INSERTS, SCHEMA, STRATEGIES, People
+from tests.support.divided import CHURN, INSERTS, SCHEMA, STRATEGIES, VALUES, People
+from tests.support.oracles import class_meets
 
 EVERY = pytest.mark.parametrize(
     "strategy", STRATEGIES, ids=lambda s: f"{s.name}-{getattr(s, 'algorithm', '')}".strip("-")
@@ -111,8 +113,6 @@ WHOLE: list[Strategy] = [
     ri.BCF(k=5),
     ri.BayFrame(k=5, J=0.5, beta=3.0),
     ri.JSReduce(k=5, t=0.4, J=0.5),
-    ri.Static(k=5, t=0.3),
-    ri.Static(k=5, beta=2.0),
 ]
 
 
@@ -125,6 +125,61 @@ def test_who_needs_the_whole_table_is_not_divided(strategy: Strategy, tmp_path: 
         series.publish(months(ri.Static(k=5), 1)[0])
         with pytest.raises(SettingsError, match="series of 3 fragments"):
             series.publish(months(ri.Static(k=5), 1)[0], strategy=strategy)
+        assert len(series.releases) == 1
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        ri.Static(k=4, t=0.3),
+        ri.Static(k=4, t=0.12, ordered=True, algorithm="incognito"),
+        ri.Static(k=4, beta=1.0),
+        ri.Static(k=4, beta=3.0, likeness="enhanced"),
+    ],
+    ids=str,
+)
+def test_closeness_is_that_to_the_whole_table(strategy: ri.Static, tmp_path: Path) -> None:
+    """Old people have other values than young ones, so a fragment by itself would be another table."""
+    schema = ri.Schema(identifier="name", quasi_identifiers={"age": {"type": "numeric"}}, sensitive="diagnosis")
+    with ri.Series.create(tmp_path / "s", schema, strategy, seed=7, fragments=FRAGMENTS) as series:
+        for number in (1, 2):
+            series.publish(aging(1_200, seed=number))
+            facts = series._ledger.facts(number)
+            everybody = facts.values.tolist()
+            width = max(everybody) + 1
+            for one in range(facts.class_count):
+                own = facts.values[facts.classes == one].tolist()
+                assert class_meets(strategy.requirement, own, everybody, width)
+        parts = [series._ledger.shelf.facts(1, fragment) for fragment in range(FRAGMENTS)]
+        alone = [violations(strategy.requirement, p.classes, p.values, width) for p in parts]
+        assert any(alone) or strategy.ordered, "against its own fragment alone some class would be too far: the whole was looked at"
+
+
+def aging(rows: int, seed: int) -> pa.Table:
+    """A value that becomes more frequent with age."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 80, rows)
+    value = np.where(rng.random(rows) < (age - 20) / 150, 0, rng.integers(1, 8, rows))
+    return pa.table(
+        {
+            "name": [f"P{seed}-{i}" for i in range(rows)],
+            "age": age,
+            "zip": [str(place) for place in rng.integers(100, 160, rows)],
+            "diagnosis": [VALUES[v] for v in value],
+        }
+    )
+
+
+def test_a_fragment_unlike_the_table_is_refused(tmp_path: Path) -> None:
+    """Whoever comes later may make a fragment too different from the others; nothing is published then."""
+    with created(tmp_path / "s", ri.Static(k=4, t=0.2)) as series:
+        table = aging(900, 1)
+        series.publish(table)
+        old = np.array(table["age"]) >= 50
+        values = np.where(old, "flu", np.array(table["diagnosis"].to_pylist()))
+        unlike = table.set_column(3, "diagnosis", pa.array(values))
+        with pytest.raises(InfeasiblePolicy, match=r"In fragment . of 3: t = 0.2 cannot hold: .* whole table"):
+            series.publish(unlike)
         assert len(series.releases) == 1
 
 

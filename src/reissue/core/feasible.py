@@ -6,20 +6,22 @@ one class, does.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, exp, floor
 
 import numpy as np
 
 from reissue.core.domain import Int64
-from reissue.core.requirements import Requirement, as_fraction
+from reissue.core.requirements import Requirement, as_fraction, distribution, violations
 from reissue.errors import InfeasiblePolicy
 
 
-def refuse_infeasible(requirement: Requirement, counts: Int64, rows: str = "rows") -> None:
+def refuse_infeasible(requirement: Requirement, counts: Int64, rows: str = "rows", table: Int64 | None = None) -> None:
     """Raise InfeasiblePolicy unless the rows with these value counts, taken as one class, meet the requirement.
 
     counts: int64[value_count]; rows: what the rows are called in the message ("new rows"). Values appear in the
-    message as {value:CODE}. t and beta need no check: the whole table is at distance 0 from itself.
+    message as {value:CODE}. table: int64[value_count] of the whole table, if the rows are a fragment of it; otherwise
+    t and beta need no check, since the whole table is at distance 0 from itself.
     """
     total = int(counts.sum())
     if total < requirement.k:
@@ -34,6 +36,21 @@ def refuse_infeasible(requirement: Requirement, counts: Int64, rows: str = "rows
         )
     if requirement.l is not None:
         _refuse_undiverse(requirement, counts, rows)
+    if table is not None and requirement.needs_table:
+        _refuse_unlike(requirement, counts, rows, table)
+
+
+def _refuse_unlike(requirement: Requirement, counts: Int64, rows: str, table: Int64) -> None:
+    values = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    one_class = np.zeros(len(values), dtype=np.int32)
+    close = replace(requirement, k=1, c=1.0, l=None, diversity="distinct", recursive_c=None)
+    for broken in violations(close, one_class, values, len(counts), distribution(table)):
+        which = "" if broken.value is None else f" for {{value:{broken.value}}}"
+        raise InfeasiblePolicy(
+            f"{broken.condition} = {broken.limit:.4g} cannot hold{which}: the {len(values):,} {rows}, taken as one "
+            f"class, have {_up(broken.measured):g} against the whole table. Raise {broken.condition} to that, or group "
+            "values."
+        )
 
 
 def _refuse_undiverse(requirement: Requirement, counts: Int64, rows: str) -> None:

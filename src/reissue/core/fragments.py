@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reissue.core.domain import Bool, Domain, Float64, Int32, Int64
 from reissue.core.snapshot import Facts
+
+if TYPE_CHECKING:  # kernels, which reading a ledger does not need
+    from reissue.core.limits import Limits
+    from reissue.core.requirements import Requirement
 
 UInt64 = NDArray[np.uint64]
 
@@ -112,16 +117,19 @@ def _arrays(nodes: Sequence[tuple[int, int, int, int]]) -> tuple[Int32, Int64, I
     )
 
 
-def divide(codes: Int32, values: Int32, domains: Sequence[Domain], count: int, most: float = 1.0) -> Fragments:
+def divide(
+    codes: Int32, values: Int32, domains: Sequence[Domain], count: int, side: Requirement | None = None
+) -> Fragments:
     """Cuts for `count` fragments of about equally many rows, from a sample. O(sample * attributes * log count).
 
     Among cuts that are not too uneven, each is the best by four measures, all from 0 to 1 and added up: how far it
     misses the middle; how many rows it tears out of groups of their taxonomy, which could then be published on
     neither side; how much it tells about the sensitive value, since a fragment should be as diverse as the table; and
-    how narrow the attribute has become, since cutting one alone leaves the others coarse. A cut that would leave a
-    value with more than the share `most` of a side is not made. Where no attribute can be cut, the identifiers' hashes
-    are: these leave every value its share.
+    how narrow the attribute has become, since cutting one alone leaves the others coarse. A cut is not made unless
+    each side, taken as one class, meets the requirement `side` against the whole sample. Where no attribute can be
+    cut, the identifiers' hashes are: these leave every value its share.
     """
+    limits = None if side is None else side.limits(np.bincount(values).astype(np.int64))
     nodes: list[tuple[int, int, int, int]] = []
     given = 0
 
@@ -133,7 +141,7 @@ def divide(codes: Int32, values: Int32, domains: Sequence[Domain], count: int, m
             given += 1
             return here
         share = (parts // 2) / parts
-        chosen = _cut(codes[rows], values[rows], domains, share, most)
+        chosen = _cut(codes[rows], values[rows], domains, share, limits)
         if chosen is None:
             low = mixed(rows.astype(np.uint64), here) < np.uint64(
                 share * 2**64
@@ -150,7 +158,9 @@ def divide(codes: Int32, values: Int32, domains: Sequence[Domain], count: int, m
     return Fragments(*_arrays(nodes))
 
 
-def _cut(codes: Int32, values: Int32, domains: Sequence[Domain], share: float, most: float) -> tuple[int, int] | None:
+def _cut(
+    codes: Int32, values: Int32, domains: Sequence[Domain], share: float, limits: Limits | None
+) -> tuple[int, int] | None:
     """(attribute, last code on the left) of the best cut near the share; None if there is none."""
     best: tuple[float, int, int] | None = None
     for attribute, domain in enumerate(domains):
@@ -162,11 +172,11 @@ def _cut(codes: Int32, values: Int32, domains: Sequence[Domain], share: float, m
             continue
         costs = np.abs(below[even] - share) + [_torn(domain, int(last), code, size) for last in code[even]]
         last = int(code[even[costs.argmin()]])
-        apart, largest = _sides(values, column <= last)
-        if largest > most:
+        low = column <= last
+        if limits is not None and not _both_meet(limits, values, low):
             continue
         width = (int(code[-1]) - int(code[0])) / max(1, domain.hi - domain.lo)
-        score = float(costs.min()) + apart + (1 - width)
+        score = float(costs.min()) + _apart(values, low) + (1 - width)
         if best is None or score < best[0]:
             best = score, attribute, last
     return None if best is None else best[1:]
@@ -185,13 +195,19 @@ def _torn(domain: Domain, last: int, code: Int32, size: Int64) -> float:
     return float(inside.max(initial=0) / max(1, before[-1]))
 
 
-def _sides(values: Int32, low: Bool) -> tuple[float, float]:
-    """(distance of the values on the two sides of a cut: total variation; the largest share of one on a side)."""
+def _both_meet(limits: Limits, values: Int32, low: Bool) -> bool:
+    from reissue.core.limits import classes_meet
+
+    return bool(classes_meet(limits, low.astype(np.int32), values, 2).all())
+
+
+def _apart(values: Int32, low: Bool) -> float:
+    """The distance of the values on the two sides of a cut: total variation."""
     width = int(values.max(initial=0)) + 1
     shares: list[Float64] = []
     for side in (low, ~low):
         shares.append(np.bincount(values[side], minlength=width) / max(1, int(side.sum())))
-    return float(np.abs(shares[0] - shares[1]).sum() / 2), float(max(share.max() for share in shares))
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
 def sampled(rows: Int64, total: int, seed: int, size: int = SAMPLE) -> Bool:
@@ -222,7 +238,7 @@ def scattered(numbers: Int64, count: int, seed: int) -> Int64:
     while outside.any():
         left, right = found[outside] >> half, found[outside] & mask
         for key in keys:
-            left, right = right, left ^ (_mix(right ^ key) & mask)
+            left, right = right, left ^ (mix(right ^ key) & mask)
         found[outside] = (left << half) | right
         outside = found >= count
     return found.astype(np.int64)
@@ -231,10 +247,10 @@ def scattered(numbers: Int64, count: int, seed: int) -> Int64:
 def mixed(numbers: UInt64, seed: int) -> UInt64:
     """Numbers that look random, one for each: a hash keyed by the seed."""
     key = np.random.SeedSequence([seed, 4]).generate_state(1, np.uint64)[0]
-    return _mix(_mix(numbers) ^ key)
+    return mix(mix(numbers) ^ key)
 
 
-def _mix(x: UInt64) -> UInt64:
+def mix(x: UInt64) -> UInt64:
     """The finalizer of SplitMix64: every bit of the input changes about half of the output's."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

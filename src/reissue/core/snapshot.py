@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.core.domain import Bool, Domain, Int32, Int64
+from reissue.core.whole import Whole
 
 IntT = TypeVar("IntT", np.int32, np.int64)
 
@@ -76,12 +77,14 @@ class History:
     `releases` loads a release's facts only when it is indexed. `caches` is what folding `strategy.remember` over all
     releases gives, so it can always be rebuilt from the facts. `seed` belongs to the release being made: every
     random choice derives from it. Subjects numbered from `first_new` on are in no earlier release (None: not known).
+    Where all this is that of one fragment, `whole` has the counts of the whole table that the strategy asked for.
     """
 
     releases: Sequence[Facts]
     caches: Mapping[str, Table]
     seed: int
     first_new: int | None = None
+    whole: Whole | None = None
 
     def __len__(self) -> int:
         return len(self.releases)

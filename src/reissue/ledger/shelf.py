@@ -90,9 +90,10 @@ class Shelf:
             if file.name.endswith(end)
         }
 
-    def identities(self) -> tuple[pa.Array, NDArray[np.int64]]:
-        """All identifiers that are not forgotten, and their subject numbers, in the same order."""
-        parts = [self.read(file) for file in self.state.of_role("identities")]
+    def identities(self, fragment: int | None = None) -> tuple[pa.Array, NDArray[np.int64]]:
+        """All identifiers that are not forgotten, or those of one fragment, and their subject numbers in that order."""
+        end = part_name("", fragment)
+        parts = [self.read(file) for file in self.state.of_role("identities") if file.name.endswith(end)]
         if not parts:
             return pa.nulls(0, pa.string()), np.empty(0, dtype=np.int64)
         whole = pa.concat_tables(parts)

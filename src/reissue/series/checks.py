@@ -14,6 +14,7 @@ from reissue.core.boxes import contain, snap
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed, Release, Words
 from reissue.core.snapshot import Coded, Facts, History
+from reissue.core.whole import Whole
 from reissue.errors import GuaranteeBroken, SettingsError
 from reissue.strategies.base import Strategy
 
@@ -79,14 +80,19 @@ def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:
     return source if np.array_equal(snapshot[source], subjects) else None
 
 
-def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded) -> None:
-    """Every class meets the strategy's own requirement on its value counts, if it states one."""
+def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Whole | None = None) -> None:
+    """Every class meets the strategy's own requirement on its value counts, if it states one.
+
+    whole: where the facts are of one fragment, what classes are compared with.
+    """
     requirement = getattr(strategy, "requirement", None)
     if requirement is None:
         return
-    from reissue.core.requirements import violations
+    from reissue.core.requirements import distribution, violations
 
-    for broken in violations(requirement, facts.classes, facts.values, snapshot.value_count):
+    values = snapshot.value_count
+    table = distribution(whole.values(values)) if whole is not None and requirement.needs_table else None
+    for broken in violations(requirement, facts.classes, facts.values, values, table):
         _broken(f"{broken.classes:,} classes break {broken.condition} ({broken.measured:g} against {broken.limit:g})")
 
 

@@ -8,7 +8,7 @@ dies leaves files nobody refers to, which the next opening sweeps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,14 @@ import numpy as np
 from reissue.coding import Coding
 from reissue.core.fragments import Fragments
 from reissue.ledger import ReleaseRecord, Stage
-from reissue.series.dividing import Division, largest_share
+from reissue.series.attempts import next_attempt
+from reissue.series.dividing import Division, side_of_a_cut
 from reissue.series.publication import Extent, write_description
 from reissue.series.publishing import Publishing
 from reissue.series.spark_files import KEY, KEY_FIELD, Share, Writing, unnamed
 from reissue.series.spark_rows import cuts, name_of, placed, spread, with_fragment, with_numbers
-from reissue.series.spark_work import Done, Task, surveyed
+from reissue.series.spark_whole import exchanged, told_whole
+from reissue.series.spark_work import Done, Surveyed, Task, surveyed
 from reissue.series.telling import numbered, observed_together
 from reissue.series.work import Work
 
@@ -83,16 +85,16 @@ class SparkPublishing(Publishing):
         stage = self.ledger.stage(works[0].number, division.count)
         rows = with_numbers(spark, encoded, shelf)
         told = surveyed(spark, with_fragment(rows, division), works, stage)
-        surveys = [survey for survey, _ in told]
+        surveys = [one.survey for one in told]
         self.refuse(surveys, coding, partial(name_of, spark, shelf))
         self.progress("anonymize")
         firsts = numbered(self.ledger.next_subject, surveys)
         observed = observed_together(surveys, coding)
         tasks = [
-            Task(work, stage.writer(work.fragment), staged, first, tuple(observed), snapshot.insensitive)
-            for work, (_, staged), first in zip(works, told, firsts, strict=True)
+            Task(work, stage.writer(work.fragment), one.rows, first, tuple(observed), snapshot.insensitive)
+            for work, one, first in zip(works, told, firsts, strict=True)
         ]
-        done = spark.each(tasks, Task.run)
+        done = self._done(spark, tasks, told)
         for survey, first, one in zip(surveys, firsts, done, strict=True):
             stage.number_subjects(np.arange(first, first + survey.new))
             stage.take(one.private)
@@ -103,6 +105,22 @@ class SparkPublishing(Publishing):
         self.progress("commit")
         return stage.commit(self.record(works[0], surveys, results, firsts, partial(name_of, spark, shelf)))
 
+    def _done(self, spark: Spark, tasks: Sequence[Task], told: Sequence[Surveyed]) -> list[Done]:
+        """Every fragment of the release, made until they agree."""
+        whole = told_whole([one.tally for one in told])
+        if whole is None:
+            return spark.each(tasks, Task.run)
+        least = max(one.tally.least for one in told if one.tally is not None)
+        files = exchanged(spark, self.ledger.shelf, [one.nearby for one in told], least, [t.writer for t in tasks])
+        tasks = [replace(task, nearby=file) for task, file in zip(tasks, files, strict=True)]
+        wholes = [whole] * len(tasks)
+        while True:
+            done = spark.each([replace(task, whole=one) for task, one in zip(tasks, wholes, strict=True)], Task.run)
+            again = next_attempt(self.strategy, wholes, [one.result.values for one in done])
+            if again is None:
+                return done
+            wholes = again
+
     def _divided(self, spark: Spark, encoded: Frame, rows: int, coding: Coding) -> Division:
         division = Division.read(self.ledger, self.strategy, coding)
         if division is not None:
@@ -112,7 +130,7 @@ class SparkPublishing(Publishing):
         if count == 1:
             return Division(Fragments.whole(), nobody)
         return Division(
-            cuts(spark, encoded, rows, count, coding, largest_share(self.strategy), self.ledger.seed), nobody
+            cuts(spark, encoded, rows, count, coding, side_of_a_cut(self.strategy), self.ledger.seed), nobody
         )
 
     def _show(self, spark: Spark, stage: Stage, works: Sequence[Work], done: Sequence[Done]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from reissue.coding import Coding
 from reissue.core.domain import Int32, Int64
 from reissue.core.fragments import Fragments, UInt64, divide, owners, sampled
+from reissue.core.requirements import Requirement
 from reissue.errors import SettingsError
 from reissue.ledger import Document, Ledger
 from reissue.series.work import Rows
@@ -18,6 +19,9 @@ from reissue.strategies.base import Strategy
 
 ROWS = 2_000_000
 """Rows of a fragment, where the series does not say how many fragments it wants."""
+
+ROOM = 0.95
+"""Fragments are cut so that each needs only this part of what the policy allows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +70,8 @@ class Division:
         if count == 1:
             return Division(Fragments.whole(), nobody)
         chosen = np.flatnonzero(sampled(np.arange(len(rows)), len(rows), seed))
-        most = largest_share(strategy)
-        return Division(divide(rows.codes[chosen], rows.values[chosen], coding.domains, count, most), nobody)
+        side = side_of_a_cut(strategy)
+        return Division(divide(rows.codes[chosen], rows.values[chosen], coding.domains, count, side), nobody)
 
     def of(self, codes: Int32, numbers: Int64, hashes: UInt64 | None) -> Int32:
         """int32[rows]: the fragment of each row; known subjects stay where they are, whatever their codes are now."""
@@ -99,10 +103,17 @@ def whole_table(strategy: Strategy) -> bool:
     return bool(getattr(strategy, "whole_table", False))
 
 
-def largest_share(strategy: Strategy) -> float:
-    """The share of one value that a fragment may have: a little less than the strategy allows, to stay feasible."""
+def side_of_a_cut(strategy: Strategy) -> Requirement:
+    """What a fragment must satisfy as one class: a little more than the strategy asks for, to stay feasible."""
     limits = strategy.thresholds()
-    return 0.95 * min(limits.get("c", 1.0), 1 / limits.get("m", 1.0))
+    t, beta = limits.get("t"), limits.get("beta")
+    return Requirement(
+        c=ROOM * min(limits.get("c", 1.0), 1 / limits.get("m", 1.0)),
+        t=None if t is None else ROOM * t,
+        ordered=bool(getattr(strategy, "ordered", False)),
+        beta=None if beta is None else ROOM * beta,
+        likeness=getattr(strategy, "likeness", "basic"),
+    )
 
 
 def refuse_whole(strategy: Strategy, count: int) -> None:

@@ -13,11 +13,13 @@ import pyarrow as pa
 from reissue.coding import Coding
 from reissue.core.domain import Int64
 from reissue.core.fragments import global_subjects, joined
+from reissue.core.whole import Whole
 from reissue.engine.ahead import Ahead
 from reissue.engine.base import Format
 from reissue.engine.snapshot import Snapshot, load
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.disk import telling
+from reissue.series.attempts import next_attempt, wholes_of
 from reissue.series.changes import Compared, refuse
 from reissue.series.dividing import Division
 from reissue.series.identities import Identities
@@ -67,9 +69,7 @@ class Publishing:
         self.progress("anonymize")
         firsts = numbered(self.ledger.next_subject, surveys)
         compared = [one.compared for one in permitted]
-        made = [
-            work.made(part, one, first) for work, part, one, first in zip(works, parts, compared, firsts, strict=True)
-        ]
+        made = self._made(works, parts, compared, firsts)
         self.progress("write")
         observed = observed_together(surveys, coding)
         results = [Result.of(one, observed) for one in made]
@@ -78,6 +78,20 @@ class Publishing:
         self.note(stage, division, coding)
         self.progress("commit")
         return stage.commit(self.record(works[0], surveys, results, firsts, identities.name))
+
+    def _made(
+        self, works: Sequence[Work], parts: Sequence[Rows], compared: Sequence[Compared], firsts: Sequence[int]
+    ) -> list[Made]:
+        """Every fragment of the release, made until they agree."""
+        wholes = wholes_of([work.tally(part, one) for work, part, one in zip(works, parts, compared, strict=True)])
+        while True:
+            told: Sequence[Whole | None] = wholes or [None] * len(works)
+            each = zip(works, parts, compared, firsts, told, strict=True)
+            made = [work.made(part, one, first, whole) for work, part, one, first, whole in each]
+            again = next_attempt(self.strategy, wholes, [one.values for one in made])
+            if again is None:
+                return made
+            wholes = again
 
     def refuse(self, surveys: Sequence[Survey], coding: Coding, name: Callable[[int], str]) -> None:
         """Stop here if the snapshot changed in ways that the strategy cannot protect."""

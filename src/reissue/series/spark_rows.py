@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from reissue.coding import Coding
 from reissue.core.fragments import Fragments, divide, sampled
+from reissue.core.requirements import Requirement
 from reissue.ledger import Shelf
 from reissue.series.dividing import Division
 from reissue.series.work import Rows
@@ -77,7 +78,9 @@ def with_fragment(rows: Frame, division: Division) -> Frame:
     return rows.mapInArrow(mapped(run, schema), schema)
 
 
-def cuts(spark: Spark, encoded: Frame, rows: int, count: int, coding: Coding, most: float, seed: int) -> Fragments:
+def cuts(
+    spark: Spark, encoded: Frame, rows: int, count: int, coding: Coding, side: Requirement, seed: int
+) -> Fragments:
     """The cuts, made by one worker from a sample; only they come to the driver."""
     from reissue.engine.spark.tasks import mapped, spark_schema
 
@@ -92,7 +95,7 @@ def cuts(spark: Spark, encoded: Frame, rows: int, count: int, coding: Coding, mo
         gathered = list(batches)
         if gathered:
             part = rows_of(pa.Table.from_batches(gathered).sort_by("row"))
-            yield pa.table({"tree": [json.dumps(divide(part.codes, part.values, domains, count, most).to_dict())]})
+            yield pa.table({"tree": [json.dumps(divide(part.codes, part.values, domains, count, side).to_dict())]})
 
     codes = encoded.select("row", "value", *_numbered_columns(encoded.columns, "c"))
     kept = codes.mapInArrow(mapped(sample, codes.schema), codes.schema).repartition(1)

@@ -12,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.core.domain import Domain, Int64
+from reissue.core.whole import Counts, Tally, Whole
 from reissue.ledger import PartWriter, Stage
 from reissue.ledger.store import Staged
 from reissue.series.publication import public_tables, source_rows
 from reissue.series.spark_rows import rows_of
+from reissue.series.spark_whole import counts_of, counts_table
 from reissue.series.telling import Result, Survey
 from reissue.series.work import Made, Rows, Work
 
@@ -23,18 +25,36 @@ if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
 
 
-def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) -> list[tuple[Survey, Staged]]:
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """What a worker found in the rows of a fragment, and where it put them.
+
+    tally: what the other fragments need to know, but for what is `nearby`: that is in a file
+    """
+
+    survey: Survey
+    rows: Staged
+    tally: Tally | None
+    nearby: Staged | None
+
+
+def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) -> list[Surveyed]:
     """Each fragment's rows written to a private file by the worker that gets them, and compared with its past."""
     import pickle
 
     names = [name for name in frame.columns if name != "fragment"]
     writers = [stage.writer(work.fragment) for work in works]
 
-    def survey(fragment: int, table: pa.Table) -> tuple[Survey, Staged]:
+    def survey(fragment: int, table: pa.Table) -> Surveyed:
         table = table.select(names).sort_by("row")
         staged = writers[fragment].rows(table)
         rows = rows_of(table)
-        return Survey.of(works[fragment].compared(rows), rows), staged
+        permitted = works[fragment].compared(rows)
+        tally, nearby = works[fragment].tally(rows, permitted.compared), None
+        if tally is not None and len(tally.nearby.key):
+            nearby = writers[fragment].rows(counts_table(tally.nearby))
+            tally = replace(tally, nearby=Counts.none())
+        return Surveyed(Survey.of(permitted, rows), staged, tally, nearby)
 
     def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
         fragment = int(str(key[0]))
@@ -43,7 +63,7 @@ def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) ->
 
     schema = pa.schema([("fragment", pa.int32()), ("told", pa.binary())])
     told = spark.collect(spark.grouped(frame, ["fragment"], kernel, schema), "summaries of fragments").to_pylist()
-    found = {row["fragment"]: cast("tuple[Survey, Staged]", pickle.loads(row["told"])) for row in told}
+    found = {row["fragment"]: cast("Surveyed", pickle.loads(row["told"])) for row in told}
     missing = [work.fragment for work in works if work.fragment not in found]
     if missing:  # nobody of these is here now, but somebody may have gone
         from reissue.engine.spark.tasks import arrow_schema
@@ -68,7 +88,10 @@ class Done:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Making one fragment, on a worker."""
+    """Making one fragment, on a worker.
+
+    whole: what it is told of the whole table; `nearby` is the file with the rest of that
+    """
 
     work: Work
     writer: PartWriter
@@ -76,13 +99,18 @@ class Task:
     first: int
     observed: tuple[Domain, ...]
     insensitive: pa.Schema
+    whole: Whole | None = None
+    nearby: Staged | None = None
 
     def run(self) -> Done:
-        rows = rows_of(self.work.shelf.store.read_staged(self.staged))
+        read = self.work.shelf.store.read_staged
+        rows, whole = rows_of(read(self.staged)), self.whole
+        if whole is not None and self.nearby is not None:
+            whole = replace(whole, nearby=counts_of(read(self.nearby)))
         if rows.insensitive is not None:
             rows = replace(rows, insensitive=_restored(rows.insensitive, self.insensitive))
         compared = self.work.compared(rows).compared
-        made = self.work.made(rows, compared, self.first)
+        made = self.work.made(rows, compared, self.first, whole)
         new = np.flatnonzero(compared.numbers < 0)
         private = [
             *self.writer.facts(made.facts),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.coding import Coding
-from reissue.core.domain import Domain, Int32
+from reissue.core.domain import Domain, Int32, Int64
 from reissue.series.changes import Permitted, Problem, renewal_sentence
 from reissue.series.publication import Extent
 from reissue.series.work import Made, Rows
@@ -51,7 +51,7 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One fragment of the release, in numbers and sentences."""
+    """One fragment of the release, in numbers and sentences. values: int64[values] how often each is published."""
 
     tally: Mapping[str, int]
     steps: tuple[str, ...]
@@ -59,6 +59,7 @@ class Result:
     utility: Utility
     extent: Extent
     anatomized: bool
+    values: Int64
 
     @staticmethod
     def of(made: Made, observed: Sequence[Domain]) -> Result:
@@ -70,7 +71,8 @@ class Result:
             "counterfeits": len(made.candidate.counterfeits),
         }
         utility = measure(made.facts, made.coded, observed)
-        return Result(tally, made.steps, made.stopped, utility, Extent.of(made.facts), made.facts.anatomized)
+        extent, anatomized = Extent.of(made.facts), made.facts.anatomized
+        return Result(tally, made.steps, made.stopped, utility, extent, anatomized, made.values)
 
 
 def numbered(next_subject: int, surveys: Sequence[Survey]) -> list[int]:

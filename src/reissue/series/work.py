@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
@@ -15,6 +15,7 @@ from reissue.coding import Coding, CodingWords
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Words
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
+from reissue.core.whole import Tally, Whole
 from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Shelf
 from reissue.series.changes import Compared, Permitted, compare, permit
@@ -66,6 +67,11 @@ class Made:
     steps: tuple[str, ...]
     stopped: tuple[str, ...]
 
+    @property
+    def values(self) -> Int64:
+        """int64[values]: how often each value would be published."""
+        return np.bincount(self.facts.values, minlength=self.coded.value_count).astype(np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Work:
@@ -115,21 +121,32 @@ class Work:
         named = rows.identifier_at
         return permit(self.strategy, compared, rows.codes, rows.values, self.coding, named, self.on_change)
 
-    def made(self, rows: Rows, compared: Compared, first: int) -> Made:
+    def tally(self, rows: Rows, compared: Compared) -> Tally | None:
+        """What the other fragments need to know of these rows; None if the strategy looks at each by itself."""
+        survey = getattr(self.strategy, "survey", None)
+        if survey is None or self.fragments == 1:
+            return None
+        coded = Coded(compared.numbers, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
+        return cast("Tally", survey(coded, self._history(None)))
+
+    def made(self, rows: Rows, compared: Compared, first: int, whole: Whole | None = None) -> Made:
         """Anonymize the rows and check the result; new subjects are numbered from `first` on."""
         coded = self._coded(rows, compared, first)
         strategy = self._prepared(rows, coded.subjects)
-        own = {name: table for name, table in self.caches.items() if name != ABSENT}
-        history = History(self.past, own, self.own_seed, self.first_new)
+        history = self._history(whole)
         words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
         candidate = self._anonymized(strategy, coded, history, words)
         facts = candidate.facts(self.number, coded)
         check_rows(facts, coded, int((candidate.classes < 0).sum()))
-        check_classes(strategy, facts, coded)
+        check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
         caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
         return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
+
+    def _history(self, whole: Whole | None) -> History:
+        own = {name: table for name, table in self.caches.items() if name != ABSENT}
+        return History(self.past, own, self.own_seed, self.first_new, whole)
 
     def _coded(self, rows: Rows, compared: Compared, first: int) -> Coded:
         new = compared.numbers < 0
@@ -144,8 +161,11 @@ class Work:
             return self.strategy
         from reissue.beliefs.names import CodingNames
 
-        identities = Identities(*self.shelf.identities()).including(rows.identifiers, subjects)
-        return cast("Strategy", prepare(CodingNames(self.coding, identities.of)))
+        def lookup(identifiers: Sequence[str]) -> Int64:
+            known = Identities(*self.shelf.identities(self._part))  # only if people are named: it is as long as rows
+            return known.including(rows.identifiers, subjects).of(identifiers)
+
+        return cast("Strategy", prepare(CodingNames(self.coding, lookup)))
 
     def _anonymized(self, strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
         """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""

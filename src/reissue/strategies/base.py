@@ -36,8 +36,15 @@ class Strategy(Protocol):
     Optional, where a strategy needs it: `requirement`, what each class must satisfy on its own (checked by
     `core.requirements`); `prepare(names) -> Strategy`, called before publishing to read knowledge files in the
     series' terms; `check(release, history) -> str | None`, an independent test of a promise that is no attack;
-    `private_settings`, names of settings that must not be published; `whole_table`, true if the guarantee would not
-    hold for a table whose fragments are each made by themselves.
+    `private_settings`, names of settings that must not be published.
+
+    Where a table is made fragment by fragment (see docs/spark.md):
+    `survey(snapshot, history) -> Tally`, called for every fragment before any is published: what all fragments need to
+    know of the whole table. The sums are in the `history.whole` that `publish` and `check` get. Subjects of the
+    snapshot who are new are -1 there. `settles`, true if the check needs the values that all fragments together
+    publish: the release is made again, each time with `history.whole.published` grown by what was published last, until
+    the same is published twice. `follows`, names of the strategies whose earlier releases it can build on (default:
+    any). `whole_table`, true if the guarantee would not hold for a table made in fragments.
     """
 
     name: ClassVar[str]

@@ -8,11 +8,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from reissue.core.domain import Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.mondrian import Partition, mondrian
 from reissue.core.requirements import Diversity, Likeness, Requirement
 from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.core.whole import Counts, Tally
 from reissue.errors import SettingsError
 from reissue.strategies.base import ANYTHING, Changes
 
@@ -67,15 +69,18 @@ class Static:
             likeness=self.likeness,
         )
 
-    @property
-    def whole_table(self) -> bool:
+    def survey(self, snapshot: Coded, history: History) -> Tally:
         """t-closeness and beta-likeness compare every class with the whole table."""
-        return self.requirement.needs_table
+        if not self.requirement.needs_table:
+            return Tally()
+        return Tally({"values": Counts.of_values(value_counts(snapshot))})
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Group the snapshot's rows by themselves; the history is not looked at."""
-        refuse_infeasible(self.requirement, value_counts(snapshot))
-        partition, sentence = anonymize(snapshot, self.requirement, self.algorithm)
+        whole = history.whole
+        table = None if whole is None or not whole.everywhere else whole.values(snapshot.value_count)
+        refuse_infeasible(self.requirement, value_counts(snapshot), table=table)
+        partition, sentence = anonymize(snapshot, self.requirement, self.algorithm, table)
         steps = (sentence, UNSAFE) if len(history) else (sentence,)
         return Candidate(partition.boxes, partition.classes, Counterfeits.none(len(snapshot.domains)), steps)
 
@@ -92,17 +97,20 @@ def check_algorithm(algorithm: str) -> None:
         raise SettingsError(f"algorithm is {algorithm!r}; choose 'mondrian' or 'incognito'.")
 
 
-def value_counts(snapshot: Coded) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def value_counts(snapshot: Coded) -> Int64:
     """int64[value_count]: how often each sensitive value occurs."""
     return np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
 
 
-def anonymize(snapshot: Coded, requirement: Requirement, algorithm: Algorithm) -> tuple[Partition, str]:
+def anonymize(
+    snapshot: Coded, requirement: Requirement, algorithm: Algorithm, table: Int64 | None = None
+) -> tuple[Partition, str]:
     """Partition all rows so that every class meets the requirement; with a sentence that says what was done.
 
-    The rows taken as one class must meet it: see refuse_infeasible.
+    The rows taken as one class must meet it: see refuse_infeasible. table: int64[value_count] of the whole table, where
+    these rows are a fragment of it.
     """
-    limits = requirement.limits(value_counts(snapshot))
+    limits = requirement.limits(value_counts(snapshot) if table is None else table)
     if algorithm == "mondrian":
         partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
         how = "by median cuts (Mondrian)"

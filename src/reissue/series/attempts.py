@@ -1,0 +1,41 @@
+"""Fragments that must know of each other: what they count for one another, and making a release until it settles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reissue.core.domain import Int64
+from reissue.core.whole import Tally, Whole
+from reissue.errors import InfeasiblePolicy
+from reissue.strategies.base import Strategy
+
+ATTEMPTS = 50
+"""How often a release is made at most. Each attempt but the last undoes a class somewhere; two or three are usual."""
+
+
+def wholes_of(tallies: Sequence[Tally | None]) -> list[Whole] | None:
+    """What each fragment is told of the whole table; None if the strategy does not ask."""
+    told = [tally for tally in tallies if tally is not None]
+    return Whole.of(told) if told else None
+
+
+def next_attempt(strategy: Strategy, wholes: Sequence[Whole] | None, values: Sequence[Int64]) -> list[Whole] | None:
+    """What to make the release with once more; None if it may stand.
+
+    values: int64[values] of each fragment, how often each value would be published. It stands once all together
+    publish what every class has been compared with.
+    """
+    if wholes is None or not getattr(strategy, "settles", False):
+        return None
+    published = np.sum(values, axis=0)
+    announced = wholes[0].announced(len(published))
+    if np.array_equal(published, announced):
+        return None
+    if len(wholes[0].published) == ATTEMPTS:
+        raise InfeasiblePolicy(
+            f"The fragments did not come to rest in {ATTEMPTS} attempts: rows that fit no class change the table that "
+            'all classes are compared with. Raise beta (t) or J, use leftovers = "relax", or make fewer fragments.'
+        )
+    return [whole.announcing(published) for whole in wholes]

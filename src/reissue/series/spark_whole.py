@@ -1,0 +1,72 @@
+"""What fragments on Spark tell each other: small counts through the driver, large ones from worker to worker."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.core.whole import Counts, Tally, Whole, added
+from reissue.ledger import PartWriter, Shelf
+from reissue.ledger.store import Staged
+from reissue.series.spark_rows import spread
+
+if TYPE_CHECKING:
+    from reissue.engine.spark.verbs import Spark
+
+COUNTS = pa.schema([("key", pa.int64()), ("value", pa.int32()), ("count", pa.int64())])
+OWNED = pa.schema([("fragment", pa.int32()), *COUNTS])
+
+
+def counts_table(counts: Counts) -> pa.Table:
+    return pa.table([counts.key, counts.value, counts.count], schema=COUNTS)
+
+
+def counts_of(table: pa.Table) -> Counts:
+    key, value, count = (table.column(name).to_numpy() for name in COUNTS.names)
+    return Counts(key.astype(np.int64), value.astype(np.int32), count.astype(np.int64))
+
+
+def told_whole(tallies: Sequence[Tally | None]) -> Whole | None:
+    """What every fragment is told; what is nearby goes another way."""
+    told = [tally for tally in tallies if tally is not None]
+    return Whole(added(told)) if told else None
+
+
+def exchanged(
+    spark: Spark, shelf: Shelf, nearby: Sequence[Staged | None], least: int, writers: Sequence[PartWriter]
+) -> list[Staged | None]:
+    """The sums, over all fragments, of the counts under the keys that each fragment has: a private file for each.
+
+    Two shuffles of counts; keys that have fewer than `least` rows in all are left out.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    items = [(fragment, staged) for fragment, staged in enumerate(nearby) if staged is not None]
+    if not items:
+        return [None] * len(nearby)
+
+    def read(item: tuple[int, Staged]) -> list[pa.Table]:
+        table = shelf.store.read_staged(item[1])
+        return [table.add_column(0, OWNED.field(0), pa.array(np.full(len(table), item[0], dtype=np.int32)))]
+
+    own = spread(spark, items, read, OWNED)
+    summed = own.groupBy("key", "value").agg(F.sum("count").alias("count"))
+    sized = summed.withColumn("rows", F.sum("count").over(Window.partitionBy("key")))
+    whole = sized.where(f"rows >= {least}").drop("rows")
+    back = spark.join(own.select("fragment", "key").distinct(), whole, ["key"], "inner")
+
+    def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
+        fragment = int(str(key[0]))
+        found = counts_table(counts_of(table)).sort_by([("key", "ascending"), ("value", "ascending")])
+        told = pickle.dumps(writers[fragment].rows(found))
+        return pa.table({"fragment": pa.array([fragment], pa.int32()), "told": pa.array([told], pa.binary())})
+
+    schema = pa.schema([("fragment", pa.int32()), ("told", pa.binary())])
+    told = spark.collect(spark.grouped(back, ["fragment"], kernel, schema), "summaries of fragments").to_pylist()
+    found = {row["fragment"]: cast("Staged", pickle.loads(row["told"])) for row in told}
+    return [found.get(fragment) for fragment in range(len(nearby))]
