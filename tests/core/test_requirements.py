@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reissue.core.feasible import refuse_infeasible
-from reissue.core.requirements import Requirement, classes_meet, violations
+from reissue.core.requirements import Requirement, classes_meet, spared, violations
 from reissue.errors import InfeasiblePolicy, SettingsError
 from tests.support.oracles import class_meets
 
@@ -69,6 +69,27 @@ def test_every_condition_survives_merging_classes(requirement: Requirement) -> N
         merged = np.where(classes <= 1, 0, classes).astype(np.int32)
         if holds[0] and count > 1 and holds[1]:
             assert classes_meet(limits, merged, values, count)[0]
+
+
+@pytest.mark.parametrize(
+    "requirement", [r for r in REQUIREMENTS if r.needs_table and not (r.ordered and r.beta)], ids=lambda r: r.sentence()
+)
+def test_what_meets_spared_limits_meets_them_in_every_table_on_the_way(requirement: Requirement) -> None:
+    rng, met, stricter = np.random.default_rng(3), 0, 0
+    for classes, values, kinds in tables(rng, 400):
+        count = int(classes.max()) + 1
+        limits = requirement.limits(np.bincount(values, minlength=kinds))
+        gone = rng.random(len(values)) < 0.15
+        now = np.bincount(values[~gone], minlength=kinds) / max(1, (~gone).sum())
+        good = classes_meet(spared(limits, now), classes, values, count)
+        met += int(good.sum())
+        stricter += int((classes_meet(limits, classes, values, count) & ~good).sum())
+        for share in (0.0, 0.5, 1.0, 1.9):
+            drifted = limits.table + share * (now - limits.table)
+            if (drifted >= 0).all():
+                assert classes_meet(limits._replace(table=drifted), classes, values, count)[good].all()
+    assert met > 20
+    assert stricter > 0
 
 
 @pytest.mark.parametrize("denominator", range(1, 12))

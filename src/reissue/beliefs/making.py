@@ -15,7 +15,7 @@ from reissue.core.boxes import hulls, snap
 from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.growing import Believed, grow, join
-from reissue.core.requirements import Limits, Requirement, classes_meet
+from reissue.core.requirements import Limits, Requirement, classes_meet, spared
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
 from reissue.errors import InfeasiblePolicy
 
@@ -129,7 +129,8 @@ def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, inv
     """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
 
     Shares in the published table differ from the snapshot's when rows are suppressed or counterfeited; classes must
-    hold against both. Every round undoes a class, so it ends.
+    hold against both. Every round undoes a class, so it ends; and since rows of undone classes join with room to spare
+    (`spared`), few rounds do.
     """
     values, requirement = snapshot.value_count, promise.requirement
     limits = requirement.limits(_counts(snapshot.values, values))
@@ -138,12 +139,13 @@ def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, inv
     span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
     out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
+    asked = limits
     while True:
         left = np.flatnonzero((classes < 0) & ~out)
         number = int(classes.max(initial=-1)) + 1
         if number == 0:
             return Grouped(classes, published)
-        join(left, classes, published, number, rows, points, limits, most, invent)
+        join(left, classes, published, number, rows, points, asked, most, invent)
         out[left] = classes[left] < 0
         table = requirement.limits(_counts(published[classes >= 0], values))
         good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
@@ -152,6 +154,7 @@ def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, inv
             return Grouped(_numbered(classes), published)
         classes[undone] = -1
         published[undone] = snapshot.values[undone]
+        asked = spared(limits, table.table)
 
 
 def _grown(line: Int64, rows: Believed, limits: Limits, most: float) -> Int32:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reissue.core.around import begin, heap_for, nearest, plant
 from reissue.core.compiled import njit
 from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.limits import Limits, meets
@@ -91,8 +92,7 @@ def _next_class(  # type: ignore[no-untyped-def]
             return 0
         row = order[at]
         trial[:] = total + rows.prior[row]
-        apart = divergence(trial, entropy + rows.entropy[row], size + 1)
-        if not choosy or apart <= most:
+        if not choosy or divergence(trial, entropy + rows.entropy[row], size + 1) <= most:
             if counts[rows.values[row]] == 0:
                 present[found] = rows.values[row]
                 found += 1
@@ -101,7 +101,7 @@ def _next_class(  # type: ignore[no-untyped-def]
             entropy += rows.entropy[row]
             taken[size] = at
             size += 1
-            if apart <= most and meets(counts, present, found, size, limits):
+            if meets(counts, present, found, size, limits) and (choosy or divergence(total, entropy, size) <= most):
                 return size
         at = after[at]
     return 0
@@ -124,8 +124,8 @@ def join(
     left: int64[n] rows; classes, published: int32[rows] class and published value, changed in place; number: of
     classes; points: float64[rows, d] quasi-identifiers. With `invent`, a class that cannot take the row's own value may
     take it with the rarest of the class's values that keeps it good. Classes are tried in the order of the distance of
-    their middles: all of them, unless that were more than TRIES in all; then each row tries its share, the nearest.
-    O(left classes + TRIES values).
+    their middles, as they were before anybody joined: all of them, unless that were more than TRIES in all; then each
+    row tries its share, the nearest. About O(rows + left log classes + tries values).
     """
     width = rows.prior.shape[1]
     sizes, entropy = np.zeros(number, dtype=np.int64), np.zeros(number)
@@ -133,24 +133,26 @@ def join(
     middle = np.zeros((number, points.shape[1]))
     for row in range(len(classes)):
         if classes[row] >= 0:
-            _enter(classes[row], row, published[row], rows, points, sizes, counts, total, entropy, middle)
-    present, distance = np.empty(width, dtype=np.int32), np.empty(number)
-    tries = min(number, max(FEWEST_TRIES, TRIES // max(1, len(left))))
+            _enter(classes[row], row, published[row], rows, sizes, counts, total, entropy)
+            middle[classes[row]] += points[row]
+    some = np.flatnonzero(sizes > 0)
+    for c in some:
+        middle[c] /= sizes[c]
+    tree = plant(middle[some])
+    heap, present = heap_for(tree), np.empty(width, dtype=np.int32)
+    tries = max(FEWEST_TRIES, TRIES // max(1, len(left)))
     for row in left:
-        for c in range(number):
-            distance[c] = 0.0 if sizes[c] > 0 else np.inf
-            for a in range(points.shape[1]):
-                off = middle[c, a] / max(1, sizes[c]) - points[row, a]
-                distance[c] += off * off
-        near = np.flatnonzero(distance <= np.partition(distance, tries - 1)[tries - 1])
-        for c in near[np.argsort(distance[near])]:
-            if sizes[c] == 0:
+        begin(tree, heap)
+        for _ in range(tries):
+            near = nearest(tree, heap, points[row])
+            if near < 0:
                 break
+            c = some[near]
             if _with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
                 continue
             value = _acceptable(counts[c], rows.values[row], sizes[c], present, limits, invent)
             if value >= 0:
-                _enter(c, row, value, rows, points, sizes, counts, total, entropy, middle)
+                _enter(c, row, value, rows, sizes, counts, total, entropy)
                 classes[row], published[row] = c, value
                 break
 
@@ -169,8 +171,8 @@ def _with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _acceptable(counts, own, size, present, limits, invent) -> int:  # type: ignore[no-untyped-def]
     """The value with which one more row leaves the class within the limits: its own, or an invented one; -1: none."""
-    order = np.argsort(counts)
-    for step in range(-1, len(counts) if invent else 0):
+    order = np.argsort(counts) if invent else np.empty(0, dtype=np.int64)
+    for step in range(-1, len(order)):
         value = own if step < 0 else order[step]
         if step >= 0 and counts[value] == 0:
             continue
@@ -188,9 +190,8 @@ def _acceptable(counts, own, size, present, limits, invent) -> int:  # type: ign
 
 
 @njit(cache=True)
-def _enter(c, row, value, rows, points, sizes, counts, total, entropy, middle) -> None:  # type: ignore[no-untyped-def]
+def _enter(c, row, value, rows, sizes, counts, total, entropy) -> None:  # type: ignore[no-untyped-def]
     sizes[c] += 1
     counts[c, value] += 1
     entropy[c] += rows.entropy[row]
     total[c] += rows.prior[row]
-    middle[c] += points[row]

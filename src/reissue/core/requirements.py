@@ -38,6 +38,7 @@ __all__ = [
     "distribution",
     "meets",
     "slice_meets",
+    "spared",
     "violations",
 ]
 
@@ -155,6 +156,18 @@ def as_fraction(limit: float) -> Fraction:
 def distribution(counts: Int64) -> Float64:
     """float64[value_count]: the share of each value."""
     return counts / max(1, int(counts.sum()))
+
+
+def spared(limits: Limits, table: Float64) -> Limits:
+    """Limits so strict that what meets them meets `limits` also with the shares of a table that has drifted.
+
+    table: float64[value_count], the shares now; they may come to differ from those of the limits twice as far. Where t
+    is ordered only t is spared, not beta.
+    """
+    if limits.ordered:
+        apart = np.abs(np.cumsum(table - limits.table)).sum() / max(1, len(table) - 1)
+        return limits._replace(t=limits.t - 2 * float(apart))
+    return limits._replace(table=np.maximum(0.0, limits.table - 2 * np.maximum(0.0, limits.table - table)))
 
 
 @dataclass(frozen=True)
