@@ -15,6 +15,9 @@ ReissueError                     exit code
 ├── EngineFailed                 2   Spark could not finish its work
 ├── InfeasiblePolicy             3   no safe release exists under this policy
 └── GuaranteeBroken              3   the finished release failed its own check; nothing was published
+
+The command line returns 1 for a breach that an audit found, 70 for any other exception (a fault in Reissue), and 130
+when it was interrupted.
 """
 
 from __future__ import annotations

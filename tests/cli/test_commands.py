@@ -209,11 +209,36 @@ def test_an_interrupt_is_no_breach(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert capsys.readouterr().err.startswith("Interrupted.")
 
 
+@pytest.mark.parametrize("error", [TypeError("oops"), RuntimeError("oops"), AssertionError("oops"), MemoryError()])
+def test_a_fault_is_no_breach(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("reissue.series.Series.open", fail)
+    with pytest.raises(SystemExit) as ended:
+        main.main(["audit", "s"])
+    assert ended.value.code == 70, "1 means that the audit found a breach"
+    told = capsys.readouterr().err
+    assert "Traceback" in told, "for the report"
+    assert "Nothing was lost" in told.splitlines()[-1]
+
+
+def test_clicks_own_ways_to_end_are_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, code in ((["log", "--help"], 0), (["log"], 2), (["log", "s", "--nonsense"], 2)):
+        with pytest.raises(SystemExit) as ended:
+            main.main(arguments)
+        assert ended.value.code == code
+        assert "Traceback" not in capsys.readouterr().err
+
+
 def test_a_reader_that_leaves_early_gets_no_traceback(clinic: Path) -> None:
     reissue("publish", "s", "1.csv", cwd=clinic)
-    command = f"{sys.executable} -m reissue log s --json | true"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=clinic)
+    command = f"set -o pipefail; {sys.executable} -m reissue log s --json | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=clinic)
     assert done.stderr == ""
+    assert done.returncode in (0, 141), "1 means that the audit found a breach"
 
 
 def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:

@@ -12,13 +12,15 @@ import click
 from reissue.cli.commands import commands
 from reissue.errors import ReissueError
 
-INTERRUPTED = 130  # as shells say; 1 would read as a breach
+FAULT = 70  # EX_SOFTWARE of sysexits.h; 1 would read as a breach
+INTERRUPTED = 130  # as shells say
+UNREAD = 141  # as shells say of a command whose reader has left
 
 
 class _Group(click.Group):
     """Shows a ReissueError, or what the disk refuses, as one message and returns its exit code.
 
-    Anything else is a bug and shows its trace.
+    Anything else is a fault of ours: its trace, what to do with it, and an exit code of its own.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -40,9 +42,11 @@ class _Group(click.Group):
         except ReissueError as error:
             click.echo(f"Error: {error}", err=True)
             sys.exit(error.exit_code)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):  # click's own ways to end
+            raise
         except OSError as error:
-            if error.errno == errno.EPIPE:  # nobody reads the output any more: click ends quietly
-                raise
+            if error.errno == errno.EPIPE:  # nobody reads the output any more
+                sys.exit(UNREAD)
             from reissue.ledger.disk import told
 
             click.echo(f"Error: {told(f'`{context.command_path} {context.invoked_subcommand}`', error)}", err=True)
@@ -52,6 +56,21 @@ class _Group(click.Group):
                 "Interrupted. A release is published as a whole or not at all: `reissue log` tells which.", err=True
             )
             sys.exit(INTERRUPTED)
+        except Exception as error:
+            import traceback
+
+            traceback.print_exc()
+            click.echo(f"\n{_fault(error)}", err=True)
+            sys.exit(FAULT)
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "Error: the memory of this machine does not suffice. Nothing was lost; use a larger machine, or Spark."
+    return (
+        "Error: this is a fault in Reissue, not in your data. Nothing was lost: a release is published as a whole or "
+        "not at all, and `reissue log` tells which. Please report the lines above, without what is private in them."
+    )
 
 
 def _leave(code: str | int | None) -> NoReturn:
@@ -60,8 +79,8 @@ def _leave(code: str | int | None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # nobody reads any more
-            code = code or 1
+        except OSError as error:
+            code = code or (UNREAD if error.errno == errno.EPIPE else ReissueError.exit_code)
     os._exit(code if isinstance(code, int) else 1 if code else 0)
 
 
@@ -70,7 +89,8 @@ def _leave(code: str | int | None) -> NoReturn:
 def main() -> None:
     """Publish the same person-level table again and again, and keep the whole series private.
 
-    Exit codes: 0 done; 1 the audit found a breach; 2 bad input or usage; 3 no safe release exists under this policy.
+    Exit codes: 0 done; 1 the audit found a breach; 2 bad input or usage; 3 no safe release exists under this policy;
+    70 a fault in Reissue; 130 interrupted.
     """
 
 
