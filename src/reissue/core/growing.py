@@ -13,7 +13,7 @@ import numpy as np
 from reissue.core.around import begin, heap_for, nearest, plant
 from reissue.core.compiled import njit
 from reissue.core.domain import Float64, Int32, Int64
-from reissue.core.limits import Limits, meets
+from reissue.core.limits import TOLERANCE, Limits, meets
 
 TRIES, FEWEST_TRIES = 4_000_000, 256
 """Rows left over times classes they may try, in all; and for each row at least."""
@@ -87,7 +87,7 @@ def _next_class(  # type: ignore[no-untyped-def]
     counts, present, total, trial = scratch
     counts[:], total[:] = 0, 0.0
     entropy, found, size, at = 0.0, 0, 0, seed
-    for _ in range(look):
+    for step in range(look):
         if at >= len(order):
             return 0
         row = order[at]
@@ -101,6 +101,10 @@ def _next_class(  # type: ignore[no-untyped-def]
             entropy += rows.entropy[row]
             taken[size] = at
             size += 1
+            if counts[rows.values[row]] > (1.0 + limits.beta + TOLERANCE) * limits.table[rows.values[row]] * (
+                size + look - step - 1
+            ):
+                return 0  # too many for a class of all the rows that may yet come
             if meets(counts, present, found, size, limits) and (choosy or divergence(total, entropy, size) <= most):
                 return size
         at = after[at]
