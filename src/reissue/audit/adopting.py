@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reissue.audit.auditing import Audit, audit_series
+from reissue.audit.auditing import Audit
 from reissue.audit.gathering import Gathered, gather
 from reissue.coding import Coding
 from reissue.core.boxes import snap
@@ -109,7 +109,7 @@ def adopt(
         shutil.rmtree(place, ignore_errors=True)
         raise
     series = Series.open(target, key=key)
-    return Adopted(series, audit_series(series, names=names, progress=say))
+    return Adopted(series, series.audit(names=names, progress=say))
 
 
 def _created(

@@ -101,12 +101,10 @@ def audited_series(
     engine: str | None = None,
 ) -> Audit:
     """The audit of a series of ours, as `audit` and `report` both make it."""
-    from reissue.audit import audit_series
     from reissue.series import Series
 
     with Series.open(path, key=key) as opened:
-        thresholds = _thresholds(settings)
-        return audit_series(opened, attacks=attacks, names=names, progress=progress, engine=engine, **thresholds)
+        return opened.audit(attacks=attacks, names=names, progress=progress, engine=engine, **_thresholds(settings))
 
 
 def _of_files(
@@ -122,18 +120,20 @@ def _of_files(
     from reissue.audit import audit as run
     from reissue.audit.auditing import strategy_of_config
     from reissue.schema import read_config
+    from reissue.series.asking import asked, checked_audit
 
     read = read_config(config)
+    chosen, thresholds = asked(checked_audit(read.audit), attacks, _thresholds(settings))
     return run(
         releases,
         read.schema,
         snapshots or None,
         match=match,
-        attacks=attacks,
+        attacks=chosen,
         strategy=strategy_of_config(read.policy),
         names=names,
         progress=progress,
-        **_thresholds(settings),
+        **thresholds,  # type: ignore[arg-type]
     )
 
 

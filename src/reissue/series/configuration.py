@@ -15,6 +15,7 @@ def config_text(
     on_change: str,
     engine: Mapping[str, object],
     fragments: int,
+    audit: Mapping[str, object],
 ) -> str:
     """The config as TOML. Hierarchies are named, not listed: their content is in the ledger."""
     lines = [
@@ -43,6 +44,11 @@ def config_text(
         "[engine]",
         *(f"{toml_key(key)} = {toml_value(value)}" for key, value in engine.items()),
         *([f"fragments = {fragments}"] if fragments else []),
+        *(
+            ["", "[audit]", *(f"{toml_key(key)} = {toml_value(value)}" for key, value in audit.items())]
+            if audit
+            else []
+        ),
     ]
     return "\n".join(lines) + "\n"
 

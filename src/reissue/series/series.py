@@ -65,6 +65,7 @@ class Series:
         on_change: str = "refuse",
         engine: str | Mapping[str, object] = "embedded",
         fragments: int | None = None,
+        audit: Mapping[str, object] | None = None,
     ) -> Series:
         """Create an empty series in a new directory.
 
@@ -72,13 +73,15 @@ class Series:
         SQLite. key: encrypts the ledger; 32 bytes, or where to find them ("env:NAME", "file:PATH"). engine: where
         releases are made, "embedded" (this machine) or "spark"; a mapping may also say `master` and Spark's own
         `settings`. fragments: into how many parts the table is divided for the life of the series; by default one
-        for every two million rows of the first release.
+        for every two million rows of the first release. audit: what its audits look for unless they are told otherwise:
+        `attacks`, thresholds and limits.
         """
         from reissue.series.configuration import config_text
 
         policy = policy_of(strategy)
         engine = checked_engine(engine)
         fragments = checked_fragments(fragments, strategy)
+        asked_for = _checked_audit(audit or {})
         meta = {
             "schema": schema.to_dict(),
             "policy": policy,
@@ -86,10 +89,11 @@ class Series:
             "on_change": checked_on_change(on_change),
             "engine": engine,
             "fragments": fragments,
+            **({"audit": asked_for} if asked_for else {}),
         }
         ledger = Ledger.create(
             Path(path),
-            config=config_text(schema, policy, checked_formats(formats), on_change, engine, fragments),
+            config=config_text(schema, policy, checked_formats(formats), on_change, engine, fragments, asked_for),
             meta=meta,
             seed=secrets.randbits(128) if seed is None else seed,
             catalogue_url=catalogue,
@@ -127,6 +131,7 @@ class Series:
             on_change=str(on_change),
             engine={**settings, "name": engine} if engine else settings,
             fragments=None if fragments is None else int(str(fragments)),
+            audit=read.audit,
         )
 
     @classmethod
@@ -255,18 +260,27 @@ class Series:
         progress: Callable[[str], None] | None = None,
         runner: Runner | None = None,
         engine: str | None = None,
-        **thresholds: float,
+        **thresholds: object,
     ) -> Audit:
         """Attack the series in every way that applies: `audit.findings`, `audit.breaches`, `audit.to_html(path)`.
 
-        attacks: only these, by name. thresholds (k=5, c=0.5, ...) instead of those of the policy. names: show people
-        by identifier, not by number. runner: how one attack runs, for example in parts on several workers. engine:
+        attacks: only these, by name. thresholds (k=5, c=0.5, ...) instead of those of the policy; for both, what the
+        series was created with (`audit`) holds where nothing is given. names: show people by identifier, not by number.
+        runner: how one attack runs, for example in parts on several workers. engine:
         where attacks run that can be divided ("embedded" or "spark"); the audit is the same on both.
         """
         from reissue.audit import audit_series
+        from reissue.series.asking import asked
 
+        chosen, settings = asked(_mapping(self._ledger.meta.get("audit", {})), attacks, thresholds)
         return audit_series(
-            self, attacks=attacks, names=names, progress=progress, runner=runner, engine=engine, **thresholds
+            self,
+            attacks=chosen,
+            names=names,
+            progress=progress,
+            runner=runner,
+            engine=engine,
+            **settings,  # type: ignore[arg-type]
         )
 
     def verify(self, *, rebuild: bool = False) -> list[Damage]:
@@ -340,6 +354,14 @@ def publisher_on(engine: Mapping[str, object], table: str | None) -> Callable[..
     from reissue.series.publishing import Publishing
 
     return Publishing
+
+
+def _checked_audit(section: Mapping[str, object]) -> dict[str, object]:
+    if not section:
+        return {}  # attacks are imported only where they are asked for
+    from reissue.series.asking import checked_audit
+
+    return checked_audit(section)
 
 
 def _key(key: str | bytes | None) -> bytes | None:

@@ -1,0 +1,79 @@
+"""What an audit is asked: the config's [audit] section, and what the caller says, which wins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+
+from reissue.beliefs.knowledge import Knowledge
+from reissue.core.settings import check_kinds
+from reissue.errors import SettingsError
+from reissue.series.checks import ATTACKS, attack_class, attack_from
+
+RISK = "risk_threshold"
+"""A setting of the audit itself, of no attack."""
+
+
+def checked_audit(section: Mapping[str, object]) -> dict[str, object]:
+    """The section as a series keeps it; every attack that has one of its settings must accept it."""
+    if not section:
+        return {}
+    try:
+        attacks, settings = asked(section, None, {})
+        names = _names(attacks)
+        known = {key for name in names for key in _settings(name)} | {"attacks", RISK}
+        for key in section:
+            if key not in known:
+                near = get_close_matches(key, known, n=1)
+                hint = f" Did you mean '{near[0]}'?" if near else ""
+                raise SettingsError(f"no attack has a setting '{key}'.{hint} Known are: {', '.join(sorted(known))}.")
+        for name in names:
+            attack_from(name, settings)  # type: ignore[arg-type]
+        _check_risk(settings.get(RISK))
+    except SettingsError as error:
+        raise SettingsError(f"[audit] {error}") from None
+    return dict(section)
+
+
+def asked(
+    section: Mapping[str, object], attacks: Sequence[str] | None, given: Mapping[str, object]
+) -> tuple[Sequence[str] | None, dict[str, object]]:
+    """(attacks, thresholds) of one audit; of the section only settings that one of these attacks has."""
+    chosen = attacks or _listed(section.get("attacks"))
+    known = {key for name in _names(chosen) for key in _settings(name)} | {RISK}
+    settings = {**{key: value for key, value in section.items() if key in known}, **given}
+    if isinstance(settings.get("knowledge"), Mapping):
+        settings["knowledge"] = _knowledge(settings["knowledge"])  # type: ignore[arg-type]
+    return chosen, {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+
+
+def _listed(attacks: object) -> list[str] | None:
+    if attacks is None:
+        return None
+    names = [attacks] if isinstance(attacks, str) else attacks
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
+        raise SettingsError(f"attacks is {attacks!r}; list their names: {', '.join(ATTACKS)}.")
+    return list(names)
+
+
+def _names(attacks: Sequence[str] | None) -> Sequence[str]:
+    return [attacks] if isinstance(attacks, str) else attacks or list(ATTACKS)
+
+
+def _settings(attack: str) -> list[str]:
+    return [field.name for field in fields(attack_class(attack))]  # type: ignore[arg-type]
+
+
+def _check_risk(value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1):
+        raise SettingsError(f"{RISK} is {value!r}; it is a chance, above 0 and at most 1.")
+
+
+def _knowledge(given: Mapping[str, object]) -> Knowledge:
+    known = [field.name for field in fields(Knowledge)]
+    for key in given:
+        if key not in known:
+            raise SettingsError(f"knowledge has no setting '{key}'. Its settings are: {', '.join(known)}.")
+    check_kinds(Knowledge, given)
+    return Knowledge(**given)  # type: ignore[arg-type]
