@@ -20,6 +20,7 @@ from reissue.cli import main
 from reissue.core.observed import Observed
 from reissue.core.parts import Links, links_of, parts_of
 from reissue.errors import SettingsError
+from reissue.ledger import Ledger, Shelf
 from reissue.series.checks import attack_from
 from reissue.strategies.base import Strategy
 from tests.support import spark
@@ -73,18 +74,29 @@ def at_risk(audit: Audit) -> dict[str, dict[int, list[int]]]:
 
 
 @pytest.mark.parametrize("name", SERIES)
-def test_the_audit_is_the_same_document(name: str, tmp_path: Path) -> None:
+def test_the_audit_is_the_same_document(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every attack that applies; and it is workers who read the releases."""
     with made(name, tmp_path) as series:
         assert len(series._ledger.coding_versions) > 1
         if name.startswith("static"):
             series.forget(_somebody(series))
-        here, there = series.audit(), series.audit(engine="spark")
-    assert told(there.to_dict()) == told(here.to_dict())
+        here = series.audit()
+        with monkeypatch.context() as patch:
+            for kind in (Ledger, Shelf):
+                patch.setattr(kind, "facts", _not_here)
+            there = series.audit(engine="spark")
+            document = there.to_dict()
+    assert told(document) == told(here.to_dict())
+    assert len(there.observed.releases[2].classes) == len(here.observed.releases[2].classes), "read when asked for"
     assert at_risk(there) == at_risk(here)
     if name.startswith("static"):
         assert here.breaches
         assert any("subject " in one for finding in here.findings for one in finding.subjects), "somebody was forgotten"
         assert any(one.startswith("P0") for finding in there.findings for one in finding.subjects)
+
+
+def _not_here(*_: object) -> None:
+    raise AssertionError("the driver read a release")
 
 
 def _somebody(series: ri.Series) -> str:

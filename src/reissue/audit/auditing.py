@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.audit.document import document, verdict
+from reissue.audit.document import document, places, verdict
 from reissue.audit.gathering import Sheet, gather
+from reissue.audit.looking import Here, Look
 from reissue.audit.parallel import Runner, on_whole
+from reissue.audit.portions import ReadReleases
 from reissue.audit.running import Checked, check_given, chosen_names, run_attacks
-from reissue.audit.timeline import Changes, People, follow
 from reissue.audit.traceable import Traceable, traceable
 from reissue.audit.words import AuditWords
 from reissue.beliefs.names import CodingNames
@@ -53,15 +54,14 @@ class Audit:
     """What an attacker with all the releases learns, about whom.
 
     checked:  every attack, with its outcome or the reason why it did not run; breached ones first
-    sheets, changes, people: what the timeline tells beside what an attacker sees
+    sheets, look: what the document tells beside what an attacker sees
     """
 
     observed: Observed
     coding: Coding
     checked: Sequence[Checked]
     sheets: Sequence[Sheet]
-    changes: Sequence[Changes] | None
-    people: People | None
+    look: Look
     traceable: Sequence[Traceable]
     thresholds: Mapping[str, object]
     thresholds_from: str
@@ -92,7 +92,7 @@ class Audit:
     @property
     def subjects(self) -> int | None:
         """How many different people are in the series; None where nobody is known."""
-        return None if self.people is None else len(self.people.subjects)
+        return self.look.people
 
     @cached_property
     def at_risk(self) -> Int64:
@@ -185,6 +185,7 @@ def audit(
         {"name": many, "kind": "releases", **_policy(strategy)},
         gathered.notes,
         names,
+        Here(gathered.observed),
     )
     return _audited(case, strategy, chosen, thresholds, risk_threshold, say)
 
@@ -216,22 +217,25 @@ def audit_series(
     asked = {**series.engine, "name": engine} if engine else series.engine
     settings = checked_engine({"name": "embedded"} if runner and not engine else asked)
     if settings["name"] == "embedded":
-        case = _of_series(series, names, Identities.read(ledger), say)
+        say("read")
+        releases = [ObservedRelease.of(facts) for facts in PastReleases(ledger, coding)]
+        case = _of_series(series, names, Identities.read(ledger), releases)
         return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
     if runner:
         raise SettingsError("Spark runs the attacks in its own way: give either a runner or the engine 'spark'.")
     from reissue.audit.distributed import SparkAttacks
 
     say("start")
-    with SparkAttacks.on(ledger, coding, settings) as spark:
-        case = _of_series(series, names, spark.names, say)
+    with SparkAttacks.on(ledger, coding, settings, names) as spark:
+        say("read")
+        case = _of_series(series, names, spark.names, ReadReleases(ledger.shelf, coding), spark)
         return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, spark.run)
 
 
-def _of_series(series: Series, names: bool, identities: Naming, say: Callable[[str], None]) -> _Case:
-    say("read")
+def _of_series(
+    series: Series, names: bool, identities: Naming, releases: Sequence[ObservedRelease], look: Look | None = None
+) -> _Case:
     coding = series.coding
-    releases = [ObservedRelease.of(facts) for facts in PastReleases(series._ledger, coding)]
     words = AuditWords(coding, identities.name if names else (lambda number: f"subject {number}"))
     observed = Observed(releases, coding.domains, len(coding.values), words)
     sheets = [
@@ -244,7 +248,7 @@ def _of_series(series: Series, names: bool, identities: Naming, say: Callable[[s
         for one in series.releases
     ]
     about = {"name": Path(series.path).name, "kind": "series", **_policy(series.strategy)}
-    return _Case(observed, coding, sheets, identities, about, (), names)
+    return _Case(observed, coding, sheets, identities, about, (), names, look or Here(observed))
 
 
 class Naming(Protocol):
@@ -266,6 +270,7 @@ class _Case:
     about: Mapping[str, object]
     notes: Sequence[str]
     names_shown: bool
+    look: Look
 
 
 def _audited(
@@ -279,22 +284,18 @@ def _audited(
 ) -> Audit:
     if not 0 < risk_threshold <= 1:
         raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
-    observed = case.observed
-    known = all(release.members is not None for release in observed.releases)
-    changes, people = follow(observed.releases, len(observed.domains)) if known else (None, None)
     promised = dict(strategy.thresholds()) if strategy is not None else {}
     names = CodingNames(case.coding, case.identities.of)
-    changed = 0 if people is None else people.changed_value
-    checked = run_attacks(observed, chosen, promised, given, changed, names, say, runner)
+    checked = run_attacks(case.observed, chosen, promised, given, case.look, names, say, runner)
+    case.look.settle(places(finding for one in checked if one.outcome for finding in one.outcome.findings))
     k = given.get("k", promised.get("k", 2))
     few = int(k) if isinstance(k, int | float) else 2
     return Audit(
-        observed=observed,
+        observed=case.observed,
         coding=case.coding,
         checked=checked,
         sheets=case.sheets,
-        changes=changes,
-        people=people,
+        look=case.look,
         traceable=traceable([sheet.insensitive for sheet in case.sheets], case.coding.schema.identifier, few),
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",

@@ -1,15 +1,16 @@
-"""An audit on Spark: workers read the ledger and attack its parts; outcomes come to the driver, rows do not.
+"""An audit on Spark: workers read the ledger, count, and attack; outcomes come to the driver, releases do not.
 
 A series in fragments is in parts already: no two fragments share anybody. Otherwise workers count which classes are
 linked by people, the driver deals connected classes out to parts, and Spark brings each part's rows together.
-Attacks that are not separable (`attacks.merging` says which, and why) run on the driver on the whole series.
+Attacks that are not separable (`attacks.merging` says which, and why) run on one worker, which reads the whole series.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,172 +18,185 @@ import pyarrow as pa
 
 from reissue.attacks.base import Attack, Outcome
 from reissue.attacks.merging import merge, separates
-from reissue.audit.gathered import Gathered, class_counts
-from reissue.audit.parallel import Task, anonymous, named
+from reissue.audit.gathered import Gathered
+from reissue.audit.looking import Card, Place, by_release
+from reissue.audit.parallel import named
+from reissue.audit.portions import FITTING, Census, NamedPortion, Portion, Whole
+from reissue.audit.timeline import Entry, added
 from reissue.coding import Coding
 from reissue.core.domain import Int32, Int64
-from reissue.core.fragments import global_subjects, scattered
-from reissue.core.observed import Observed, Release, Words
-from reissue.core.snapshot import Facts
-from reissue.core.tokens import TokenWords
+from reissue.core.observed import Observed, Words
 from reissue.ledger import Ledger, Shelf
+from reissue.ledger.parquet import numbers_of
 from reissue.ledger.records import PrivateFile
 from reissue.series.distributed import connected
 from reissue.series.identities import Identities
-from reissue.series.past import PastReleases
+from reissue.series.spark_rows import spread
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark
 
 
 class SparkAttacks:
-    """How an audit runs its attacks on Spark, and how it names the few people they find.
+    """How an audit runs its attacks on Spark, looks at the series, and names the few people that attacks find.
 
-    `run` is a `parallel.Runner`. Use as a context: what Spark keeps between attacks is let go at the end.
+    `run` is a `parallel.Runner`, and the whole is the audit's `looking.Look`. Use as a context: what Spark keeps
+    between attacks is let go at the end. names: whether people appear by identifier
     """
 
-    def __init__(self, spark: Spark, ledger: Ledger, coding: Coding) -> None:
-        self._spark, self._shelf = spark, ledger.shelf
-        self.names = SparkNames(spark, ledger)
-        whole = self._shelf.fragments == [None]
-        self._parts: Gathered | Fragmented = (Gathered if whole else Fragmented)(spark, self._shelf, coding)
+    def __init__(self, spark: Spark, ledger: Ledger, coding: Coding, names: bool = True) -> None:
+        self._spark, self._shelf, self._coding = spark, ledger.shelf, coding
+        self.names = SparkNames(spark, self._shelf)
+        self._whole = Whole(self._shelf, coding, names)
+        divided = self._shelf.fragments != [None]
+        self._parts: Gathered | None = None if divided else Gathered(spark, self._shelf, coding)
+        self._cards: dict[Place, Card] = {}
 
     @staticmethod
-    def on(ledger: Ledger, coding: Coding, settings: Mapping[str, object]) -> SparkAttacks:
+    def on(ledger: Ledger, coding: Coding, settings: Mapping[str, object], names: bool = True) -> SparkAttacks:
         """With Spark as the series' engine settings say."""
-        return SparkAttacks(connected(settings), ledger, coding)
+        return SparkAttacks(connected(settings), ledger, coding, names)
 
     def __enter__(self) -> SparkAttacks:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self._parts.close()
+        if self._parts is not None:
+            self._parts.close()
+
+    # -- attacks
 
     def run(self, attack: Attack, observed: Observed) -> Outcome:
-        """The outcome of `attack.run(observed)`, worked out by workers if the attack is separable."""
+        """The outcome of `attack.run(observed)`: by workers in parts if the attack is separable, else by one worker.
+
+        The releases of `observed` are not looked at: workers read them from the ledger.
+        """
         if not separates(attack):
-            return attack.run(observed)
-        outcomes = [outcome for outcome in self._parts.attacked(attack) if outcome is not None]
+            return self._on_one_worker(attack)
+        outcomes = [outcome for outcome in self._attacked(attack) if outcome is not None]
         if not outcomes:  # nobody is in the series
-            return attack.run(observed)
+            return self._on_one_worker(attack)
         outcome = merge(attack, outcomes)
         self.names.learn(mentioned(outcome))
         return named(outcome, observed.words)
 
+    def _on_one_worker(self, attack: Attack) -> Outcome:
+        return self._spark.each([attack], self._whole.attacked)[0]
 
-# -- A series in fragments
-
-
-@dataclass(frozen=True, eq=False)
-class Portion:
-    """One fragment of a series, to be read by a worker.
-
-    before, classes: for each release, the classes of the fragments before this one, and of all fragments
-    """
-
-    shelf: Shelf
-    coding: Coding
-    fragment: int
-    fragments: int
-    before: tuple[int, ...]
-    classes: tuple[int, ...]
-
-    def attacked(self, attack: Attack) -> Outcome | None:
-        """What a worker tells; nothing where the fragment never had anybody."""
-        part = self.observed()
-        if not any(len(release.members.subjects) for release in part.releases if release.members is not None):
-            return None
-        return Task(attack, anonymous(part)).run()
-
-    def observed(self) -> Observed:
-        """The fragment under the names of the whole release: its classes, its counterfeits. O(rows)."""
-        past = PastReleases(self.shelf, self.coding, self.fragment)
-        seeds = [record.seed for record in self.shelf.releases]
-        releases = [
-            self._release(facts, names.astype(np.int32))
-            for facts, names in (
-                (facts, scattered(np.arange(first, first + facts.class_count), total, seed))
-                for facts, first, total, seed in zip(past, self.before, self.classes, seeds, strict=True)
-            )
-        ]
-        return Observed(releases, self.coding.domains, len(self.coding.values), TokenWords())
-
-    def _release(self, facts: Facts, names: Int32) -> Release:
-        order = np.argsort(names)
-        place = np.empty(len(names), dtype=np.int32)
-        place[order] = np.arange(len(names), dtype=np.int32)
-        renamed = Facts(
-            number=facts.number,
-            boxes=facts.boxes[order],
-            subjects=global_subjects(facts.subjects, self.fragment, self.fragments),
-            classes=place[facts.classes],
-            values=facts.values,
-            codes=facts.codes,
-            anatomized=facts.anatomized,
-        )
-        return replace(Release.of(renamed), numbers=names[order])
-
-
-class Fragmented:
-    """The parts of a series in fragments: the fragments. Each worker reads its own from the ledger."""
-
-    def __init__(self, spark: Spark, shelf: Shelf, coding: Coding) -> None:
-        self._spark, self._shelf, self._coding = spark, shelf, coding
-
-    def attacked(self, attack: Attack) -> list[Outcome | None]:
+    def _attacked(self, attack: Attack) -> list[Outcome | None]:
+        if self._parts is not None:
+            return self._parts.attacked(attack)
         return self._spark.each(self._portions, partial(_attacked, attack))
 
+    # -- the look at the series
+
     @cached_property
-    def _portions(self) -> list[Portion]:
-        fragments = [fragment for fragment in self._shelf.fragments if fragment is not None]
-        counts = np.array(self._spark.each(fragments, partial(class_counts, self._shelf)), dtype=np.int64)
+    def _censuses(self) -> list[Census]:
+        portions = [Portion(self._shelf, self._coding, fragment) for fragment in self._shelf.fragments]
+        return self._spark.each(portions, Portion.census)
+
+    @cached_property
+    def _portions(self) -> list[NamedPortion]:
+        counts = np.array([[one.classes for one in census.tallies] for census in self._censuses], dtype=np.int64)
         before, total = np.cumsum(counts, axis=0) - counts, counts.sum(axis=0)
         return [
-            Portion(self._shelf, self._coding, one, len(fragments), tuple(before[one].tolist()), tuple(total.tolist()))
-            for one in fragments
+            NamedPortion(self._shelf, self._coding, fragment, tuple(earlier), tuple(total.tolist()))
+            for fragment, earlier in zip(self._shelf.fragments, before.tolist(), strict=True)
         ]
 
-    def close(self) -> None:
-        """Nothing is kept."""
+    @property
+    def people(self) -> int | None:
+        return sum(census.people for census in self._censuses)
+
+    @property
+    def changed_value(self) -> int:
+        return sum(census.changed_value for census in self._censuses)
+
+    @cached_property
+    def timeline(self) -> list[Entry]:
+        """The releases in whole numbers: of fragments, added up; of classes, added up by Spark."""
+        releases = range(len(self._shelf.releases))
+        tallies = [[census.tallies[position] for census in self._censuses] for position in releases]
+        changes = [[census.changes[position] for census in self._censuses] for position in releases]
+        fits = self._fits([[one.hull for one in parts] for parts in tallies])
+        return [
+            Entry(added(parts), reduce(add, theirs), its)
+            for parts, theirs, its in zip(tallies, changes, fits, strict=True)
+        ]
+
+    def _fits(self, hulls: Sequence[Sequence[Int32 | None]]) -> list[Int64]:
+        """For each release int64[kinds, 3] as in an entry: how many people of all fragments fit the classes of all."""
+        from pyspark.sql import functions as F
+
+        frame = spread(self._spark, self._portions, partial(_fitting, hulls), FITTING)
+        keys = frame.groupBy("release", "key").agg(F.sum("sample").alias("sample"), F.sum("fitting").alias("fitting"))
+        shown = keys.where("sample > 0").withColumn("fitting", F.greatest("sample", "fitting"))
+        kinds = self._spark.count(shown, ["release", "sample", "fitting"])
+        found = self._spark.collect(kinds, "risks of classes")
+        table = np.column_stack([np.asarray(column).astype(np.int64) for column in found.columns])
+        table = table[np.lexsort(table.T[::-1])]
+        return [table[table[:, 0] == position, 1:] for position in range(len(hulls))]
+
+    def settle(self, places: Iterable[Place]) -> None:
+        """Have workers tell now what the document will ask for: the series may change later."""
+        _ = self.timeline
+        wanted = by_release(places)
+        if wanted:
+            for cards in self._spark.each(self._portions, partial(_cards, wanted)):
+                self._cards |= cards
+
+    def cards(self, places: Iterable[Place]) -> Mapping[Place, Card]:
+        return self._cards
 
 
-def _attacked(attack: Attack, portion: Portion) -> Outcome | None:
+def _attacked(attack: Attack, portion: NamedPortion) -> Outcome | None:
     return portion.attacked(attack)
+
+
+def _fitting(hulls: Sequence[Sequence[Int32 | None]], portion: Portion) -> Iterable[pa.Table]:
+    return portion.fitting(hulls)
+
+
+def _cards(wanted: Mapping[int, Int64], portion: NamedPortion) -> dict[Place, Card]:
+    return portion.cards(wanted)
 
 
 # -- Names
 
 
 class SparkNames:
-    """Who has which number: a few looked up by workers, all of them read here only for attacks that run here."""
+    """Who has which number: the few who are asked for, looked up by workers in the identity map."""
 
-    def __init__(self, spark: Spark, ledger: Ledger) -> None:
-        self._spark, self._ledger = spark, ledger
+    def __init__(self, spark: Spark, shelf: Shelf) -> None:
+        self._spark, self._shelf = spark, shelf
         self._known: dict[int, str] = {}
 
     def learn(self, numbers: Iterable[int]) -> None:
         """Look up these people, all at once."""
         wanted = np.array(sorted(set(numbers) - set(self._known)), dtype=np.int64)
-        if len(wanted) == 0 or "_all" in self.__dict__:
+        if len(wanted) == 0:
             return
-        shelf = self._ledger.shelf
-        found = self._spark.each(shelf.state.of_role("identities"), partial(_names, shelf, wanted))
         self._known |= {int(number): f"subject {number}" for number in wanted}  # who was forgotten
-        for names in found:
+        for names in self._spark.each(self._files, partial(_names, self._shelf, wanted)):
             self._known |= names
 
     def name(self, number: int) -> str:
         """The identifier of a subject; its number if it has been forgotten."""
-        known = self._known.get(number)
-        return self._all.name(number) if known is None else known
+        self.learn([number])
+        return self._known[number]
 
     def of(self, identifiers: Sequence[str]) -> Int64:
         """The latest number of each identifier, -1 if it has none."""
-        return self._all.of(identifiers)
+        wanted = [str(one) for one in identifiers]
+        found = self._spark.each(self._files, partial(_numbers, self._shelf, wanted)) if wanted else []
+        numbers = np.full(len(wanted), -1, dtype=np.int64)
+        for some in found:
+            np.maximum(numbers, some, out=numbers)
+        return numbers
 
-    @cached_property
-    def _all(self) -> Identities:
-        return Identities.read(self._ledger)
+    @property
+    def _files(self) -> list[PrivateFile]:
+        return self._shelf.state.of_role("identities")
 
 
 def _names(shelf: Shelf, wanted: Int64, file: PrivateFile) -> dict[int, str]:
@@ -192,6 +206,12 @@ def _names(shelf: Shelf, wanted: Int64, file: PrivateFile) -> dict[int, str]:
     rows = np.flatnonzero(np.isin(numbers, wanted))
     names = table["identifier"].take(pa.array(rows)).to_pylist()
     return dict(zip(numbers[rows].tolist(), map(str, names), strict=True))
+
+
+def _numbers(shelf: Shelf, wanted: Sequence[str], file: PrivateFile) -> Int64:
+    """As `Identities.of`, of one part of the identity map."""
+    table = shelf.read(file)
+    return Identities(table["identifier"].combine_chunks(), numbers_of(table["subject"])).of(wanted)
 
 
 def mentioned(outcome: Outcome) -> set[int]:

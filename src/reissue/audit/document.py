@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reissue.attacks.base import Finding
+from reissue.audit.looking import Card, Place
 from reissue.audit.running import Checked
 from reissue.audit.timeline import risk, sizes, utility
 from reissue.audit.words import interval_label
 from reissue.coding import Coding
 from reissue.core.domain import Domain
-from reissue.core.observed import Release
 from reissue.core.sets import union
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FORMAT = "reissue-audit/1"
 CLASSES = 12
-VALUES = 8
 SUBJECTS = 20
 ITEMS = 50
 
@@ -32,6 +31,8 @@ def document(audit: Audit, findings: int | None) -> dict[str, object]:
     """Everything a reader or the report needs, JSON-able; at most `findings` of each attack."""
     from reissue import __version__
 
+    shown = [finding for one in audit.checked if one.outcome for finding in one.outcome.findings[:findings]]
+    cards = audit.look.cards(places(shown))
     return {
         "format": FORMAT,
         "reissue": __version__,
@@ -44,7 +45,7 @@ def document(audit: Audit, findings: int | None) -> dict[str, object]:
         "attributes": [_attribute(audit.coding, a) for a in range(len(audit.coding.domains))],
         "sensitive": list(audit.coding.schema.sensitive),
         "releases": [_release(audit, position) for position in range(len(audit.observed))],
-        "attacks": [_attack(audit, checked, findings) for checked in audit.checked],
+        "attacks": [_attack(audit, checked, findings, cards) for checked in audit.checked],
         "traceable": [one.to_dict() for one in audit.traceable],
         "notes": list(audit.notes),
     }
@@ -115,32 +116,30 @@ def _attribute(coding: Coding, a: int) -> dict[str, object]:
 
 
 def _release(audit: Audit, position: int) -> dict[str, object]:
-    release, sheet = audit.observed.releases[position], audit.sheets[position]
-    members = None if release.members is None else len(release.members.subjects)
-    fakes = None if members is None else len(release.classes) - members
-    changes = None if audit.changes is None else asdict(audit.changes[position])
+    entry, sheet = audit.look.timeline[position], audit.sheets[position]
+    tally = entry.tally
     return {
-        "number": release.number,
+        "number": tally.number,
         "name": sheet.name,
         "created": plain(sheet.about.get("created")),
-        "style": "anatomized" if release.anatomized else "generalized",
+        "style": "anatomized" if tally.anatomized else "generalized",
         "strategy": plain(sheet.about.get("strategy")),
         "settings": plain(sheet.about.get("settings", sheet.about.get("parameters", {}))),
         "steps": plain(sheet.about.get("steps", ())),
-        "rows": len(release.classes),
-        "classes": int((release.sizes > 0).sum()),
+        "rows": tally.rows,
+        "classes": int(tally.sizes[:, 1].sum()),
         "suppressed": sheet.suppressed,
-        "counterfeits": fakes,
-        "members": members,
+        "counterfeits": None if tally.members is None else tally.rows - tally.members,
+        "members": tally.members,
         "ambiguous": sheet.ambiguous,
-        "changes": changes,
-        "sizes": sizes(release),
-        "utility": plain(utility(release, audit.observed.domains, sheet.suppressed)),
-        "risk": plain(risk(release, audit.people, audit.risk_threshold)),
+        "changes": None if entry.changes is None else asdict(entry.changes),
+        "sizes": sizes(tally),
+        "utility": plain(utility(tally, audit.observed.domains, sheet.suppressed)),
+        "risk": plain(risk(entry.fits, audit.risk_threshold)),
     }
 
 
-def _attack(audit: Audit, checked: Checked, findings: int | None) -> dict[str, object]:
+def _attack(audit: Audit, checked: Checked, findings: int | None, cards: Mapping[Place, Card]) -> dict[str, object]:
     outcome = checked.outcome
     found = () if outcome is None else outcome.findings
     worst = next((one for one in found if one.breach), found[0] if found else None)
@@ -161,7 +160,7 @@ def _attack(audit: Audit, checked: Checked, findings: int | None) -> dict[str, o
         "worst": None if worst is None else {key: plain(getattr(worst, key)) for key in WORST},
         "measures": {} if outcome is None else plain(outcome.measures),
         "notes": [] if outcome is None else list(outcome.notes),
-        "findings": [_finding(audit, finding) for finding in found[:findings]],
+        "findings": [_finding(audit, finding, cards) for finding in found[:findings]],
     }
 
 
@@ -177,13 +176,17 @@ def _subjects_at_risk(checked: Checked) -> int | None:
 def _at_risk(audit: Audit, checked: Checked) -> list[dict[str, object]]:
     if checked.outcome is None:
         return []
-    of = {r.number: None if r.members is None else len(r.members.subjects) for r in audit.observed.releases}
+    of = {entry.tally.number: entry.tally.members for entry in audit.look.timeline}
     at_risk = checked.outcome.at_risk
     return [{"release": n, "subjects": len(at_risk[n]), "of": of.get(n)} for n in sorted(at_risk)]
 
 
-def _finding(audit: Audit, finding: Finding) -> dict[str, object]:
-    releases = {release.number: release for release in audit.observed.releases}
+def places(findings: Iterable[Finding]) -> set[Place]:
+    """The classes that the document shows of these findings."""
+    return {(number, int(its)) for finding in findings for number, its in finding.classes[:CLASSES]}
+
+
+def _finding(audit: Audit, finding: Finding, cards: Mapping[Place, Card]) -> dict[str, object]:
     people = finding.details.get("people", len(finding.subjects))
     total = people if isinstance(people, int) else len(finding.subjects)
     return {
@@ -198,27 +201,25 @@ def _finding(audit: Audit, finding: Finding) -> dict[str, object]:
         "unit": finding.unit,
         "threshold": plain(finding.threshold),
         "classes_total": len(finding.classes),
-        "classes": [_class(audit, releases[number], int(its)) for number, its in finding.classes[:CLASSES]],
+        "classes": [
+            _class(audit, (number, int(its)), cards[number, int(its)]) for number, its in finding.classes[:CLASSES]
+        ],
         "details": {key: _few(plain(value)) for key, value in finding.details.items()},
     }
 
 
-def _class(audit: Audit, release: Release, number: int) -> dict[str, object]:
-    classes, values, counts = release.groups
-    first, last = np.searchsorted(classes, [number, number + 1])
-    order = first + np.argsort(-counts[first:last], kind="stable")
-    box = release.boxes[number]
+def _class(audit: Audit, place: Place, card: Card) -> dict[str, object]:
     words = audit.observed.words
     return {
-        "release": release.number,
-        "class": number,
-        "rows": int(release.sizes[number]),
-        "box": words.box(box),
+        "release": place[0],
+        "class": place[1],
+        "rows": card.rows,
+        "box": words.box(card.box),
         "intervals": [
-            _interval(audit.coding, a, domain, *box[a].tolist()) for a, domain in enumerate(audit.observed.domains)
+            _interval(audit.coding, a, domain, *card.box[a].tolist()) for a, domain in enumerate(audit.observed.domains)
         ],
-        "values": [{"value": words.value(int(values[i])), "rows": int(counts[i])} for i in order[:VALUES]],
-        "values_total": int(last - first),
+        "values": [{"value": words.value(value), "rows": rows} for value, rows in card.values],
+        "values_total": card.kinds,
     }
 
 

@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import connected_components
 
 from reissue.attacks.base import Attack, Outcome
 from reissue.audit.parallel import Task
+from reissue.audit.portions import shape_of
 from reissue.coding import Coding
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Observed, Release
@@ -171,20 +172,11 @@ class Gather:
         for position, record in enumerate(self.shelf.releases):
             own = np.flatnonzero(release == position)
             own = own[np.argsort(subject[own], kind="stable")]
-            boxes, anatomized = self._shape(position)
+            boxes, anatomized = shape_of(self.shelf, self.coding, position, None)
             nothing = np.empty((len(own), 0), dtype=np.int32)
             facts = Facts(record.number, boxes, subject[own], number[own], value[own], nothing, anatomized)
             releases.append(only(Release.of(facts), np.flatnonzero(self.bins[position] == part).astype(np.int32)))
         return Observed(releases, self.coding.domains, len(self.coding.values), TokenWords())
-
-    def _shape(self, position: int) -> tuple[Int32, bool]:
-        """The boxes of a release in today's codes, and whether it is anatomized."""
-        record = self.shelf.releases[position]
-        boxes, anatomized = self.shelf.shape(record.number)
-        if record.coding_version != self.coding.version:
-            made_under = Coding.from_dict(self.shelf.coding(record.coding_version))
-            boxes, _ = self.coding.remap(made_under, boxes, np.empty((0, boxes.shape[1]), dtype=np.int32))
-        return boxes, anatomized
 
 
 def _first(counts: Sequence[int]) -> Int64:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 
 from reissue.attacks.base import Attack, Outcome
+from reissue.audit.looking import Look
 from reissue.audit.parallel import Runner, on_whole
 from reissue.beliefs.names import CodingNames
 from reissue.core.observed import Observed
@@ -57,20 +58,21 @@ def run_attacks(
     names: Sequence[str],
     policy: Mapping[str, float],
     given: Mapping[str, object],
-    changed: int,
+    look: Look,
     words: CodingNames,
     progress: Callable[[str], None],
     runner: Runner = on_whole,
 ) -> list[Checked]:
     """Every attack in turn; breached ones first, then those that held, then those skipped.
 
-    policy: what the strategy promises; given: what the caller set, which wins. changed: people whose value changed;
-    words: for attacks that read knowledge files. runner: how one attack runs; `parallel.in_parts` runs it in parts.
+    policy: what the strategy promises; given: what the caller set, which wins. look: who is known and whose value
+    changed; words: for attacks that read knowledge files. runner: how one attack runs; `parallel.in_parts` runs it in
+    parts.
     """
     done = []
     for name in names:
         progress(name)
-        done.append(_run(observed, name, {**policy, **given}, set(given), changed, words, runner))
+        done.append(_run(observed, name, {**policy, **given}, set(given), look, words, runner))
     return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
 
 
@@ -79,14 +81,14 @@ def _run(
     name: str,
     settings: Mapping[str, object],
     given: set[str],
-    changed: int,
+    look: Look,
     words: CodingNames,
     runner: Runner,
 ) -> Checked:
     kind = checks.attack_class(name)
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     kept = {key: value for key, value in settings.items() if key in known}
-    reason = _needs(kind, settings) or _not_here(kind, observed, changed)
+    reason = _needs(kind, settings) or _not_here(kind, look)
     if reason:
         return Checked(name, kind, kept, None, reason, 0.0)
     try:
@@ -114,10 +116,11 @@ def _needs(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
     return f"it needs the settings {', '.join(missing)}; give them with the audit." if missing else None
 
 
-def _not_here(kind: type[Attack], observed: Observed, changed: int) -> str | None:
+def _not_here(kind: type[Attack], look: Look) -> str | None:
     """Why the attack does not apply to this series; None where it does."""
-    if kind.needs_members and any(release.members is None for release in observed.releases):
+    if kind.needs_members and look.people is None:
         return "it needs to know who is in which class: give the snapshots of all releases."
+    changed = look.changed_value
     if kind.persistent and changed:
         people = "1 person has" if changed == 1 else f"{changed:,} people have"
         return f"it holds only where values never change, and {people} another value in a later release."

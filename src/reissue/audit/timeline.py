@@ -1,20 +1,26 @@
-"""The releases one after the other: sizes, changes, utility, and ARX's three risks of re-identification."""
+"""The releases one after the other: sizes, changes, utility, and ARX's three risks of re-identification.
+
+Everything comes from whole numbers that add up over parts of a series which share nobody (`Tally`, `Entry.fits`), so
+the numbers are the same wherever and in how many parts they were counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.meets import Points
-from reissue.core.observed import Release
+from reissue.core.observed import Members, Release
 from reissue.core.sets import union
-from reissue.utility.loss import ail, average_class_size, discernibility_share, gcp
 
 BANDS = 12
 """Bars of the histogram of class sizes, at most."""
+
+
+# -- Who came, went and changed
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,113 +33,211 @@ class Changes:
     changed_quasi_identifiers: int
     changed_value: int
 
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """Everybody in a series: subjects int64[n] ascending, the last known codes, how many ever had another value."""
-
-    subjects: Int64
-    codes: Int32
-    changed_value: int
+    def __add__(self, other: Changes) -> Changes:
+        return Changes(*(one + more for one, more in zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
-def follow(releases: Sequence[Release], attributes: int) -> tuple[list[Changes], People]:
+class Following:
+    """Everybody so far, and the last word on each: subjects int64[n] ascending, codes int32[n, attributes]."""
+
+    def __init__(self, attributes: int) -> None:
+        self.releases = 0
+        self.subjects = np.empty(0, dtype=np.int64)
+        self.codes = np.empty((0, attributes), dtype=np.int32)
+        self._values = np.empty(0, dtype=np.int32)
+        self._last = np.empty(0, dtype=np.int64)  # position of the last release with this person, from 1
+        self._ever = np.empty(0, dtype=np.bool_)
+
+    @property
+    def changed_value(self) -> int:
+        """How many people ever had another value."""
+        return int(self._ever.sum())
+
+    def add(self, members: Members) -> Changes:
+        """The next release's members. O(people so far)."""
+        self._meet(members.subjects)
+        self.releases += 1
+        at = np.searchsorted(self.subjects, members.subjects)
+        before = self._last[at]
+        known = before > 0
+        moved = known & (self.codes[at] != members.codes).any(axis=1)
+        updated = known & (self._values[at] != members.values)
+        previous = self.releases - 1
+        gone = int((self._last == previous).sum() - (before == previous).sum()) if previous else 0
+        back = int((known & (before < previous)).sum())
+        self._ever[at] |= updated
+        self.codes[at], self._values[at], self._last[at] = members.codes, members.values, self.releases
+        return Changes(int((~known).sum()), gone, back, int(moved.sum()), int(updated.sum()))
+
+    def _meet(self, subjects: Int64) -> None:
+        everyone = union(self.subjects, subjects)
+        if len(everyone) == len(self.subjects):
+            return
+        at = np.searchsorted(everyone, self.subjects)
+        for name in ("codes", "_values", "_last", "_ever"):
+            old = getattr(self, name)
+            wider = np.zeros((len(everyone), *old.shape[1:]), dtype=old.dtype)
+            wider[at] = old
+            setattr(self, name, wider)
+        self.subjects = everyone
+
+
+def follow(releases: Iterable[Release], attributes: int) -> tuple[list[Changes], Following]:
     """Who came, went and changed, release by release. O(people * releases). Needs the members of every release."""
-    everyone = union(*(_members(r).subjects for r in releases))
-    codes = np.zeros((len(everyone), attributes), dtype=np.int32)
-    values = np.zeros(len(everyone), dtype=np.int32)
-    last = np.zeros(len(everyone), dtype=np.int64)  # position of the last release with this person, from 1
-    ever = np.zeros(len(everyone), dtype=np.bool_)
-    changes = []
-    for position, release in enumerate(releases, start=1):
-        members = _members(release)
-        at = np.searchsorted(everyone, members.subjects)
-        known = last[at] > 0
-        moved = known & (codes[at] != members.codes).any(axis=1)
-        updated = known & (values[at] != members.values)
-        gone = int((last == position - 1).sum() - (last[at] == position - 1).sum()) if position > 1 else 0
-        back = int((known & (last[at] < position - 1)).sum())
-        changes.append(Changes(int((~known).sum()), gone, back, int(moved.sum()), int(updated.sum())))
-        ever[at] |= updated
-        codes[at], values[at], last[at] = members.codes, members.values, position
-    return changes, People(everyone, codes, int(ever.sum()))
+    following = Following(attributes)
+    return [following.add(_members(release)) for release in releases], following
 
 
-def _members(release: Release):  # type: ignore[no-untyped-def]
+def _members(release: Release) -> Members:
     assert release.members is not None
     return release.members
 
 
-def sizes(release: Release) -> dict[str, object]:
+# -- Counts that add up
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """One release, or a part of it, in whole numbers.
+
+    classes: how many, empty ones too; members: people, None where nobody is known
+    sizes: int64[kinds, 2] (rows of a class, how many classes have so many), ascending, without empty classes
+    lost:  int64[attributes] the codes that published intervals span beyond the first, summed over rows
+    hull:  int32[attributes, 2] of the boxes of classes with rows; None if there are none
+    """
+
+    number: int
+    anatomized: bool
+    rows: int
+    classes: int
+    members: int | None
+    sizes: Int64
+    lost: Int64
+    hull: Int32 | None
+
+
+def tally(release: Release, domains: Sequence[Domain]) -> Tally:
+    """O(rows)."""
+    filled = np.flatnonzero(release.sizes > 0)
+    boxes, sizes = release.boxes[filled], release.sizes[filled]
+    lost = np.zeros(len(domains), dtype=np.int64)
+    for a, domain in enumerate(domains if not release.anatomized else ()):
+        lo, hi = np.maximum(boxes[:, a, 0], domain.lo), np.minimum(boxes[:, a, 1], domain.hi)
+        lost[a] = sizes @ np.maximum(hi.astype(np.int64) - lo, 0)
+    return Tally(
+        number=release.number,
+        anatomized=release.anatomized,
+        rows=len(release.classes),
+        classes=release.class_count,
+        members=None if release.members is None else len(release.members.subjects),
+        sizes=counted(sizes[:, None], np.ones(len(sizes), dtype=np.int64)),
+        lost=lost,
+        hull=np.stack([boxes[:, :, 0].min(axis=0), boxes[:, :, 1].max(axis=0)], axis=1) if len(filled) else None,
+    )
+
+
+def counted(keys: Int32 | Int64, counts: Int64) -> Int64:
+    """int64[kinds, columns + 1]: the different rows of `keys`, ascending, each with the sum of its counts."""
+    order = np.lexsort(keys.T[::-1])
+    kinds = keys[order]
+    first = np.flatnonzero(np.append(True, (kinds[1:] != kinds[:-1]).any(axis=1))[: len(kinds)])
+    totals = np.add.reduceat(counts[order], first) if len(first) else counts
+    return np.column_stack([kinds[first], totals]).astype(np.int64)
+
+
+def added(parts: Sequence[Tally]) -> Tally:
+    """One release from its parts; nobody asks for the hull of the whole."""
+    sizes = np.concatenate([part.sizes for part in parts])
+    members = [part.members for part in parts if part.members is not None]
+    return Tally(
+        number=parts[0].number,
+        anatomized=parts[0].anatomized,
+        rows=sum(part.rows for part in parts),
+        classes=sum(part.classes for part in parts),
+        members=sum(members) if len(members) == len(parts) else None,
+        sizes=counted(sizes[:, :1], sizes[:, 1]),
+        lost=np.sum([part.lost for part in parts], axis=0),
+        hull=None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One release of the timeline.
+
+    fits: int64[kinds, 3] (rows of a class, people of the population who fit it, how many classes are such), ascending
+    """
+
+    tally: Tally
+    changes: Changes | None
+    fits: Int64
+
+
+# -- What the counts tell
+
+
+def sizes(entry: Tally) -> dict[str, object]:
     """Class sizes in numbers, and a histogram over bands that widen with the sizes."""
-    found = release.sizes[release.sizes > 0]
-    if len(found) == 0:
+    distinct, classes = entry.sizes[:, 0], entry.sizes[:, 1]
+    if len(distinct) == 0:
         return {"smallest": 0, "median": 0.0, "mean": 0.0, "largest": 0, "histogram": []}
-    distinct = np.unique(found)
     edges = (
         distinct
         if len(distinct) <= BANDS
-        else np.unique(np.geomspace(found.min(), found.max() + 1, BANDS + 1).astype(int))
+        else np.unique(np.geomspace(distinct[0], distinct[-1] + 1, BANDS + 1).astype(int))
     )
-    band = np.searchsorted(edges, found, side="right") - 1
+    band = np.searchsorted(edges, distinct, side="right") - 1
     histogram = []
     for i in np.unique(band).tolist():
-        its = found[band == i]
-        histogram.append({"from": int(its.min()), "to": int(its.max()), "classes": len(its), "rows": int(its.sum())})
+        its, many = distinct[band == i], classes[band == i]
+        bar = {"from": int(its[0]), "to": int(its[-1]), "classes": int(many.sum()), "rows": int(its @ many)}
+        histogram.append(bar)
+    total, upto = int(classes.sum()), np.cumsum(classes)
+    middle = [int(distinct[np.searchsorted(upto, place, side="right")]) for place in ((total - 1) // 2, total // 2)]
     return {
-        "smallest": int(found.min()),
-        "median": float(np.median(found)),
-        "mean": float(found.mean()),
-        "largest": int(found.max()),
+        "smallest": int(distinct[0]),
+        "median": sum(middle) / 2,
+        "mean": entry.rows / total,
+        "largest": int(distinct[-1]),
         "histogram": histogram,
     }
 
 
-def utility(release: Release, domains: Sequence[Domain], suppressed: int) -> dict[str, float]:
-    """What the release still tells; suppressed rows count as wholly lost."""
-    rows = len(release.classes) + suppressed
+def utility(entry: Tally, domains: Sequence[Domain], suppressed: int) -> dict[str, float]:
+    """What the release still tells; suppressed rows count as wholly lost. As `utility.loss` measures it."""
+    rows, attributes = entry.rows + suppressed, len(domains)
+    spans = sum(int(lost) / domain.span for lost, domain in zip(entry.lost, domains, strict=True))
+    size, classes = entry.sizes[:, 0], entry.sizes[:, 1]
+    squares = int((size * size) @ classes) + suppressed * rows
     return {
-        "ail": ail(release, domains, suppressed=suppressed),
-        "gcp": gcp(release, domains, suppressed=suppressed) / max(1, rows),
-        "discernibility": discernibility_share(release, suppressed=suppressed),
-        "class_size": average_class_size(release),
+        "ail": (spans + suppressed * attributes) / rows if rows else 0.0,
+        "gcp": (spans / attributes + suppressed) / max(1, rows),
+        "discernibility": squares / rows**2 if rows else 0.0,
+        "class_size": entry.rows / int(classes.sum()) if len(classes) else 0.0,
     }
 
 
-def risk(release: Release, population: People | None, threshold: float) -> dict[str, object]:
-    """Prosecutor, journalist and marketer risk, as ARX names them.
+def risk(fits: Int64, threshold: float) -> dict[str, object]:
+    """Prosecutor, journalist and marketer risk, as ARX names them; `fits` as in an entry of the timeline.
 
     Prosecutor: the target is known to be in the release, so its risk is 1 / rows of its class. Journalist: the target
     is somebody of the population, so 1 / people of the population whose quasi-identifiers fit the class. Marketer: the
     share of rows that would be re-identified on average. The population is everybody in the given snapshots, as last
     seen; without snapshots, the release itself.
     """
-    sample, fitting = _fitting(release, population)
-    rows = int(sample.sum())
+    sample, fitting, classes = fits.T
+    rows = int(sample @ classes)
     if rows == 0:
         none = {"highest": 0.0, "average": 0.0, "records_at_risk": 0.0}
         return {"threshold": threshold, "prosecutor": none, "journalist": none, "marketer": {"success_rate": 0.0}}
-    right = float((sample / fitting).sum() / rows)
+    right = float((sample / fitting) @ classes / rows)
+    count, of_class = int(classes.sum()), sample * classes
     return {
         "threshold": threshold,
-        "prosecutor": _three(1.0 / sample, sample, len(sample) / rows, threshold),
-        "journalist": _three(1.0 / fitting, sample, max(len(sample) / float(fitting.sum()), right), threshold),
+        "prosecutor": _three(1.0 / sample, of_class, count / rows, threshold),
+        "journalist": _three(1.0 / fitting, of_class, max(count / float(fitting @ classes), right), threshold),
         "marketer": {"success_rate": right},
     }
-
-
-def _fitting(release: Release, population: People | None) -> tuple[Int64, Int64]:
-    """(rows of each class, people of the population who fit it). An anatomized release shows exact rows: its classes
-    are here the rows with the same quasi-identifiers, where they are known."""
-    if release.anatomized and release.members is not None:
-        exact, sample = np.unique(release.members.codes, axis=0, return_counts=True)
-        boxes = np.stack([exact, exact], axis=2)
-    else:
-        filled = np.flatnonzero(release.sizes > 0)
-        boxes, sample = release.boxes[filled], release.sizes[filled]
-    if population is None:
-        return sample, sample
-    return sample, np.maximum(sample, Points(population.codes).inside(boxes))
 
 
 def _three(chance: np.ndarray, rows: Int64, average: float, threshold: float) -> dict[str, float]:
@@ -142,3 +246,26 @@ def _three(chance: np.ndarray, rows: Int64, average: float, threshold: float) ->
         "average": average,
         "records_at_risk": float(rows[chance > threshold].sum() / rows.sum()),
     }
+
+
+def shown_exactly(release: Release) -> bool:
+    """Whether rows with the same quasi-identifiers stand for classes: an anatomized release shows them as they are."""
+    return release.anatomized and release.members is not None
+
+
+def exact_rows(codes: Int32) -> tuple[Int32, Int64]:
+    """(int32[kinds, attributes], int64[kinds]): different quasi-identifiers, ascending, and how many have them."""
+    found = counted(codes, np.ones(len(codes), dtype=np.int64))
+    return found[:, :-1].astype(np.int32), found[:, -1]
+
+
+def fits_of(release: Release, population: Points | None) -> Int64:
+    """The `fits` of a whole release. population: the last codes of everybody, None where nobody is known."""
+    if shown_exactly(release):
+        exact, sample = exact_rows(_members(release).codes)
+        boxes = np.stack([exact, exact], axis=2)
+    else:
+        filled = np.flatnonzero(release.sizes > 0)
+        boxes, sample = release.boxes[filled], release.sizes[filled]
+    fitting = sample if population is None else np.maximum(sample, population.inside(boxes))
+    return counted(np.column_stack([sample, fitting]), np.ones(len(sample), dtype=np.int64))
