@@ -82,6 +82,7 @@ class RecordTracing:
                 older.people,
                 self.k,
                 gone,
+                unchanged=older.unchanged_in(newer, overlap),
             )
         )
 

@@ -10,6 +10,7 @@ from reissue.core.domain import Int64
 from reissue.core.meets import Points
 from reissue.core.observed import Members, Observed, Release, Words
 from reissue.core.overlap import Groups, Overlap
+from reissue.core.tangle import same, settled
 from reissue.errors import InputError, SettingsError
 
 
@@ -40,6 +41,20 @@ class Side:
     def people(self) -> Points:
         """Where the members lie in code space."""
         return Points(self.members.codes)
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether all members lie in the boxes of their classes and have rows of their values there."""
+        return settled(self.groups, self.release.boxes, self.members.classes, self.people.codes, self.members.values)
+
+    def unchanged_in(self, other: Side, overlap: Overlap) -> bool:
+        """Whether all who are in both releases are settled in both, with the same attributes and value."""
+        mine = self.people.codes, self.members.values, overlap.at_left
+        return (
+            self.settled
+            and other.settled
+            and bool(same(*mine, other.people.codes, other.members.values, overlap.at_right))
+        )
 
     def shared_with(self, other: Side) -> Overlap:
         return Overlap.of(

@@ -8,9 +8,11 @@ everything. So where he can trace nothing, nobody can, provided that nobody's at
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.flows import components, sums
 from reissue.core.groupgraph import group_graph, trace
@@ -37,17 +39,27 @@ class Laid:
         groups = Groups.of(self.overlap.link, self.values, len(self.overlap.left), self.value_count)
         return groups.classes, groups.value.astype(np.int64), groups.count
 
-    def tangle(self, k: int) -> Tangle | None:
-        """What is tied to a link of fewer than k subjects; None if there is no such link. O(shared + classes)."""
-        overlap, thin = self.overlap, self.overlap.shared < k
-        if not thin.any():
-            return None
-        label, right_label = components(overlap.left, overlap.right, len(self.older.sizes), len(self.newer.sizes))
-        tied = np.zeros(len(label) + len(right_label), np.bool_)
-        tied[label[overlap.left[thin]]] = True
-        lefts, left_place = _renumbered(tied[label])
-        rights, right_place = _renumbered(tied[right_label])
-        links, place = _renumbered(tied[label[overlap.left]])
+    @cached_property
+    def labels(self) -> tuple[Int64, Int64]:
+        """(int64[lefts], int64[rights]): the component of each class; classes that share subjects are in one."""
+        return components(self.overlap.left, self.overlap.right, len(self.older.sizes), len(self.newer.sizes))
+
+    @cached_property
+    def components(self) -> int:
+        return int(max(label.max(initial=-1) for label in self.labels)) + 1
+
+    def tangled(self, k: int) -> Bool:
+        """bool[components]: those with a link of fewer than k subjects."""
+        tangled = np.zeros(self.components, np.bool_)
+        tangled[self.labels[0][self.overlap.left[self.overlap.shared < k]]] = True
+        return tangled
+
+    def only(self, component: Bool) -> Part:
+        """The part within some components. O(shared + classes)."""
+        overlap, (label, right_label) = self.overlap, self.labels
+        lefts, left_place = _renumbered(component[label])
+        rights, right_place = _renumbered(component[right_label])
+        links, place = _renumbered(left_place[overlap.left] >= 0)
         shared = np.flatnonzero(place[overlap.link] >= 0)
         laid = Laid(
             self.older.pick(lefts),
@@ -64,14 +76,14 @@ class Laid:
             self.value_count,
             self.gone[lefts],
         )
-        return Tangle(laid, lefts, rights, label[lefts], right_label[rights])
+        return Part(laid, lefts, rights, label[lefts], right_label[rights])
 
 
 @dataclass(frozen=True, eq=False)
-class Tangle:
-    """Some classes of two releases, closed under sharing subjects and renumbered.
+class Part:
+    """Some components of two releases, their classes renumbered.
 
-    lefts, rights: int64[] the classes; left_label, right_label: int64[] which of them are tied to each other
+    lefts, rights: int64[] the classes; left_label, right_label: int64[] their components, as of the whole
     """
 
     laid: Laid
@@ -99,8 +111,10 @@ def suspicious(
     older: Groups, newer: Groups, overlap: Overlap, values: Int32, value_count: int, k: int, gone: Int64
 ) -> bool:
     """Whether anything might be traced: False proves that nothing is, without looking at a single box."""
-    tangle = Laid(older, newer, overlap, values, value_count, gone).tangle(k)
-    return tangle is not None and tangle.suspicious(k)
+    if (overlap.shared >= k).all():
+        return False
+    laid = Laid(older, newer, overlap, values, value_count, gone)
+    return laid.only(laid.tangled(k)).suspicious(k)
 
 
 def _renumbered(kept: Bool) -> tuple[Int64, Int64]:
@@ -108,3 +122,46 @@ def _renumbered(kept: Bool) -> tuple[Int64, Int64]:
     place = np.cumsum(kept) - 1
     place[~kept] = -1
     return np.flatnonzero(kept), place
+
+
+def settled(groups: Groups, boxes: Int32, classes: Int32 | Int64, codes: Int32, values: Int32) -> bool:
+    """Whether all of some people lie in the boxes of their classes and have rows of their values there. O(people).
+
+    boxes: int32[classes, attributes, 2]; classes, values: [people]; codes: int32[people, attributes]
+    """
+    contiguous = np.ascontiguousarray(boxes), classes, np.ascontiguousarray(codes), values
+    return bool(_settled(*contiguous, groups.start, groups.value, groups.count.copy()))
+
+
+@njit(cache=True)
+def _settled(
+    boxes: Int32, classes: Int32 | Int64, codes: Int32, values: Int32, start: Int64, value: Int32, free: Int64
+) -> bool:
+    """free: int64[groups] rows that nobody has taken yet."""
+    for i in range(len(classes)):
+        own = classes[i]
+        for a in range(codes.shape[1]):
+            if codes[i, a] < boxes[own, a, 0] or codes[i, a] > boxes[own, a, 1]:
+                return False
+        group, end = start[own], start[own + 1]
+        while group < end and value[group] < values[i]:
+            group += 1
+        if group == end or value[group] != values[i] or free[group] == 0:
+            return False
+        free[group] -= 1
+    return True
+
+
+@njit(cache=True)
+def same(
+    one_codes: Int32, one_values: Int32, at_one: Int64, other_codes: Int32, other_values: Int32, at_other: Int64
+) -> bool:
+    """Whether people have the same codes and values in two tables; at_one, at_other: int64[people] their rows there."""
+    for i in range(len(at_one)):
+        one, other = at_one[i], at_other[i]
+        if one_values[one] != other_values[other]:
+            return False
+        for a in range(one_codes.shape[1]):
+            if one_codes[one, a] != other_codes[other, a]:
+                return False
+    return True

@@ -13,14 +13,17 @@ import numpy as np
 
 from reissue.core.ascending import seek
 from reissue.core.compiled import njit
-from reissue.core.domain import Int32, Int64
+from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.groupgraph import BACKWARD, FORCED, FORWARD, GroupGraph, group_graph, trace
 from reissue.core.meets import Points, cut, meeting
 from reissue.core.overlap import Groups, Overlap
 from reissue.core.sets import once
-from reissue.core.tangle import Laid, Tangle, suspicious
+from reissue.core.tangle import Laid, Part, settled, suspicious
 
 __all__ = ["BACKWARD", "FORCED", "FORWARD", "Traces", "suspicious", "traces"]
+
+SMALL = 4
+"""A part that is looked at instead of the whole has at most one in so many of its components."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,74 +57,77 @@ def traces(
     people: Points,
     k: int,
     gone: Int64,
+    *,
+    unchanged: bool = False,
 ) -> Traces:
     """All rows of the older release that its boxes and values narrow down to fewer than k people, exactly.
 
     older, newer: boxes int32[classes, attributes, 2] and groups; people: the members of the older release;
-    values: int32[shared subjects] in the overlap's order; gone: as in `Laid`.
-    If nobody's attributes or value changed, less is looked at first, as long as it suffices: nothing but the tangle of
-    the two releases, without boxes; then with them, and only the people in it; then everybody. With fewer edges and
-    fewer people an attacker can only be surer, so no trace there means none at all.
+    values: int32[shared subjects] in the overlap's order; gone: as in `Laid`; unchanged: whether it is known already
+    that everybody shared lies in both boxes and has rows of the same value in both classes.
+    If so, most of the two releases is left out of account, as long as that suffices: see `_quiet`.
     """
-    laid = Laid(older[1], newer[1], overlap, values, value_count, gone)
-    boxes = older[0], newer[0]
-    if _unchanged(laid, boxes, people):
-        tangle = laid.tangle(k)
-        if tangle is None or not tangle.suspicious(k) or _quiet(tangle, boxes, people, k):
-            return _nothing(older[0].shape[1])
+    laid, boxes = Laid(older[1], newer[1], overlap, values, value_count, gone), (older[0], newer[0])
+    if (unchanged or _unchanged(laid, boxes, people)) and _quiet(laid, boxes, people, k):
+        return _nothing(older[0].shape[1])
     return _traced(laid, boxes, meeting(*boxes), people, k)
 
 
 def _unchanged(laid: Laid, boxes: tuple[Int32, Int32], people: Points) -> bool:
-    """Whether everybody shared lies in both boxes and has a row of the same value in the newer class. O(shared)."""
-    overlap, newer = laid.overlap, laid.newer
-    met = _cuts(*boxes, overlap.left, overlap.right)
-    there = overlap.link, overlap.right, overlap.at_left
-    return bool(_all_there(*there, people.codes, met, laid.values, newer.start, newer.value, newer.count.copy()))
+    """Whether everybody shared lies in both boxes and has rows of the same value in both classes. O(shared)."""
+    overlap, codes = laid.overlap, people.codes[laid.overlap.at_left]
+    left, right = overlap.left[overlap.link], overlap.right[overlap.link]
+    return settled(laid.newer, boxes[1], right, codes, laid.values) and settled(
+        laid.older, boxes[0], left, codes, laid.values
+    )
 
 
-@njit(cache=True)
-def _all_there(
-    link: Int64,
-    right: Int64,
-    at: Int64,
-    codes: Int32,
-    met: Int32,
-    values: Int32,
-    start: Int64,
-    value: Int32,
-    free: Int64,
-) -> bool:
-    """Whether every shared subject lies in what the boxes share, and takes one of the free rows of its group."""
-    for i in range(len(link)):
-        own = link[i]
-        for a in range(codes.shape[1]):
-            if codes[at[i], a] < met[own, a, 0] or codes[at[i], a] > met[own, a, 1]:
-                return False
-        group, end = start[right[own]], start[right[own] + 1]
-        while group < end and value[group] < values[i]:
-            group += 1
-        if group == end or value[group] != values[i] or free[group] == 0:
-            return False
-        free[group] -= 1
-    return True
+def _quiet(laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int) -> bool:
+    """Whether a part of the two releases proves that nothing is traced.
 
-
-def _quiet(tangle: Tangle, boxes: tuple[Int32, Int32], people: Points, k: int) -> bool:
-    """Whether nothing is traced among the boxes of a tangle: with the people in it, or else with everybody."""
-    own = boxes[0][tangle.lefts], boxes[1][tangle.rights]
-
-    def marked(boxes: Int32, label: Int64) -> Int32:
-        """With what a class is tied to as one more attribute, so that only boxes of tied classes meet."""
-        mark = np.repeat(label.astype(np.int32), 2).reshape(len(label), 1, 2)
-        return np.concatenate([mark, boxes], axis=1)
-
-    pairs = meeting(marked(own[0], tangle.left_label), marked(own[1], tangle.right_label))
-    overlap = tangle.laid.overlap
-    alone = replace(tangle.laid, overlap=replace(overlap, at_left=np.arange(len(overlap.at_left))))
-    if len(_traced(alone, own, pairs, Points(people.codes[overlap.at_left]), k)) == 0:
+    Looked at are classes that share few subjects and all that are tied to them: first without boxes; then with them, if
+    rows stay among classes that are tied; then those where something was traced, with all whose boxes meet theirs,
+    and those around, until nothing is traced or the part is no longer small. With fewer edges and fewer people an
+    attacker can only be surer, so that a component in which nothing is traced need not be looked at again.
+    """
+    few = laid.overlap.shared < k
+    if not few.any():
         return True
-    return len(_traced(tangle.laid, own, pairs, people, k)) == 0
+    part = laid.only(laid.tangled(k))
+    if not part.suspicious(k):
+        return True
+    found = _within(part, boxes, people, k, tied=True)
+    here = np.zeros(laid.components, np.bool_)
+    here[part.left_label[found.left[found.left >= 0]]] = True
+    here[part.right_label[found.right[found.right >= 0]]] = True
+    while len(found):
+        wider = _around(laid, boxes, here)
+        if SMALL * np.count_nonzero(wider) > len(wider) or np.count_nonzero(wider) == np.count_nonzero(here):
+            return False
+        here, found = wider, _within(laid.only(wider), boxes, people, k, tied=False)
+    return found.complete
+
+
+def _within(part: Part, boxes: tuple[Int32, Int32], people: Points, k: int, *, tied: bool) -> Traces:
+    """The traces within a part and among its people, along all boxes that meet or only those of tied classes."""
+    own = boxes[0][part.lefts], boxes[1][part.rights]
+    if tied:  # the component is one more attribute, so that only boxes of one component meet
+        marks = (np.repeat(of.astype(np.int32), 2).reshape(-1, 1, 2) for of in (part.left_label, part.right_label))
+        left, right = (np.concatenate([mark, some], axis=1) for mark, some in zip(marks, own, strict=True))
+    else:
+        left, right = own
+    overlap = part.laid.overlap
+    alone = replace(part.laid, overlap=replace(overlap, at_left=np.arange(len(overlap.at_left))))
+    return _traced(alone, own, meeting(left, right), Points(people.codes[overlap.at_left]), k)
+
+
+def _around(laid: Laid, boxes: tuple[Int32, Int32], here: Bool) -> Bool:
+    """bool[components]: some components, and those with boxes that meet one of theirs."""
+    wider, inner = here.copy(), [of[here[label]] for of, label in zip(boxes, laid.labels, strict=True)]
+    for outer, label in zip(boxes, laid.labels, strict=True):
+        for some in inner:
+            wider[label[meeting(outer, some)[0]]] = True
+    return wider
 
 
 def _cuts(left_boxes: Int32, right_boxes: Int32, left: Int64, right: Int64) -> Int32:
