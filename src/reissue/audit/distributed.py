@@ -126,11 +126,9 @@ class SparkAttacks:
 
     def _fits(self, hulls: Sequence[Sequence[Int32 | None]]) -> list[Int64]:
         """For each release int64[kinds, 3] as in an entry: how many people of all fragments fit the classes of all."""
-        from pyspark.sql import functions as F
-
         frame = spread(self._spark, self._portions, partial(_fitting, hulls), FITTING)
-        keys = frame.groupBy("release", "key").agg(F.sum("sample").alias("sample"), F.sum("fitting").alias("fitting"))
-        shown = keys.where("sample > 0").withColumn("fitting", F.greatest("sample", "fitting"))
+        keys = frame.groupBy("release", "key").sum("sample", "fitting").toDF("release", "key", "sample", "fitting")
+        shown = keys.where("sample > 0").selectExpr("release", "sample", "greatest(sample, fitting) AS fitting")
         kinds = self._spark.count(shown, ["release", "sample", "fitting"])
         found = self._spark.collect(kinds, "risks of classes")
         table = np.column_stack([np.asarray(column).astype(np.int64) for column in found.columns])
