@@ -71,15 +71,15 @@ def measure(name: str, d1: Coded, both: Coded, words: object, times: int) -> lis
 
 def main() -> None:
     sys.path.insert(0, str(ROOT / "experiments"))
-    from bcf_adult import SENSITIVE, Silent, load  # type: ignore[import-not-found]
+    from bcf_adult import SENSITIVE, Numbers, load  # type: ignore[import-not-found]
 
     rows: list[list[object]] = []
     for sen, sensitive in SENSITIVE.items():
         setting, old = load(DATA, sensitive, True)
         d1, d2 = setting.snapshot(slice(0, old)), setting.snapshot(slice(old, None))
-        rows += measure(f"Adult {sen}", d1, joined(d1, d2), Silent(), 7)
+        rows += measure(f"Adult {sen}", d1, joined(d1, d2), Numbers(), 7)
         many = resampled(d1, 1_500_000, 0), resampled(d2, 3_000_000, 1_500_000)
-        rows += measure(f"Adult {sen} x 100", many[0], joined(*many), Silent(), 2)
+        rows += measure(f"Adult {sen} x 100", many[0], joined(*many), Numbers(), 2)
     report(
         "bcf",
         "BCF on Adult",

@@ -21,34 +21,19 @@ from reissue.beliefs.following import joined
 from reissue.beliefs.knowledge import Given, Knowledge
 from reissue.beliefs.posterior import Estimator
 from reissue.clinic import EXAMS, SEXES, TRANSITIONS, clinic_months
-from reissue.core.domain import Domain, Int32, Tree
+from reissue.core.domain import Domain, Tree
 from reissue.core.observed import Observed, Release
 from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.hierarchy import Hierarchy
 from reissue.strategies.bay_frame import BayFrame
 from reissue.strategies.js_reduce import JSReduce
 from reissue.utility import gcp, observed_domains, record_linkage
+from words import Numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIDENCE = 0.9
 MOVES = Given(one=TRANSITIONS.shares)
 ESTIMATED, UNIFORM = Knowledge(), Knowledge(transitions="uniform", second="uniform")
-
-
-class Numbers:
-    """Words of an experiment: nobody reads its sentences."""
-
-    def box(self, box: Int32) -> str:
-        return str(box.tolist())
-
-    def value(self, code: int) -> str:
-        return str(code)
-
-    def subject(self, number: int) -> str:
-        return str(number)
-
-    def release(self, number: int) -> str:
-        return f"release {number}"
 
 
 # --- the tables ------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from reissue.core.domain import Domain, Int32, Tree
 from reissue.core.observed import Observed, Release
 from reissue.core.snapshot import Coded, Facts, History
 from reissue.strategies.bcf import BCF
+from words import Numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 KS = (40, 80, 120, 160, 200)
@@ -154,22 +155,6 @@ def load(data: Path, sensitive: Sequence[str], deep: bool = False) -> tuple[Sett
     return Setting(np.array(codes, dtype=np.int32).T.copy(), values, tuple(domains)), len(first)
 
 
-class Silent:
-    """No words: the experiment reads measures only."""
-
-    def box(self, box: Int32) -> str:
-        return ""
-
-    def value(self, code: int) -> str:
-        return str(code)
-
-    def subject(self, number: int) -> str:
-        return str(number)
-
-    def release(self, number: int) -> str:
-        return f"release {number}"
-
-
 def publish(k: int, snapshot: Coded, before: Sequence[Facts] = ()) -> Facts:
     number = len(before) + 1
     return BCF(k=k).publish(snapshot, History(list(before), {}, number)).facts(number, snapshot)
@@ -194,7 +179,7 @@ def measure(setting: Setting, old: int, k: int, newcomers: int) -> dict[str, flo
     found = {}
     for name, release in (("unsafe", unsafe), ("safe", safe)):
         second = Facts(2, release.boxes, release.subjects, release.classes, release.values, release.codes)
-        series = Observed([_bare(r1), _bare(second)], setting.domains, both.value_count, Silent())
+        series = Observed([_bare(r1), _bare(second)], setting.domains, both.value_count, Numbers())
         levels = Correspondence(k=k, limit=0).run(series).measures
         found |= {f"{name}_{level}": levels[level] for level in ("FA", "CA", "BA")}
         found[f"{name}_newcomer"] = levels["candidates(2)"]

@@ -19,7 +19,7 @@ from reissue.attacks.base import Attack
 from reissue.attacks.difference import Difference
 from reissue.attacks.intersection import Intersection
 from reissue.attacks.record_tracing import RecordTracing
-from reissue.core.domain import Domain, Int32
+from reissue.core.domain import Domain
 from reissue.core.observed import Observed, Release
 from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.hierarchy import Hierarchy
@@ -29,6 +29,7 @@ from reissue.strategies.checked_mondrian import CheckedMondrian
 from reissue.strategies.merge import Merge
 from reissue.strategies.static import Static
 from reissue.utility.loss import ail, discernibility
+from words import Numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 K, C = 5, 0.7
@@ -59,22 +60,6 @@ FEW_VALUES: dict[str, Strategy] = {
     "checked Mondrian": CheckedMondrian(k=K),
     "merged Mondrian": Merge(k=K),
 }
-
-
-class Numbers:
-    """Words for sentences nobody reads here."""
-
-    def box(self, box: Int32) -> str:
-        return str(box.tolist())
-
-    def value(self, code: int) -> str:
-        return str(code)
-
-    def subject(self, number: int) -> str:
-        return str(number)
-
-    def release(self, number: int) -> str:
-        return f"release {number}"
 
 
 def read(folder: Path) -> Coded:
