@@ -10,7 +10,7 @@ import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
 from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, sides_of, whole
-from reissue.core.domain import Bool, Int64
+from reissue.core.domain import Int64
 from reissue.core.hall import Gaps, gaps
 from reissue.core.observed import Observed, Release
 from reissue.core.overlaid import Gap
@@ -60,7 +60,7 @@ class Difference:
                 exactly = (share.numerator, share.denominator)
                 found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
                 smallest, total = min(smallest, found.smallest), total + found.total
-                subjects = right.members.subjects[_risky(found, right, overlap)]
+                subjects = _risky(found, right, overlap)
                 at_risk[right.number] = union(at_risk.get(right.number, np.empty(0, np.int64)), subjects)
                 findings += self._findings(series, left, right, found)
         findings.sort(key=lambda finding: finding.rank)
@@ -132,12 +132,14 @@ class Difference:
         return f"{who}: {have} {words.value(gap.value)} (at most {100 * self.c:.0f}% is allowed){few}."
 
 
-def _risky(found: Gaps, right: Side, overlap: Overlap) -> Bool:
-    """bool[members of the right release]: whether they are among the people of some difference found."""
+def _risky(found: Gaps, right: Side, overlap: Overlap) -> Int64:
+    """The subjects of the right release who are among the people of some difference found."""
+    if not found.loose_risk.any() and not found.link_risk.any():
+        return np.empty(0, dtype=np.int64)
     risk = found.loose_risk[right.members.classes]
     counted = found.inside[overlap.left[overlap.link]]
     risk[overlap.at_right[counted]] = found.link_risk[overlap.link[counted]]
-    return np.asarray(risk, dtype=np.bool_)
+    return right.members.subjects[risk]
 
 
 def _classes(release: Release, numbers: Int64) -> str:

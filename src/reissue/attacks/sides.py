@@ -33,9 +33,9 @@ class Side:
             )
         return self.release.members
 
-    @cached_property
+    @property
     def groups(self) -> Groups:
-        return Groups.of(self.release.classes, self.release.values, self.release.class_count, self.value_count)
+        return self.release.counted
 
     @cached_property
     def people(self) -> Points:

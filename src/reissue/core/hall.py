@@ -83,10 +83,8 @@ def _suspect(part: Part, k: int, share: tuple[int, int]) -> Bool:
     left_start, left_order = by_bucket(part.left_component, total)
     right_start, right_order = by_bucket(part.right_component, total)
     values = int(max(part.left.value.max(initial=0), part.right.value.max(initial=0))) + 1
-    sides = []
-    for groups, classes in ((part.left, part.lefts), (part.right, part.rights)):
-        sides.append((groups.start, groups.value, groups.count, classes))
-    return _unsafe_stars(left_start, left_order, right_start, right_order, *sides[0], *sides[1], k, *share, values)
+    left, right = ((groups.start, groups.value, groups.count) for groups in (part.left, part.right))
+    return _unsafe_stars(left_start, left_order, right_start, right_order, *left, *right, k, *share, values)
 
 
 @njit(cache=True)
@@ -98,11 +96,9 @@ def _unsafe_stars(
     a_start: Int64,
     a_value: Int32,
     a_count: Int64,
-    lefts: Int64,
     b_start: Int64,
     b_value: Int32,
     b_count: Int64,
-    rights: Int64,
     k: int,
     top: int,
     bottom: int,
@@ -120,12 +116,12 @@ def _unsafe_stars(
             continue
         over = 0
         for p in range(right_start[c], right_start[c + 1]):
-            one = rights[right_order[p]]
+            one = right_order[p]
             for g in range(b_start[one], b_start[one + 1]):
                 times[b_value[g]] += b_count[g]
                 over += b_count[g]
         for p in range(left_start[c], left_start[c + 1]):
-            one, size = lefts[left_order[p]], 0
+            one, size = left_order[p], 0
             for g in range(a_start[one], a_start[one + 1]):
                 times[a_value[g]] -= a_count[g]
                 size += a_count[g]
@@ -135,12 +131,12 @@ def _unsafe_stars(
             suspect[c] |= size < k
         suspect[c] |= 0 < over < k
         for p in range(right_start[c], right_start[c + 1]):
-            one = rights[right_order[p]]
+            one = right_order[p]
             for g in range(b_start[one], b_start[one + 1]):
                 suspect[c] |= bottom * times[b_value[g]] > top * over
                 times[b_value[g]] = 0
         for p in range(left_start[c], left_start[c + 1]):
-            one = lefts[left_order[p]]
+            one = left_order[p]
             for g in range(a_start[one], a_start[one + 1]):
                 times[a_value[g]] = 0
     return suspect
@@ -150,8 +146,8 @@ def _too_few(part: Part, k: int, link_risk: Bool, loose_risk: Bool, limit: int) 
     """The sets that leave between 1 and k-1 people, for every left class its smallest; how many classes; the least."""
     if len(part.lefts) == 0:
         return [], 0, k
-    filled = part.right.sizes[part.rights]
-    transport = Transport.of(part.left.sizes[part.lefts], filled, part.edge_left, part.edge_right, part.shared)
+    sizes = part.left.sizes, part.right.sizes
+    transport = Transport.of(*sizes, part.edge_left, part.edge_right, part.shared)
     open_component = np.zeros(int(part.right_component.max()) + 1, np.bool_)
     open_component[part.right_component[part.loose > 0]] = True
     link_level, loose_level = np.full(len(part.link), k), np.full(len(part.rights), k)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.snapshot import Facts
+
+if TYPE_CHECKING:
+    from reissue.core.overlap import Groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +63,16 @@ class Release:
         return np.bincount(self.classes, minlength=len(self.boxes)).astype(np.int64)
 
     @cached_property
+    def counted(self) -> Groups:
+        """How often each value occurs in each class: counted once for all attacks. O(rows)."""
+        from reissue.core.overlap import Groups
+
+        return Groups.of(self.classes, self.values, len(self.boxes), int(self.values.max(initial=-1)) + 1)
+
+    @cached_property
     def groups(self) -> tuple[Int32, Int32, Int64]:
         """(class, value, count) of each non-empty group, sorted by class then value."""
-        width = int(self.values.max()) + 1 if len(self.values) else 1
-        key, count = np.unique(self.classes.astype(np.int64) * width + self.values, return_counts=True)
-        return (key // width).astype(np.int32), (key % width).astype(np.int32), count.astype(np.int64)
+        return self.counted.classes.astype(np.int32), self.counted.value, self.counted.count
 
     @staticmethod
     def of(facts: Facts) -> Release:

@@ -94,12 +94,9 @@ def _obstructions(part: Part, value: int, top: Int64, bottom: Int64) -> _Sets | 
     label[~lefts], label_right[~rights] = -1, -1
     total = max(label.max(), label_right.max()) + 1
     size, count = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
-    for sign, groups, classes, at in (
-        (1, part.right, part.rights[rights], label_right[rights]),
-        (-1, part.left, part.lefts[lefts], label[lefts]),
-    ):
-        np.add.at(size, at, sign * groups.sizes[classes])
-        np.add.at(count, at, sign * counts_of(groups, value)[classes])
+    for sign, groups, which, at in ((1, part.right, rights, label_right), (-1, part.left, lefts, label)):
+        np.add.at(size, at[which], sign * groups.sizes[which])
+        np.add.at(count, at[which], sign * counts_of(groups, value)[which])
     return _Sets(part, value, label, label_right, size, count)
 
 

@@ -42,7 +42,8 @@ class Gap:
 class Part:
     """Connected components of left classes that count and the right classes they share subjects with.
 
-    lefts, rights: int64[] class numbers; edges between positions in them; link: int64[edges] of the overlap
+    lefts, rights: int64[] class numbers; left, right: the values of just these classes, in this order
+    edges between positions in them; link: int64[edges] of the overlap
     loose: int64[rights] rows of a right class that no left class fills; component: of each left and each right
     """
 
@@ -72,7 +73,8 @@ class Part:
         filled = np.bincount(edge_right, weights=shared, minlength=len(rights)).astype(np.int64)
         labels = components(edge_left, edge_right, len(lefts), len(rights))
         loose = right.sizes[rights] - filled
-        return Part(left, right, lefts, rights, edge_left, edge_right, shared, kept, loose, *labels)
+        own = left.pick(lefts), right.pick(rights)
+        return Part(*own, lefts, rights, edge_left, edge_right, shared, kept, loose, *labels)
 
     def only(self, component: Bool) -> Part:
         """The part within some components."""
@@ -81,6 +83,8 @@ class Part:
         left_place, right_place = np.cumsum(left_kept) - 1, np.cumsum(right_kept) - 1
         return replace(
             self,
+            left=self.left.pick(np.flatnonzero(left_kept)),
+            right=self.right.pick(np.flatnonzero(right_kept)),
             lefts=self.lefts[left_kept],
             rights=self.rights[right_kept],
             edge_left=left_place[self.edge_left[edges]],
@@ -95,15 +99,11 @@ class Part:
     def values(self) -> Iterator[tuple[int, Bool]]:
         """(value, bool[components]) for every value in the right classes of the part: the components that show it."""
         start, groups = by_bucket(self.right.value, int(self.right.value.max(initial=-1)) + 1)
-        place = np.full(len(self.right.sizes), -1, dtype=np.int64)
-        place[self.rights] = self.right_component
-        component = place[self.right.classes[groups]]
+        component = self.right_component[self.right.classes[groups]]
         for value in range(len(start) - 1):
-            its = component[start[value] : start[value + 1]]
-            its = its[its >= 0]
-            if len(its):
+            if start[value] < start[value + 1]:
                 shows = np.zeros(self.components, np.bool_)
-                shows[its] = True
+                shows[component[start[value] : start[value + 1]]] = True
                 yield value, shows
 
     @cached_property
@@ -128,12 +128,8 @@ class Part:
         top, bottom: int64[components], c = top / bottom in each.
         """
         both = []
-        for groups, classes, at in (
-            (self.left, self.lefts, self.left_component),
-            (self.right, self.rights, self.right_component),
-        ):
-            count = counts_of(groups, value)[classes]
-            both.append(np.maximum(0, top[at] * groups.sizes[classes] - bottom[at] * count))
+        for groups, at in ((self.left, self.left_component), (self.right, self.right_component)):
+            both.append(np.maximum(0, top[at] * groups.sizes - bottom[at] * counts_of(groups, value)))
         return both[0], both[1]
 
 

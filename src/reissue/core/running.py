@@ -70,8 +70,8 @@ class Running:
             cell[order],
             _stack(
                 intersections(self.values, groups, overlap.left, overlap.right),
-                pick(groups, new),
-                pick(self.values, old),
+                groups.pick(new),
+                self.values.pick(old),
             ),
             np.concatenate([met, boxes[new], self.boxes[old]]),
             np.concatenate([self.first[overlap.left], np.full(len(new), number), self.first[old]]),
@@ -154,14 +154,6 @@ def _intersect(
             i, j = i + (x <= y), j + (y <= x)
         start[p + 1] = found
     return start, value[:found].copy(), count[:found].copy()
-
-
-def pick(groups: Groups, classes: Int64 | Int32) -> Groups:
-    """The groups of some classes, renumbered in the order given."""
-    size = np.diff(groups.start)[classes]
-    start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
-    at = np.repeat(groups.start[:-1][classes] - start[:-1], size) + np.arange(start[-1])
-    return Groups(start, groups.value[at], groups.count[at])
 
 
 def _stack(*parts: Groups) -> Groups:
