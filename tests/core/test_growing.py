@@ -7,6 +7,7 @@ from math import log2
 import numpy as np
 import pytest
 
+from reissue.core import growing
 from reissue.core.domain import Float64, Int32
 from reissue.core.growing import Believed, grow, join
 from reissue.core.requirements import Requirement
@@ -72,6 +73,20 @@ def test_without_limits_of_its_own_it_is_the_published_algorithm(seed: int) -> N
             group = []
     for number, rows in enumerate(expected):
         assert sorted(np.flatnonzero(classes == number).tolist()) == sorted(rows)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stretches_of_a_long_line_are_grown_by_themselves(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    values, prior, requirement, most, rng = case(seed)
+    limits = requirement.limits(np.bincount(values, minlength=prior.shape[1]).astype(np.int64))
+    rows, order = believed(values, prior), rng.permutation(len(values)).astype(np.int64)
+    parts = [grow(order[i : i + 25], rows, limits, most, 16, 64) for i in range(0, len(order), 25)]
+    monkeypatch.setattr(growing, "STRETCH", 25)
+    classes, before = grow(order, rows, limits, most, 16, 64), 0
+    for i, part in enumerate(parts):
+        inside = order[25 * i : 25 * i + 25]
+        assert (classes[inside] == np.where(part[inside] >= 0, part[inside] + before, -1)).all()
+        before += int(part.max()) + 1
 
 
 @pytest.mark.parametrize("invent", [False, True])

@@ -6,6 +6,7 @@ in bits, is at most J.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,10 @@ from reissue.core.around import begin, heap_for, nearest, plant
 from reissue.core.compiled import njit
 from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.limits import TOLERANCE, Limits, meets
+from reissue.core.processors import processors
 
+STRETCH = 1 << 16
+"""Rows in line that are worked on by themselves. Fixed, so that the classes do not depend on the machine."""
 TRIES, FEWEST_TRIES = 4_000_000, 256
 """Rows left over times classes they may try, in all; and for each row at least."""
 
@@ -38,17 +42,30 @@ def divergence(total: Float64, entropy: float, size: int) -> float:
     return mixture - entropy / size
 
 
-@njit(cache=True)
 def grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, window: int) -> Int32:
     """int32[rows]: classes 0, 1, ... made along the order; -1: left over. O(n window values) at worst, most: J.
 
     First as published: the next rows in the order are added until the class is good. If it is not with `reach` rows,
     beliefs around here differ too much to come together by adding more people. Then rows whose belief would lift the
     divergence above J are passed over, and wait in line for a class of their own kind; at most `window` rows in line
-    are looked at. A row for which neither works is left over.
+    are looked at. A row for which neither works is left over. A long line is worked on in stretches, side by side.
     """
-    n = len(order)
+    stretches = [order[begin : begin + STRETCH] for begin in range(0, len(order), STRETCH)]
+    with ThreadPoolExecutor(processors()) as pool:
+        made = list(pool.map(lambda stretch: _grow(stretch, rows, limits, most, reach, window), stretches))
     classes = np.full(len(rows.values), -1, dtype=np.int32)
+    number = 0
+    for stretch, (own, count) in zip(stretches, made, strict=True):
+        classes[stretch] = np.where(own >= 0, own + np.int32(number), np.int32(-1))
+        number += count
+    return classes
+
+
+@njit(cache=True, nogil=True)
+def _grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, window: int) -> tuple[Int32, int]:
+    """(int32[places in line], how many): as `grow`, on one stretch."""
+    n = len(order)
+    classes = np.full(n, -1, dtype=np.int32)
     after, before = np.arange(1, n + 2), np.arange(-1, n + 1)  # the line as a linked list; n is its end
     taken = np.empty(max(reach, window), dtype=np.int64)
     scratch = _scratch(rows.prior.shape[1])
@@ -59,7 +76,7 @@ def grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, 
             size = _next_class(seed, order, after, rows, limits, most, window, True, taken, scratch)
         if size > 0:
             for i in range(size):
-                classes[order[taken[i]]] = number
+                classes[taken[i]] = number
             number += 1
         else:
             taken[0], size = seed, 1
@@ -70,13 +87,13 @@ def grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, 
             if before[at] >= 0:
                 after[before[at]] = after[at]
             before[after[at]] = before[at]
-    return classes
+    return classes, number
 
 
 @njit(cache=True)
 def _scratch(width):  # type: ignore[no-untyped-def]
-    """(counts of values, values present, sum of priors, the same with one more row)"""
-    return np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width), np.zeros(width)
+    """(counts of values, values present, sum of priors)"""
+    return np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width)
 
 
 @njit(cache=True)
@@ -84,31 +101,51 @@ def _next_class(  # type: ignore[no-untyped-def]
     seed, order, after, rows, limits, most, look, choosy, taken, scratch
 ) -> int:
     """How many rows the class from `seed` has, their places in line in `taken`; 0 if it is not good within `look`."""
-    counts, present, total, trial = scratch
+    counts, present, total = scratch
     counts[:], total[:] = 0, 0.0
-    entropy, found, size, at = 0.0, 0, 0, seed
+    entropy, spread, found, size, at = 0.0, 0.0, 0, 0, seed
     for step in range(look):
         if at >= len(order):
             return 0
-        row = order[at]
-        trial[:] = total + rows.prior[row]
-        if not choosy or divergence(trial, entropy + rows.entropy[row], size + 1) <= most:
-            if counts[rows.values[row]] == 0:
-                present[found] = rows.values[row]
-                found += 1
-            counts[rows.values[row]] += 1
-            total[:] = trial
-            entropy += rows.entropy[row]
-            taken[size] = at
-            size += 1
-            if counts[rows.values[row]] > (1.0 + limits.beta + TOLERANCE) * limits.table[rows.values[row]] * (
-                size + look - step - 1
-            ):
-                return 0  # too many for a class of all the rows that may yet come
-            if meets(counts, present, found, size, limits) and (choosy or divergence(total, entropy, size) <= most):
-                return size
+        row, place = order[at], at
         at = after[at]
+        if choosy:
+            wider = spread + _lift(total, rows.prior[row], size)
+            if wider > most * (size + 1):  # perhaps too far: either the row is, or the bound has grown loose
+                apart = _with(total, rows.prior[row], entropy + rows.entropy[row], size + 1)
+                if apart > most:
+                    continue
+                wider = apart * (size + 1)
+            spread = wider
+        value = rows.values[row]
+        if counts[value] == 0:
+            present[found] = value
+            found += 1
+        counts[value] += 1
+        total += rows.prior[row]
+        entropy += rows.entropy[row]
+        taken[size] = place
+        size += 1
+        if counts[value] > (1.0 + limits.beta + TOLERANCE) * limits.table[value] * (size + look - step - 1):
+            return 0  # too many for a class of all the rows that may yet come
+        if meets(counts, present, found, size, limits) and (choosy or divergence(total, entropy, size) <= most):
+            return size
     return 0
+
+
+@njit(cache=True)
+def _lift(total, prior, size) -> float:  # type: ignore[no-untyped-def]
+    """At least what size times divergence grows by with one more row, without a logarithm. O(values).
+
+    It grows by size KL(mean, new mean) + KL(prior, new mean), and KL in nats is at most the chi-square distance.
+    """
+    lift = 0.0
+    for s in range(len(total)):
+        both = total[s] + prior[s]
+        if size > 0 and both > 0.0:
+            off = prior[s] - total[s] / size
+            lift += off * off / both
+    return float(size * lift / np.log(2.0))
 
 
 @njit(cache=True)
