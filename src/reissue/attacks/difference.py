@@ -137,7 +137,7 @@ def _risky(found: Gaps, right: Side, overlap: Overlap) -> Int64:
     if not found.loose_risk.any() and not found.link_risk.any():
         return np.empty(0, dtype=np.int64)
     risk = found.loose_risk[right.members.classes]
-    counted = found.inside[overlap.left[overlap.link]]
+    counted = found.inside[overlap.own]
     risk[overlap.at_right[counted]] = found.link_risk[overlap.link[counted]]
     return right.members.subjects[risk]
 

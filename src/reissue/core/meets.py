@@ -33,45 +33,77 @@ def meeting(left: Int32, right: Int32) -> tuple[Int64, Int64]:
 
 @njit(cache=True)
 def _plant(boxes: Int32) -> tuple[Int64, Int32, Int64, Int64, Int64]:
-    """A balanced tree of bounding boxes: halves at the median centre of the widest attribute. O(n log^2 n).
+    """A balanced tree of bounding boxes: halves at the median centre of the widest attribute. O(n log n).
 
     Returns order int64[n]; and per node bounds int32[nodes, attributes, 2], first and last (its slice of order), and
     below (number of its first child, the second follows it; -1 for a leaf).
     """
     n, attributes = boxes.shape[0], boxes.shape[1]
     room = 4 * (n // LEAF + 1) + 1
-    order = np.arange(n)
+    order, centre = np.arange(n), np.empty(n, np.int64)
     bounds = np.empty((room, attributes, 2), np.int32)
     first, last, below = np.empty(room, np.int64), np.empty(room, np.int64), np.full(room, -1, np.int64)
-    span = np.ones(attributes)
-    for a in range(attributes):
-        span[a] = max(1.0, float(boxes[:, a, 1].max()) - float(boxes[:, a, 0].min()))
-    first[0], last[0], nodes, node = 0, n, 1, 0
-    while node < nodes:
+    span, least, most = np.zeros(attributes), np.empty(attributes, np.int64), np.empty(attributes, np.int64)
+    first[0], last[0], nodes = 0, n, 1
+    stack, height = np.zeros(128, np.int64), 1
+    while height:  # depth first, so that what lies together is looked at while it is at hand
+        height -= 1
+        node = stack[height]
+        here = order[first[node] : last[node]]
+        _bound(boxes, here, bounds[node], least, most)
         widest, spread = -1, 0.0
         for a in range(attributes):
-            low, high = boxes[order[first[node]], a, 0], boxes[order[first[node]], a, 1]
-            least, most = np.inf, -np.inf
-            for p in range(first[node], last[node]):
-                lo, hi = boxes[order[p], a, 0], boxes[order[p], a, 1]
-                low, high = min(low, lo), max(high, hi)
-                least, most = min(least, float(lo) + float(hi)), max(most, float(lo) + float(hi))
-            bounds[node, a, 0], bounds[node, a, 1] = low, high
-            if (most - least) / span[a] > spread:
-                widest, spread = a, (most - least) / span[a]
+            if node == 0:
+                span[a] = max(1.0, float(bounds[0, a, 1]) - float(bounds[0, a, 0]))
+            if (most[a] - least[a]) / span[a] > spread:
+                widest, spread = a, (most[a] - least[a]) / span[a]
         if last[node] - first[node] > LEAF and widest >= 0:
-            part = order[first[node] : last[node]].copy()
-            centre = np.empty(len(part))
-            for p in range(len(part)):
-                centre[p] = float(boxes[part[p], widest, 0]) + float(boxes[part[p], widest, 1])
-            order[first[node] : last[node]] = part[np.argsort(centre)]
+            for p in range(len(here)):
+                centre[p] = np.int64(boxes[here[p], widest, 0]) + np.int64(boxes[here[p], widest, 1])
+            _halve(centre[: len(here)], here)
             half = (first[node] + last[node]) // 2
             below[node] = nodes
             first[nodes], last[nodes] = first[node], half
             first[nodes + 1], last[nodes + 1] = half, last[node]
-            nodes += 2
-        node += 1
+            stack[height], stack[height + 1] = nodes + 1, nodes
+            nodes, height = nodes + 2, height + 2
     return order, bounds[:nodes], first[:nodes], last[:nodes], below[:nodes]
+
+
+@njit(cache=True)
+def _bound(boxes: Int32, which: Int64, bounds: Int32, least: Int64, most: Int64) -> None:
+    """Write the bounding box of some boxes, and the least and greatest sum of their ends per attribute."""
+    for a in range(boxes.shape[1]):
+        low, high = boxes[which[0], a, 0], boxes[which[0], a, 1]
+        fewest = greatest = np.int64(low) + np.int64(high)
+        for one in which:
+            lo, hi = boxes[one, a, 0], boxes[one, a, 1]
+            low, high = min(low, lo), max(high, hi)
+            fewest, greatest = min(fewest, np.int64(lo) + np.int64(hi)), max(greatest, np.int64(lo) + np.int64(hi))
+        bounds[a, 0], bounds[a, 1], least[a], most[a] = low, high, fewest, greatest
+
+
+@njit(cache=True)
+def _halve(key: Int64, order: Int64) -> None:
+    """Arrange both so that no key of the first half is above one of the second: Hoare's selection. O(n) expected."""
+    half, low, high = len(key) // 2, 0, len(key) - 1
+    while low < high:
+        pivot, i, j = key[(low + high) // 2], low, high
+        while i <= j:
+            while key[i] < pivot:
+                i += 1
+            while key[j] > pivot:
+                j -= 1
+            if i <= j:
+                key[i], key[j] = key[j], key[i]
+                order[i], order[j] = order[j], order[i]
+                i, j = i + 1, j - 1
+        if half <= j:
+            high = j
+        elif half >= i:
+            low = i
+        else:
+            break
 
 
 @njit(cache=True)

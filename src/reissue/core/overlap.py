@@ -58,13 +58,14 @@ class Overlap:
     """The classes of two releases that share subjects.
 
     left, right: int64[links], sorted by left; shared: int64[links] how many subjects
-    link: int64[rows of both] the link of each shared subject; at_left, at_right: its row on each side
+    own, other: [shared subjects] the class of each on either side; at_left, at_right: int64[] its row there
     """
 
     left: Int64
     right: Int64
     shared: Int64
-    link: Int64
+    own: Int32 | Int64
+    other: Int32 | Int64
     at_left: Int64
     at_right: Int64
 
@@ -85,16 +86,18 @@ class Overlap:
         else:
             at_left, at_right = _both(left_subjects, right_subjects)
             own, other = left_classes[at_left], right_classes[at_right]
-        left, right, shared, link = _links(own, other, lefts, rights)
-        return Overlap(left, right, shared, link, at_left, at_right)
+        return Overlap(*_links(own, other, lefts, rights), own, other, at_left, at_right)
+
+    @cached_property
+    def link(self) -> Int64:
+        """int64[shared subjects]: the link of each; many questions need it for few of them, or not at all."""
+        return _numbered(self.own, self.other, self.left, self.right)
 
     def turned(self) -> Overlap:
         """The same with the sides exchanged."""
         order = np.lexsort((self.left, self.right))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        link = place[self.link] if len(self.link) else self.link
-        return Overlap(self.right[order], self.left[order], self.shared[order], link, self.at_right, self.at_left)
+        links = self.right[order], self.left[order], self.shared[order]
+        return Overlap(*links, self.other, self.own, self.at_right, self.at_left)
 
 
 @njit(cache=True)
@@ -129,49 +132,67 @@ def by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
 
 
 @njit(cache=True)
-def _links(left: Int32 | Int64, right: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64, Int64]:
-    start, order = by_bucket(left, lefts)
+def _sorted_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32]:
+    """(start, int32[rows]): something of each row, bucket by bucket; rows of bucket -1 are left out."""
+    start = np.zeros(count + 1, np.int64)
+    for row in range(len(bucket)):
+        if bucket[row] >= 0:
+            start[bucket[row] + 1] += 1
+    for b in range(count):
+        start[b + 1] += start[b]
+    place, ordered = start[:-1].copy(), np.empty(start[count], np.int32)
+    for row in range(len(bucket)):
+        if bucket[row] >= 0:
+            ordered[place[bucket[row]]] = what[row]
+            place[bucket[row]] += 1
+    return start, ordered
+
+
+@njit(cache=True)
+def _links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64]:
+    """(left, right, shared) of each link. O(rows + classes)."""
+    start, met = _sorted_by(own, other, lefts)
     seen, number = np.full(rights, -1, np.int64), np.empty(rights, np.int64)
-    link = np.empty(len(left), np.int64)
-    a, b = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
-    shared = np.zeros(len(left), np.int64)
+    left, right, shared = np.empty(len(own), np.int64), np.empty(len(own), np.int64), np.empty(len(own), np.int64)
     links = 0
     for one in range(lefts):
         for p in range(start[one], start[one + 1]):
-            other = right[order[p]]
-            if seen[other] != one:
-                seen[other], number[other] = one, links
-                a[links], b[links] = one, other
+            if seen[met[p]] != one:
+                seen[met[p]], number[met[p]] = one, links
+                left[links], right[links], shared[links] = one, met[p], 0
                 links += 1
-            link[order[p]] = number[other]
-            shared[number[other]] += 1
-    return a[:links].copy(), b[:links].copy(), shared[:links].copy(), link
+            shared[number[met[p]]] += 1
+    return left[:links].copy(), right[:links].copy(), shared[:links].copy()
+
+
+@njit(cache=True)
+def _numbered(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: Int64) -> Int64:
+    """int64[rows]: the link of each. O(rows + classes)."""
+    start, order = by_bucket(own, left[-1] + 1 if len(left) else 0)
+    link, number = np.empty(len(own), np.int64), np.empty(right.max() + 1 if len(right) else 0, np.int64)
+    first = 0
+    for one in range(len(start) - 1):
+        while first < len(left) and left[first] == one:
+            number[right[first]] = first
+            first += 1
+        for p in range(start[one], start[one + 1]):
+            link[order[p]] = number[other[order[p]]]
+    return link
 
 
 @njit(cache=True)
 def _groups(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> tuple[Int64, Int32, Int64]:
-    start = np.zeros(class_count + 1, np.int64)
-    for row in range(len(classes)):
-        if classes[row] >= 0:
-            start[classes[row] + 1] += 1
-    for one in range(class_count):
-        start[one + 1] += start[one]
-    place, sorted_values = start[:-1].copy(), np.empty(start[class_count], np.int32)
-    for row in range(len(classes)):
-        if classes[row] >= 0:
-            sorted_values[place[classes[row]]] = values[row]
-            place[classes[row]] += 1
+    start, shown = _sorted_by(classes, values, class_count)
     group_start = np.zeros(class_count + 1, np.int64)
-    value, count = np.empty(len(sorted_values), np.int32), np.empty(len(sorted_values), np.int64)
+    value, count = np.empty(len(shown), np.int32), np.empty(len(shown), np.int64)
     times, groups = np.zeros(value_count, np.int64), 0
     for one in range(class_count):
         first = groups
         for p in range(start[one], start[one + 1]):
-            at = sorted_values[p]
-            if times[at] == 0:
-                value[groups] = at
+            if times[shown[p]] == 0:
+                value[groups] = shown[p]
                 groups += 1
-            times[at] += 1
+            times[shown[p]] += 1
         value[first:groups].sort()
         for group in range(first, groups):
             count[group] = times[value[group]]

@@ -59,8 +59,8 @@ class Laid:
         overlap, (label, right_label) = self.overlap, self.labels
         lefts, left_place = _renumbered(component[label])
         rights, right_place = _renumbered(component[right_label])
-        links, place = _renumbered(left_place[overlap.left] >= 0)
-        shared = np.flatnonzero(place[overlap.link] >= 0)
+        links = np.flatnonzero(left_place[overlap.left] >= 0)
+        shared = np.flatnonzero(component[label][overlap.own])
         laid = Laid(
             self.older.pick(lefts),
             self.newer.pick(rights),
@@ -68,7 +68,8 @@ class Laid:
                 left_place[overlap.left[links]],
                 right_place[overlap.right[links]],
                 overlap.shared[links],
-                place[overlap.link[shared]],
+                left_place[overlap.own[shared]],
+                right_place[overlap.other[shared]],
                 overlap.at_left[shared],
                 overlap.at_right[shared],
             ),

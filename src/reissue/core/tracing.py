@@ -76,9 +76,8 @@ def traces(
 def _unchanged(laid: Laid, boxes: tuple[Int32, Int32], people: Points) -> bool:
     """Whether everybody shared lies in both boxes and has rows of the same value in both classes. O(shared)."""
     overlap, codes = laid.overlap, people.codes[laid.overlap.at_left]
-    left, right = overlap.left[overlap.link], overlap.right[overlap.link]
-    return settled(laid.newer, boxes[1], right, codes, laid.values) and settled(
-        laid.older, boxes[0], left, codes, laid.values
+    return settled(laid.newer, boxes[1], overlap.other, codes, laid.values) and settled(
+        laid.older, boxes[0], overlap.own, codes, laid.values
     )
 
 
