@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.core.boxes import snap
+from reissue.core.cuts import measure, try_cut
 from reissue.core.domain import Int64
-from reissue.core.mondrian import forest_of, measure, rows_of, scratch_of, try_cut
+from reissue.core.forest import forest_of, rows_of, scratch_of
 from reissue.core.routing import bounds
 from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.strategies.beside import Beside

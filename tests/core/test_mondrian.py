@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from reissue.core.boxes import contain
+from reissue.core.cuts import measure, try_cut
 from reissue.core.domain import Domain, Int32, Tree
-from reissue.core.mondrian import forest_of, measure, mondrian, rows_of, scratch_of, try_cut
+from reissue.core.forest import forest_of, rows_of, scratch_of
+from reissue.core.mondrian import mondrian
 from reissue.core.requirements import Requirement, violations
 from tests.support.histories import toy_domains, uniform_tree
 from tests.support.oracles import cover, mondrian_classes

@@ -12,8 +12,9 @@ from reissue.attacks.difference import Difference
 from reissue.attacks.intersection import Intersection
 from reissue.attacks.record_tracing import RecordTracing
 from reissue.core.boxes import snap
+from reissue.core.cuts import measure, try_cut
 from reissue.core.domain import Domain
-from reissue.core.mondrian import forest_of, measure, rows_of, scratch_of, try_cut
+from reissue.core.forest import forest_of, rows_of, scratch_of
 from reissue.core.requirements import Requirement, violations
 from reissue.core.running import Running
 from reissue.core.snapshot import Coded, Facts, History, Table

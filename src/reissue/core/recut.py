@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import NamedTuple
+from queue import SimpleQueue
 
 import numpy as np
 
 from reissue.core.compiled import njit
+from reissue.core.cuts import measure, try_cut
 from reissue.core.domain import Float64, Int32, Int64
+from reissue.core.forest import Forest, Rows, Scratch, scratch_of
+from reissue.core.leaves import Bench, Past, bench_of, cluster_of
 from reissue.core.limits import Limits
-from reissue.core.localcheck import Classes, Cluster, keeps, lists
+from reissue.core.localcheck import Classes, Cluster, keeps
 from reissue.core.localflow import Desk, desk
-from reissue.core.mondrian import Forest, Rows, Scratch, measure, scratch_of, try_cut
+from reissue.core.mondrian import cut_once
 from reissue.core.processors import processors
 
 PARTS, LARGE = (16, 64), 100_000
@@ -21,30 +24,6 @@ PARTS, LARGE = (16, 64), 100_000
 
 TRIES, GAIN = 2_048, 32
 """Leaves tried in any case; after that a part goes on while at least one leaf in GAIN has gained."""
-
-
-class Past(NamedTuple):
-    """What is known of every row, in the order of the rows.
-
-    cell: int64[rows], -1 for a new row; chain: int32[cells, releases]; widest: classes of the largest release
-    start, value, times: the running multiset of each cell (IS); boxes: int32[cells, attributes, 2] (IQ)
-    """
-
-    cell: Int64
-    chain: Int32
-    widest: int
-    start: Int64
-    value: Int32
-    times: Int64
-    boxes: Int32
-
-
-class Bench(NamedTuple):
-    """Scratch for renumbering, -1 between uses: place: int32[releases, classes], cell: int64[cells], value: int64[]."""
-
-    place: Int32
-    cell: Int64
-    value: Int64
 
 
 def recut_all(
@@ -70,9 +49,16 @@ def recut_all(
     shares = PARTS[len(label) >= LARGE]
     ends = np.searchsorted(leaf_start, np.linspace(0, len(label), shares + 1)).tolist()
 
+    free = SimpleQueue[tuple[Scratch, Bench]]()  # one for each thread: larger than what a part reads and writes
+    for _ in range(many):
+        free.put((scratch_of(forest, value_count), bench_of(past, value_count)))
+
     def some(part: tuple[int, int]) -> tuple[int, int, int]:
-        scratch = scratch_of(forest, value_count)
-        return _recut_some(rows, leaf_start, *part, TRIES // shares, past, lost, forest, limits, scratch, label)
+        own = free.get()
+        try:
+            return _recut_some(rows, leaf_start, *part, TRIES // shares, past, lost, forest, limits, *own, label)
+        finally:
+            free.put(own)
 
     parts = list(pairwise(ends))
     with ThreadPoolExecutor(many) as pool:
@@ -97,15 +83,11 @@ def _recut_some(
     forest: Forest,
     limits: Limits,
     scratch: Scratch,
+    bench: Bench,
     label: Int64,
 ) -> tuple[int, int, int]:
     """Label the rows of leaves first..last-1, from 0 where they gain; (labels used, leaves recut, leaves not tried)."""
     used = recut = tried = untried = 0
-    bench = Bench(
-        np.full((past.chain.shape[1], past.widest), -1, np.int32),
-        np.full(len(past.chain) + 1, -1, np.int64),
-        np.full(len(scratch.counts), -1, np.int64),
-    )
     for leaf in range(first, last):
         start, stop = leaf_start[leaf], leaf_start[leaf + 1]
         fresh = 0
@@ -116,9 +98,11 @@ def _recut_some(
         if tried >= tries + GAIN * recut:
             untried += 1
             continue
-        tried += 1
+        tried, before = tried + 1, lost[start:stop].sum()
+        if not _could_gain(rows, start, stop, before, forest, limits, scratch):
+            continue
         own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, bench)
-        if after < lost[start:stop].sum():
+        if after < before:
             for row in range(start, stop):
                 label[row] = used + own[row - start]
             used, recut = used + classes, recut + 1
@@ -126,67 +110,30 @@ def _recut_some(
 
 
 @njit(cache=True)
-def _local(rows: Rows, start: int, stop: int, past: Past, bench: Bench) -> Cluster:
-    """The rows of one leaf and their past, renumbered."""
-    size, releases = stop - start, past.chain.shape[1]
-    value, cell = np.empty(size, np.int64), np.empty(size, np.int64)
-    chain, counts = np.full((size, releases), -1, np.int32), np.zeros(releases, np.int64)
-    cells = values = 0
-    for i in range(size):
-        if bench.value[rows.values[start + i]] < 0:
-            bench.value[rows.values[start + i]] = values
-            values += 1
-        value[i] = bench.value[rows.values[start + i]]
-        own = past.cell[start + i]
-        if bench.cell[own] < 0:  # new rows have cell -1: the last place
-            bench.cell[own] = cells
-            cells += 1
-        cell[i] = bench.cell[own]
-        for n in range(releases):
-            there = past.chain[own, n] if own >= 0 else -1
-            if there >= 0:
-                if bench.place[n, there] < 0:
-                    bench.place[n, there] = counts[n]
-                    counts[n] += 1
-                chain[i, n] = bench.place[n, there]
-    known, fresh = np.zeros((cells, values), np.int64), np.zeros(cells, np.bool_)
-    for i in range(size):
-        own = past.cell[start + i]
-        if own < 0:
-            fresh[cell[i]] = True
-            continue
-        for p in range(past.start[own], past.start[own + 1]):
-            if bench.value[past.value[p]] >= 0:
-                known[cell[i], bench.value[past.value[p]]] = past.times[p]
-    for i in range(size):
-        own = past.cell[start + i]
-        bench.value[rows.values[start + i]], bench.cell[own] = -1, -1
-        if own >= 0:
-            for n in range(releases):
-                if past.chain[own, n] >= 0:
-                    bench.place[n, past.chain[own, n]] = -1
-    codes = rows.codes[start:stop].copy()
-    boxes = _around(past, chain, counts, start, codes.shape[1])
-    return Cluster(value, codes, cell, chain, counts, known, fresh, boxes, *lists(chain, counts))
+def _could_gain(
+    rows: Rows, start: int, stop: int, before: float, forest: Forest, limits: Limits, scratch: Scratch
+) -> bool:
+    """Whether a leaf would lose less than `before` if it were cut as though nothing had been published. O(rows log).
 
-
-@njit(cache=True)
-def _around(past: Past, chain: Int32, counts: Int64, start: int, attributes: int) -> Int32:
-    """int32[releases, classes, attributes, 2]: the hull of what is left possible (IQ) for the people of each class.
-
-    It lies inside the box that was published for the class, and is that box unless they have been told apart since.
+    Safe cuts are a few of these, and hardly ever end better, so where this does not gain no checks are made at all.
     """
-    size, releases = chain.shape
-    boxes = np.empty((releases, max(1, counts.max()), attributes, 2), np.int32)
-    boxes[..., 0], boxes[..., 1] = 2**31 - 1, -(2**31)
-    for i in range(size):
-        own = past.cell[start + i]
-        for n in range(releases):
-            if chain[i, n] >= 0:
-                box = boxes[n, chain[i, n]]
-                for a in range(attributes):
-                    box[a, 0], box[a, 1] = min(box[a, 0], past.boxes[own, a, 0]), max(box[a, 1], past.boxes[own, a, 1])
-    return boxes
+    size, loss = stop - start, 0.0
+    work = Rows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
+    stack = np.empty((size // max(1, limits.k) + 1, 2), np.int64)
+    stack[0, 0], stack[0, 1], height = 0, size, 1
+    while height and loss < before:
+        height -= 1
+        begin, end = stack[height]
+        parts = cut_once(work, begin, end, forest, limits, scratch)
+        for part in range(parts):
+            stack[height, 0], stack[height, 1] = scratch.ends[part], scratch.ends[part + 1]
+            height += 1
+        if parts == 0:
+            for a in range(len(scratch.node)):
+                node = scratch.node[a]
+                low, high = (scratch.low[a], scratch.high[a]) if node < 0 else (forest.lo[node], forest.hi[node])
+                loss += (end - begin) * (float(high) - float(low)) / forest.span[a]
+    return loss < before
 
 
 @njit(cache=True)
@@ -198,7 +145,7 @@ def _together(
     One class is safe: whole clusters, and new rows that stand alone. A refused cut is tried again when others have been
     made since, so that in the end every cut of every class has been refused as things stand.
     """
-    cluster, size = _local(rows, start, stop, past, bench), stop - start
+    cluster, size = cluster_of(rows, start, stop, past, bench), stop - start
     most = size // max(1, limits.k) + 2
     work = Rows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
     boxes = np.empty((most, rows.codes.shape[1], 2), np.int32)

@@ -11,8 +11,8 @@ import numpy as np
 
 from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.forest import Forest, Scratch
 from reissue.core.limits import Limits, slice_meets
-from reissue.core.mondrian import Forest, Scratch
 
 CLEAN = 0.15
 """Cost below which a cut is taken without looking at narrower attributes."""

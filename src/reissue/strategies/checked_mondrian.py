@@ -10,9 +10,11 @@ import numpy as np
 from reissue.core.boxes import losses, snap
 from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
-from reissue.core.mondrian import Rows, forest_of, mondrian, scratch_of
+from reissue.core.forest import Rows, forest_of, scratch_of
+from reissue.core.leaves import Past
+from reissue.core.mondrian import mondrian
 from reissue.core.overlap import by_bucket
-from reissue.core.recut import Past, recut_all
+from reissue.core.recut import recut_all
 from reissue.core.requirements import classes_meet
 from reissue.core.routing import bounds, route
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
