@@ -16,7 +16,7 @@ from playwright.sync_api import Browser
 
 from reissue.errors import InputError
 from reissue.report import audit_html, charts
-from reissue.report.text import clean, script_json, share
+from reissue.report.text import clean, numbers, opening, script_json, settings_text, share, unit
 from tests.report.browser import shown
 from tests.report.documents import HOSTILE, Document, example, hostile, long_series
 
@@ -165,6 +165,52 @@ def test_a_share_never_rounds_to_nothing_or_all(value: float | None, text: str) 
     assert share(value) == text
 
 
+def test_words_around_numbers_and_names() -> None:
+    assert numbers([1, 2, 4, 5, 6, 9]) == "1, 2, 4 to 6, 9"
+    assert numbers([]) == ""
+    assert (unit("people", 1), unit("people", 2), unit("share of one value", 1)) == (
+        "person",
+        "people",
+        "share of one value",
+    )
+    assert opening("subject 4 has flu") == "Subject 4 has flu"
+    assert opening("anna has flu") == "anna has flu", "names are nobody's to change"
+    assert settings_text({"k": 5, "knowledge": {"values": "estimate", "second": None}}) == (
+        "k = 5, knowledge = (values = estimate)"
+    )
+
+
+def test_lines_can_be_told_apart_and_nobody_at_risk_has_none() -> None:
+    document = long_series(3)
+    chart = charts.risk_over_time(document["attacks"])
+    assert chart is not None
+    encoding = chart["encoding"]
+    assert isinstance(encoding, dict)
+    looks = zip(encoding["color"]["scale"]["range"], map(tuple, encoding["strokeDash"]["scale"]["range"]), strict=True)
+    assert len(set(looks)) == 10
+    for attack in document["attacks"][1:]:
+        attack["at_risk"] = [{**at, "subjects": 0} for at in attack["at_risk"]]
+    chart = charts.risk_over_time(document["attacks"])
+    assert chart is not None
+    assert chart["encoding"]["color"]["scale"]["domain"] == ["Attack 0"]  # type: ignore[index]
+    document["attacks"][0]["at_risk"] = [{**at, "subjects": 0} for at in document["attacks"][0]["at_risk"]]
+    assert charts.risk_over_time(document["attacks"]) is None
+    assert "No attack puts anybody at risk in any release." in Elements(audit_html(document)).text
+
+
+def test_settings_are_repeated_only_where_they_change() -> None:
+    document = long_series(4)
+    for release, m in zip(document["releases"], (3, 3, 4, 4), strict=True):
+        release["settings"] = {"m": m}
+    text = Elements(audit_html(document)).text
+    assert re.findall(r"Release \d: m-invariance(?: \(m = \d\))?", text) == [
+        "Release 1: m-invariance (m = 3)",
+        "Release 2: m-invariance",
+        "Release 3: m-invariance (m = 4)",
+        "Release 4: m-invariance",
+    ]
+
+
 def test_without_the_extra_it_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules[{name!r}] = None\n"
@@ -237,6 +283,17 @@ def test_narrow_screens_need_no_sideways_scrolling(browser: Browser, tmp_path: P
     document = hostile("W" * 5000)
     with shown(browser, written(tmp_path, document), width=360) as (page, _):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_two_years_of_releases_fit(browser: Browser, tmp_path: Path) -> None:
+    """On a desk every table is seen whole; on a phone the attacks are read without scrolling sideways."""
+    wider = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)"
+    file = written(tmp_path, long_series(24, findings=1))
+    with shown(browser, file, width=1280) as (page, _):
+        assert [name for name in page.evaluate(wider) if name != "The classes involved"] == []
+    with shown(browser, file, width=390) as (page, _):
+        assert "Attacks" not in page.evaluate(wider)
+        assert page.locator("table.cards tbody tr").first.bounding_box()["height"] < 200  # type: ignore[index]
 
 
 def test_the_keyboard_reaches_and_opens_findings(browser: Browser, tmp_path: Path) -> None:

@@ -100,10 +100,13 @@ def timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
 
 
 def risk_over_time(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
-    """The share of people at risk in each release, a line for each attack that knows people."""
+    """The share of people at risk in each release, a line for each attack that puts anybody at risk."""
     rows: Rows = []
     for attack in attacks:
-        for at in cast("Sequence[Mapping[str, int | None]]", attack["at_risk"]):
+        risks = cast("Sequence[Mapping[str, int | None]]", attack["at_risk"])
+        if not any(at["subjects"] for at in risks):
+            continue  # a line along the bottom would only hide another one
+        for at in risks:
             if at["of"]:
                 share = (at["subjects"] or 0) / at["of"]
                 rows.append({"attack": attack["title"], "release": at["release"], "share": share, **_counts(at)})
@@ -113,15 +116,15 @@ def risk_over_time(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
     names = list(dict.fromkeys(str(row["attack"]) for row in rows))
     pick = alt.selection_point(fields=["attack"], bind="legend")
     colour = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
-    dash = alt.Scale(domain=names, range=[DASHES[i % len(DASHES)] for i in range(len(names))])
+    dash = alt.Scale(domain=names, range=[DASHES[(i + i // len(COLOURS)) % len(DASHES)] for i in range(len(names))])
     chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=alt.OverlayMarkDef(size=50), strokeWidth=2.5)
         .encode(
             x=_release_axis(rows, "release"),
             y=alt.Y("share:Q", title="share of people at risk", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
-            color=alt.Color("attack:N", title=None, scale=colour),
-            strokeDash=alt.StrokeDash("attack:N", title=None, scale=dash),
+            color=alt.Color("attack:N", title=None, scale=colour, legend=_lines()),
+            strokeDash=alt.StrokeDash("attack:N", title=None, scale=dash, legend=_lines()),
             opacity=alt.condition(pick, alt.value(1.0), alt.value(0.15)),
             tooltip=[
                 "attack:N",
@@ -158,8 +161,10 @@ def arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     lines = base.mark_line(point=True, strokeWidth=2).encode(
         x=_release_axis(releases),
         y=alt.Y("risk:Q", title="chance of re-identification", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
-        color=alt.Color("attacker:N", title=None, scale=alt.Scale(domain=names, range=COLOURS[:3])),
-        strokeDash=alt.StrokeDash("attacker:N", title=None, scale=alt.Scale(domain=names, range=DASHES[:3])),
+        color=alt.Color("attacker:N", title=None, scale=alt.Scale(domain=names, range=COLOURS[:3]), legend=_lines()),
+        strokeDash=alt.StrokeDash(
+            "attacker:N", title=None, scale=alt.Scale(domain=names, range=DASHES[:3]), legend=_lines()
+        ),
         tooltip=["attacker:N", "release:O", alt.Tooltip("risk:Q", format=".2%")],
     )
     limit = alt.Chart(alt.Data(values=[{"threshold": threshold}])).mark_rule(color="var(--bad)", strokeDash=[4, 4])
@@ -201,9 +206,10 @@ def class_sizes(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     alt = altair_module()
     base = alt.Chart(alt.Data(values=rows)).encode(x=_release_axis(releases))
     scale = alt.Scale(type="log", nice=True)
+    axis = alt.Axis(values=_round_sizes(max(cast("float", row["largest"]) for row in rows)), format=",")
     tips = ["release:O", *(alt.Tooltip(f"{key}:Q", format=",") for key in ("smallest", "median", "largest"))]
     span = base.mark_rule(color=COLOURS[0], strokeWidth=3, opacity=0.4).encode(
-        y=alt.Y("smallest:Q", title="rows in a class", scale=scale), y2="largest:Q", tooltip=tips
+        y=alt.Y("smallest:Q", title="rows in a class", scale=scale, axis=axis), y2="largest:Q", tooltip=tips
     )
     ends = base.mark_point(color=COLOURS[0], filled=True, size=40).encode(y=alt.Y("smallest:Q"), tooltip=tips)
     middle = base.mark_tick(color="var(--ink)", thickness=3, size=14).encode(y=alt.Y("median:Q"), tooltip=tips)
@@ -215,6 +221,18 @@ def _release_axis(releases: Sequence[Mapping[str, object]], key: str = "number")
     several = len({release[key] for release in releases})
     axis = alt.Axis(labelAngle=0, labelOverlap=True, grid=False)
     return cast("altair.X", alt.X("release:O", title="release" if several > 1 else None, axis=axis))
+
+
+def _lines() -> altair.Legend:
+    """A legend that shows lines as they are drawn, not dashed circles."""
+    return cast("altair.Legend", altair_module().Legend(symbolType="stroke", symbolSize=500, symbolStrokeWidth=3))
+
+
+def _round_sizes(largest: float) -> list[int]:
+    """1, 2, 5, 10, ... until beyond the largest; from a thousand on only 1, 10, 100, ..."""
+    steps = (1, 2, 5) if largest < 1_000 else (1,)
+    sizes = [step * 10**power for power in range(16) for step in steps]
+    return sizes[: next((i for i, size in enumerate(sizes) if size >= largest), len(sizes)) + 1]
 
 
 def _bar_width(releases: int) -> int:

@@ -90,6 +90,9 @@ def _environment() -> jinja2.Environment:
         day=text.day,
         plural=text.plural,
         settings=text.settings_text,
+        unit=text.unit,
+        numbers=text.numbers,
+        opening=text.opening,
         short=lambda value, longest=60: text.clean(str(value), longest),
     )
     return environment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 LONGEST = 600
@@ -76,6 +76,27 @@ def _is_share(unit: str) -> bool:
     return any(word in unit for word in ("share", "probability", "chance", "confidence"))
 
 
+def unit(name: str, value: float | None) -> str:
+    """The unit behind a number: 1 person, 2 people."""
+    return "person" if name == "people" and value == 1 else name
+
+
+def numbers(given: Sequence[int]) -> str:
+    """Ascending numbers with runs told by their ends: 1, 3 to 6, 9."""
+    runs: list[list[int]] = []
+    for one in given:
+        if runs and one == runs[-1][-1] + 1:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(str(one) for one in run) for run in runs)
+
+
+def opening(sentence: str) -> str:
+    """A sentence of ours that begins with a word of ours, with a capital; one that begins with a name stays."""
+    return sentence[:1].upper() + sentence[1:] if sentence.startswith(("subject ", "release ")) else sentence
+
+
 def day(created: str | None) -> str:
     """2 March 2026, 09:30 UTC, from ISO 8601; other text as it is."""
     if not created:
@@ -101,4 +122,6 @@ def settings_text(settings: Mapping[str, object]) -> str:
 def _setting(value: object) -> str:
     if isinstance(value, list | tuple):
         return " and ".join(_setting(item) for item in value)
+    if isinstance(value, Mapping):
+        return f"({settings_text(value)})"
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
