@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
+from reissue.attacks.sides import named_releases
 from reissue.core.ascending import seek
 from reissue.core.association import Possible, Uniqueness, follow, look_back, members_of, uniqueness
 from reissue.core.domain import Bool, Int64
@@ -120,7 +121,7 @@ class Association:
         own = int(state.candidates[i])
         values = [words.value(int(v)) for v in state.sets.values[state.sets.start[own] : state.sets.start[own + 1]]]
         who = words.subject(int(state.subjects[i]))
-        releases = " and ".join(words.release(number) for number, _ in classes)
+        releases = named_releases(words, [number for number, _ in classes])
         left = "no value at all: the value must have changed" if not values else ", ".join(values)
         changed = " The set of values shown with this person changed." if state.changed[i] else ""
         return Finding(

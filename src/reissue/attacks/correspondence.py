@@ -40,7 +40,9 @@ class Correspondence:
     """
 
     name: ClassVar[str] = "correspondence"
-    assumes: ClassVar[str] = "one person's quasi-identifiers and arrival; records are only ever added"
+    assumes: ClassVar[str] = (
+        "The attacker knows one person's quasi-identifiers and arrival, and that records are only ever added."
+    )
     needs_members: ClassVar[bool] = False
     persistent: ClassVar[bool] = True
     separable: ClassVar[bool] = False  # records may be wherever boxes meet

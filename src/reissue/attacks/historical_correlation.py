@@ -126,8 +126,9 @@ class HistoricalCorrelation:
             sentence = f"{both} {where} differ only in {sides[0]}{one_each}{sides[1]}{other}, who {learned}."
         else:
             sentence = (
-                f"{both} {where} differ in {sides[0]} on the one side and {sides[1]} on the other; only {apart} rows "
-                f"keep the values of one side from being told from the other's."
+                f"{both} {where} differ in {sides[0]} on the one side and {sides[1]} on the other; only "
+                f"{'1 row keeps' if apart == 1 else f'{apart} rows keep'} the values of one side from being told from "
+                "the other's."
             )
         return Finding(
             attack=self.name,

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.attacks.sides import Side, check_settings, names, people, sides_of
+from reissue.attacks.sides import Side, check_settings, named_releases, names, people, sides_of
 from reissue.core.domain import Bool, Float64, Int64
 from reissue.core.observed import Observed
 from reissue.core.requirements import as_fraction
@@ -113,7 +113,7 @@ class Intersection:
                 classes.append((side.number, side.release.called(side.members.classes[at])))
         absent = [float(side.number not in dict(classes)) for side in sides]
         words, who = series.words, names(series.words, subjects)
-        where = " and ".join(words.release(number) for number, _ in classes)
+        where = named_releases(words, [number for number, _ in classes])
         label = (
             who[0]
             if len(who) == 1

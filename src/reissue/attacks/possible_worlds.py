@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.attacks.sides import check_settings, names, people
+from reissue.attacks.sides import check_settings, named_releases, names, people
 from reissue.core.domain import Bool, Float64, Int64
 from reissue.core.observed import Observed, Release
 from reissue.core.requirements import as_fraction
@@ -167,10 +167,7 @@ class PossibleWorlds:
         joint = len(entries) > 1
         why = "no other assignment of values fits all classes" if joint else "the classes share no other value"
         used = tuple(r.number for r in view.releases) if joint else tuple(number for number, _ in classes)
-        where = [words.release(number) for number in used]
-        together = (
-            " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
-        )
+        together = named_releases(words, used)
         return Finding(
             attack=self.name,
             releases=used,

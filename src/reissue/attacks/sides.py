@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -101,6 +101,12 @@ def whole(k: float) -> int:
 def names(words: Words, subjects: Int64, most: int = 200) -> tuple[str, ...]:
     """The first subjects as people call them; longer lists stay in `at_risk`."""
     return tuple(words.subject(int(subject)) for subject in subjects[:most].tolist())
+
+
+def named_releases(words: Words, numbers: Sequence[int]) -> str:
+    """ "release 1 and release 2"; of more than three the first and the last."""
+    where = [words.release(number) for number in numbers]
+    return " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
 
 
 def people(count: int) -> str:
