@@ -49,7 +49,8 @@ class RecordTracing:
         for older, newer in pairs_of(sides_of(series, involving), involving):
             found = self._traces(older, newer)
             if not found.complete:
-                notes.append(f"Releases {older.number} and {newer.number}: values have changed, rows cannot be traced.")
+                where = f"Releases {older.number} and {newer.number}"
+                notes.append(f"{where}: values or quasi-identifiers have changed, rows cannot be traced.")
             total, traced = total + len(found), traced + int(found.rows.sum())
             fewest = min(fewest, int(found.fit.min(initial=self.k)))
             _, inside = older.people.within(found.boxes) if len(found) else (None, np.empty(0, dtype=np.int64))

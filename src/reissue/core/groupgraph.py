@@ -101,7 +101,7 @@ def _group_edges(
 
 
 def placed(graph: GroupGraph) -> Transport | None:
-    """A flow that places every row, or None if there is none: then values changed and rows cannot be traced."""
+    """A flow that places every row, or None if there is none: somebody changed, and rows cannot be traced."""
     transport = Transport.of(graph.supply, graph.demand, graph.left, graph.right, graph.flow)
     if (transport.graph.unsent < 0).any() or (transport.graph.room < 0).any():
         transport = Transport.of(graph.supply, graph.demand, graph.left, graph.right)
