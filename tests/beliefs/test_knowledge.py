@@ -11,8 +11,10 @@ import pytest
 
 from reissue.beliefs.estimate import SUPPORT, MoveCounts, value_shares
 from reissue.beliefs.files import load, read_compromised, read_second, read_transitions, read_values
-from reissue.beliefs.knowledge import Given, Knowledge, moves_of, require_read, shares_of
+from reissue.beliefs.knowledge import Given, Knowledge, counted, moves_of, require_read, shares_of
 from reissue.core.domain import Domain
+from reissue.core.snapshot import Coded
+from reissue.core.whole import Tally, Whole, added
 from reissue.errors import InputError, SettingsError
 from tests.beliefs.names import TinyNames
 from tests.support.histories import toy_domains, uniform_tree
@@ -165,6 +167,38 @@ def test_a_category_is_smoothed_by_the_one_above_and_never_describes_a_few_peopl
     made = len(shares)
     deeper = value_shares(np.repeat(codes, 50, axis=0), np.repeat(values, 50), domains, 4, 7.0)[1]
     assert len(deeper) >= made  # more rows, finer categories
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fragments_that_count_for_each_other_estimate_the_shares_of_the_whole_table(seed: int) -> None:
+    """Any division: by region, at random, or with a fragment that is empty."""
+    rng = np.random.default_rng(seed)
+    domains, rows = toy_domains(), int(rng.integers(50, 2_000))
+    codes = np.stack([rng.integers(d.lo, d.hi + 1, rows) for d in domains], axis=1).astype(np.int32)
+    codes[:, 0] = np.minimum(codes[:, 0], rng.integers(1, domains[0].hi + 1))
+    values = rng.integers(0, 4, rows).astype(np.int32)
+    home = codes[:, 0] % 4 if seed % 2 else rng.integers(0, 3, rows)
+    parts = [np.flatnonzero(home == f) for f in range(5)]
+    snapshots = [Coded(rows, codes[rows], values[rows], domains, 4) for rows in parts]
+    tallies = [counted(Knowledge(), one, MoveCounts.none(4), 1) for one in snapshots]
+    category, shares = value_shares(codes, values, domains, 4, 7.0)
+    for mine, whole in zip(parts, Whole.of(tallies), strict=True):
+        own, table = shares_of(Knowledge(smoothing=7.0), Given(), codes[mine], values[mine], domains, 4, whole)
+        assert np.array_equal(table[own], shares[category[mine]])
+
+
+def test_moves_of_fragments_add_up() -> None:
+    rng = np.random.default_rng(1)
+    earlier, now, after = (rng.integers(low, 5, 300).astype(np.int32) for low in (-1, 0, 0))
+    whole = MoveCounts.none(0).plus(earlier, now, after, 5)
+    home = rng.integers(0, 3, 300)
+    own = [MoveCounts.none(0).plus(earlier[home == f], now[home == f], after[home == f], 5) for f in range(3)]
+    together = MoveCounts.whole(added([Tally(one.counts(2)) for one in own]), 5)
+    table = np.full(5, 0.2)
+    for steps in (1, 2):
+        here, there = together.moves(table, steps, 10.0), whole.moves(table, steps, 10.0)
+        assert np.array_equal(here.one, there.one)
+        assert (here.two is None and there.two is None) or np.array_equal(here.two, there.two)
 
 
 def test_estimated_moves_count_consecutive_releases() -> None:

@@ -9,6 +9,7 @@ from reissue.core.domain import Domain
 from reissue.core.fragments import (
     BY_IDENTIFIER,
     Fragments,
+    Side,
     divide,
     global_subjects,
     joined,
@@ -54,7 +55,7 @@ def test_no_cut_makes_a_value_too_frequent() -> None:
     """Age decides the value: half of the ages have one value only, so that only hashes keep it below 0.3."""
     age = np.random.default_rng(1).integers(0, 80, 10_000).astype(np.int32)
     values = (age // 20).astype(np.int32)
-    tree = divide(age[:, None], values, DOMAINS[:1], 4, Requirement(c=0.3))
+    tree = divide(age[:, None], values, DOMAINS[:1], 4, Side(Requirement(c=0.3)))
     home = tree.of(age[:, None], mixed(np.arange(10_000, dtype=np.uint64), 5))
     assert tree.by_identifier
     assert all(np.bincount(values[home == f]).max() < 0.3 * (home == f).sum() for f in range(4))
@@ -161,3 +162,28 @@ def test_a_release_is_its_fragments_under_common_names() -> None:
             assert whole.extras["class_lineage"][new] == one.extras["class_lineage"][old]
             assert whole.codes[row].tolist() == one.codes[one.subjects == subject][0].tolist()
     assert joined(parts[:1], seed=9) is parts[0]
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_fragments_apart_are_regions_that_never_meet(count: int) -> None:
+    codes, values = table(20_000)
+    domains = (*DOMAINS[:2], Domain("zip", 0, 39, uniform_tree(4, 10)))
+    tree = divide(codes, values, domains, count, Side(apart=True))
+    assert tree.count == count
+    assert not tree.by_identifier
+    assert 2 not in tree.attribute.tolist(), "taxonomies are not cut: their nodes would reach across"
+    home, regions = tree.of(codes), tree.regions(domains)
+    for fragment, region in enumerate(regions):
+        inside = np.ones(len(codes), dtype=bool)
+        for a, domain in enumerate(region):
+            inside &= (codes[:, a] >= domain.lo) & (codes[:, a] <= domain.hi)
+        assert np.array_equal(inside, home == fragment)
+
+
+def test_fragments_apart_are_fewer_where_nothing_can_be_cut() -> None:
+    codes, values = table(5_000)
+    zips = codes[:, 2:]
+    assert divide(zips, values, (Domain("zip", 0, 39, uniform_tree(4, 10)),), 4, Side(apart=True)).count == 1
+    two = np.minimum(codes[:, :1], 1)
+    two[:2_500] = 0
+    assert divide(two, values, (Domain("age", 0, 79),), 4, Side(apart=True)).count == 2

@@ -19,7 +19,7 @@ from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, STRATEGIES, Peo
 
 pytestmark = [spark.together, spark.quiet]
 
-WHOLE: list[Strategy] = [ri.BCF(k=5), ri.BayFrame(k=5, J=0.7, beta=4.0), ri.JSReduce(k=5, t=0.5, J=0.7)]
+WHOLE: list[Strategy] = [ri.BCF(k=5, start_new_chain=True)]
 FRAGMENTS = 3
 
 

@@ -34,6 +34,9 @@ STRATEGIES: list[Strategy] = [
     ri.MInvariance(m=3),
     ri.EEquivalence(m=3, e=2),
     ri.CorSplit(m=3, n=1),
+    ri.BayFrame(k=5, J=0.7, beta=4.0),
+    ri.JSReduce(k=5, t=0.5, J=0.7),
+    ri.BCF(k=5),
 ]
 """Every strategy whose guarantee holds for a table made fragment by fragment."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -11,9 +10,9 @@ import numpy as np
 from reissue.attacks.base import Finding, Outcome
 from reissue.beliefs.claims import Claims
 from reissue.beliefs.cycle import Reasoning
-from reissue.beliefs.files import load
 from reissue.beliefs.following import Learned, follow, joined, simulated
-from reissue.beliefs.knowledge import Given, Knowledge, Names, require_read
+from reissue.beliefs.informed import Informed
+from reissue.beliefs.knowledge import Knowledge
 from reissue.beliefs.posterior import ESTIMATORS, Estimator
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
@@ -22,7 +21,7 @@ from reissue.errors import SettingsError
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundKnowledge:
+class BackgroundKnowledge(Informed):
     """Who is believed to have their true value, beyond what their class alone tells.
 
     threshold:  a gain of knowledge above it, towards the truth, is a breach: 0 nothing learned, 1 certainty
@@ -52,7 +51,6 @@ class BackgroundKnowledge:
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = False
     separable: ClassVar[bool] = False  # beliefs are estimated from everybody
-    _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
@@ -69,16 +67,6 @@ class BackgroundKnowledge:
             raise SettingsError(f'cascading "posterior" needs the estimator "bayes", not "{self.estimator}".')
         if self.limit < 1:
             raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
-
-    def prepare(self, names: Names) -> BackgroundKnowledge:
-        """The same attack with the knowledge files read, their labels matched to the series' codes."""
-        return self.informed(load(self.knowledge, names))
-
-    def informed(self, given: Given) -> BackgroundKnowledge:
-        """The same attack with knowledge in codes."""
-        prepared = copy(self)
-        object.__setattr__(prepared, "_given", given)
-        return prepared
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         claims = self.claims(series)
@@ -97,7 +85,7 @@ class BackgroundKnowledge:
 
     def claims(self, series: Observed) -> Claims:
         """The compromised records: those of the file, and the simulated ones about everybody else."""
-        given = require_read(self.knowledge, self._given)
+        given = self.given
         if self.sigma == 0:
             return given.claims
         made = simulated(series, self.sigma, self.confidence, self.seed)
@@ -107,7 +95,7 @@ class BackgroundKnowledge:
 
     def learned(self, series: Observed, claims: Claims, involving: int | None = None) -> list[Learned]:
         """What each release taught; with `involving` that release only, after all before it were read."""
-        given = require_read(self.knowledge, self._given)
+        given = self.given
         how = Reasoning(self.estimator, self.steps, self.cascading)
         found: list[Learned] = []
         for learned in follow(series, self.knowledge, given, how, claims, self.seed):

@@ -8,7 +8,7 @@ from reissue.beliefs.cycle import Applied, Beliefs, Reasoning, applied_to, belie
 from reissue.beliefs.making import Promise
 from reissue.beliefs.measures import divergences
 from reissue.core.domain import Float64
-from reissue.core.requirements import TOLERANCE, Requirement, violations
+from reissue.core.requirements import TOLERANCE, Requirement, distribution, violations
 from reissue.core.snapshot import Facts, History
 
 
@@ -18,12 +18,17 @@ def broken_promise(
     """A sentence about the condition that some class breaks; None if all hold.
 
     J is measured on the priors of everybody whom an attacker takes to be in the class. With `may_relax` the looser
-    conditions that the release itself states are checked.
+    conditions that the release itself states are checked. A fragment's values are compared with those that all
+    fragments together publish, as announced: see `Strategy.settles`.
     """
     kept = stated(facts, promise) if may_relax else promise
     applied = Applied.read(facts.extras)
     values = max(int(facts.values.max(initial=0)) + 1, 0 if applied is None else applied.values)
-    for violation in violations(kept.requirement, facts.classes, facts.values, values):
+    table: Float64 | None = None
+    if history.whole is not None:
+        values = max(values, len(history.whole.announced(values)))
+        table = distribution(history.whole.announced(values))
+    for violation in violations(kept.requirement, facts.classes, facts.values, values, table):
         return (
             f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}, the limit is "
             f"{violation.limit:.4g}"

@@ -10,9 +10,11 @@ from typing import Literal, Protocol
 import numpy as np
 
 from reissue.beliefs.claims import Claims
-from reissue.beliefs.estimate import MoveCounts, value_shares
+from reissue.beliefs.estimate import SUPPORT, MoveCounts, counted_cells, value_shares
 from reissue.beliefs.revision import Moves, contracted
 from reissue.core.domain import Domain, Float64, Int32, Int64
+from reissue.core.snapshot import Coded
+from reissue.core.whole import Counts, Tally, Whole
 from reissue.errors import InputError, SettingsError
 
 ESTIMATE, UNIFORM = "estimate", "uniform"
@@ -101,14 +103,32 @@ class Given:
 
 
 def shares_of(
-    knowledge: Knowledge, given: Given, codes: Int32, values: Int32, domains: Sequence[Domain], value_count: int
+    knowledge: Knowledge,
+    given: Given,
+    codes: Int32,
+    values: Int32,
+    domains: Sequence[Domain],
+    value_count: int,
+    whole: Whole | None = None,
 ) -> tuple[Int32, Float64]:
-    """PDsv for these rows: (int32[rows] category, float64[categories, value_count])."""
+    """PDsv for these rows: (int32[rows] category, float64[categories, value_count]). whole: see `counted`."""
     if given.boxes is not None and given.shares is not None:
         return _categories(given.boxes, codes, domains), _fitted(given.shares, value_count)
     if knowledge.values == UNIFORM:
         return np.zeros(len(codes), dtype=np.int32), np.full((1, value_count), 1.0 / max(1, value_count))
-    return value_shares(codes, values, domains, value_count, knowledge.smoothing)
+    if whole is None:
+        return value_shares(codes, values, domains, value_count, knowledge.smoothing)
+    table = whole.values(value_count)
+    return value_shares(codes, values, domains, value_count, knowledge.smoothing, table, whole.nearby)
+
+
+def counted(knowledge: Knowledge, snapshot: Coded, moves: MoveCounts, steps: int) -> Tally:
+    """What one fragment counts for the others, so that all estimate the same: that of the whole table."""
+    values = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+    everywhere = {"values": Counts.of_values(values), **moves.counts(steps)}
+    if knowledge.values != ESTIMATE:
+        return Tally(everywhere)
+    return Tally(everywhere, counted_cells(snapshot.codes, snapshot.values, snapshot.domains), SUPPORT)
 
 
 def _categories(boxes: Int32, codes: Int32, domains: Sequence[Domain]) -> Int32:

@@ -9,14 +9,16 @@ from typing import Literal
 import numpy as np
 
 from reissue.beliefs.cycle import Applied, Beliefs, Reasoning, claims_for
-from reissue.beliefs.knowledge import Given, Knowledge, moves_of, shares_of
+from reissue.beliefs.estimate import MoveCounts
+from reissue.beliefs.knowledge import Given, Knowledge, counted, moves_of, shares_of
 from reissue.beliefs.measures import divergences, entropies
 from reissue.core.boxes import hulls, snap
 from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.growing import Believed, grow, join
-from reissue.core.requirements import Limits, Requirement, classes_meet, spared
+from reissue.core.requirements import Limits, Requirement, classes_meet, distribution, spared
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
+from reissue.core.whole import Tally
 from reissue.errors import InfeasiblePolicy
 
 Leftovers = Literal["suppress", "relax", "counterfeit"]
@@ -27,6 +29,9 @@ ROUNDING = 1e-12
 """Slack of J, so that equal beliefs count as equal; far below that of the check."""
 RELAX, RELAX_AT_MOST = 1.1, 40
 """Each relaxation multiplies J and beta (or t) by this; so many are tried."""
+
+AFRESH = (0, 2, 4, 7, 11, 16)
+"""After these attempts of all fragments (from 0), classes are made anew with as much room as the last one lacked."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +68,29 @@ class Grouped:
         return np.flatnonzero(self.classes < 0)
 
 
+def survey(snapshot: Coded, history: History, knowledge: Knowledge, how: Reasoning) -> Tally:
+    """What a fragment counts for the others: values, how they moved, and where they are frequent."""
+    beliefs = Beliefs.read(history.caches)
+    moves, _ = beliefs.counted(snapshot.subjects, snapshot.values, snapshot.value_count)
+    return counted(knowledge, snapshot, moves, how.steps)
+
+
 def believe(
     snapshot: Coded, history: History, knowledge: Knowledge, given: Given, how: Reasoning
 ) -> tuple[Float64, Applied]:
-    """(float64[rows, v] the prior of everybody in the snapshot, what it was made with)."""
-    number = len(history) + 1
+    """(float64[rows, v] the prior of everybody in the snapshot, what it was made with).
+
+    What is estimated is estimated from the whole table, also where the snapshot is a fragment of it.
+    """
+    number, whole = len(history) + 1, history.whole
     beliefs = Beliefs.read(history.caches)
     values = snapshot.value_count
-    category, shares = shares_of(knowledge, given, snapshot.codes, snapshot.values, snapshot.domains, values)
-    counts, _ = beliefs.counted(snapshot.subjects, snapshot.values, values)
-    table = np.bincount(snapshot.values, minlength=values) + knowledge.smoothing / max(1, values)
+    category, shares = shares_of(knowledge, given, snapshot.codes, snapshot.values, snapshot.domains, values, whole)
+    if whole is None:
+        counts, _ = beliefs.counted(snapshot.subjects, snapshot.values, values)
+    else:
+        counts = MoveCounts.whole(whole.everywhere, values)
+    table = _everybody(snapshot, history) + knowledge.smoothing / max(1, values)
     moves = moves_of(knowledge, given, counts, table / table.sum(), how.steps, values)
     new = np.flatnonzero(~np.isin(snapshot.subjects, beliefs.people))
     new = new[np.argsort(snapshot.subjects[new])]
@@ -108,16 +126,16 @@ def propose(
     )
     rows = Believed(snapshot.values, prior, entropies(prior))
     line = order(snapshot)
-    kept, grouped = promise, _grouped(snapshot, rows, line, promise, leftovers == "counterfeit")
+    kept, grouped = promise, _grouped(snapshot, history, rows, line, promise, leftovers == "counterfeit")
     for times in range(1, RELAX_AT_MOST if leftovers == "relax" else 0):
         if len(grouped.left) == 0:
             break
         kept = promise.relaxed(times)
-        grouped = _grouped(snapshot, rows, line, kept, False)
+        grouped = _grouped(snapshot, history, rows, line, kept, False)
     if (grouped.classes < 0).all():
-        _refuse(promise, prior)
+        _refuse(promise, prior, history)
     candidate = _candidate(snapshot, history, kept, grouped, applied, kept is not promise)
-    if unmatched:
+    if unmatched and history.whole is None:  # a fragment knows its own people only
         said = (
             f"{unmatched:,} compromised records are about people whom the series does not know; they were passed over."
         )
@@ -125,36 +143,62 @@ def propose(
     return candidate
 
 
-def _grouped(snapshot: Coded, rows: Believed, line: Int64, promise: Promise, invent: bool) -> Grouped:
+def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, promise: Promise, invent: bool) -> Grouped:
     """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
 
     Shares in the published table differ from the snapshot's when rows are suppressed or counterfeited; classes must
     hold against both. Every round undoes a class, so it ends; and since rows of undone classes join with room to spare
-    (`spared`), few rounds do.
+    (`spared`), few rounds do. A fragment does not know what the others will publish: after the first attempt all its
+    classes are made with room to spare, and hold against the tables of the attempts since (`_told`).
     """
     values, requirement = snapshot.value_count, promise.requirement
-    limits = requirement.limits(_counts(snapshot.values, values))
+    limits = requirement.limits(_everybody(snapshot, history))
     most = promise.J + ROUNDING
-    classes, published = _grown(line, rows, limits, most), snapshot.values.copy()
+    told, asked = _told(history, values), limits
+    if len(told) > 1:
+        asked = spared(limits, distribution(told[1]))
+    classes, published = _grown(line, rows, asked, most), snapshot.values.copy()
     span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
     out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
-    asked = limits
     while True:
         left = np.flatnonzero((classes < 0) & ~out)
         number = int(classes.max(initial=-1)) + 1
         if number == 0:
             return Grouped(classes, published)
-        join(left, classes, published, number, rows, points, asked, most, invent)
+        if len(left):
+            join(left, classes, published, number, rows, points, asked, most, invent)
         out[left] = classes[left] < 0
-        table = requirement.limits(_counts(published[classes >= 0], values))
+        table = requirement.limits(told[0] if told else _counts(published[classes >= 0], values))
         good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
         undone = (classes >= 0) & ~good[classes]
         if not undone.any():
-            return Grouped(_numbered(classes), published)
+            if len(told) < 2:
+                return Grouped(_numbered(classes), published)
+            told = told[1:]
+            continue
         classes[undone] = -1
         published[undone] = snapshot.values[undone]
         asked = spared(limits, table.table)
+
+
+def _told(history: History, values: int) -> list[Int64]:
+    """The tables that a fragment's classes must hold against: the snapshot's, and those of attempts to publish it.
+
+    The first attempt shows how much room is needed; where what follows does not settle, a later one shows it again.
+    """
+    if history.whole is None:
+        return []
+    published = history.whole.published
+    start = max((number for number in AFRESH if number < len(published)), default=0)
+    return [history.whole.values(values), *published[start:]]
+
+
+def _everybody(snapshot: Coded, history: History) -> Int64:
+    """int64[values]: how often each value occurs in the whole table."""
+    if history.whole is None:
+        return _counts(snapshot.values, snapshot.value_count)
+    return history.whole.values(snapshot.value_count)
 
 
 def _grown(line: Int64, rows: Believed, limits: Limits, most: float) -> Int32:
@@ -184,12 +228,12 @@ def _numbered(classes: Int32) -> Int32:
     return np.where(classes >= 0, numbered, np.int32(-1))
 
 
-def _refuse(promise: Promise, prior: Float64) -> None:
+def _refuse(promise: Promise, prior: Float64, history: History) -> None:
     apart = float(divergences(prior, np.zeros(len(prior), dtype=np.int32), 1)[0])
+    works = f"; J = {np.ceil(apart * 1000) / 1000:g} always works" if history.whole is None else ""
     raise InfeasiblePolicy(
         f"No class can be made with {promise.sentence()}: not one group of people near each other keeps it. With all "
-        f"rows in one class the divergence of beliefs is {apart:.3g} bits; J = {np.ceil(apart * 1000) / 1000:g} always "
-        "works. Raise J or beta (t), or lower k."
+        f"rows in one class the divergence of beliefs is {apart:.3g} bits{works}. Raise J or beta (t), or lower k."
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue.attacks.base import Attack
 from reissue.core.boxes import contain, snap
-from reissue.core.domain import Int64
+from reissue.core.domain import Domain, Int64
 from reissue.core.observed import Observed, Release, Words
 from reissue.core.snapshot import Coded, Facts, History
 from reissue.core.whole import Whole
@@ -68,6 +68,14 @@ def check_rows(facts: Facts, snapshot: Coded, suppressed: int) -> None:
         _broken("a class is empty")
     if not np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes):
         _broken("a box is not a node of its hierarchy")
+
+
+def check_region(facts: Facts, domains: Sequence[Domain], region: Sequence[Domain]) -> None:
+    """No box reaches across a cut into the region of another fragment; the outer ends of the domains are open."""
+    for a, (whole, own) in enumerate(zip(domains, region, strict=True)):
+        low, high = facts.boxes[:, a, 0], facts.boxes[:, a, 1]
+        if (own.lo > whole.lo and (low < own.lo).any()) or (own.hi < whole.hi and (high > own.hi).any()):
+            _broken("a box would reach into another fragment")
 
 
 def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:

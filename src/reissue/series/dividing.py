@@ -9,11 +9,11 @@ from typing import cast
 import numpy as np
 
 from reissue.coding import Coding
-from reissue.core.domain import Int32, Int64
-from reissue.core.fragments import Fragments, UInt64, divide, owners, sampled
+from reissue.core.domain import Domain, Int32, Int64
+from reissue.core.fragments import Fragments, Side, UInt64, divide, owners, sampled
 from reissue.core.requirements import Requirement
 from reissue.errors import SettingsError
-from reissue.ledger import Document, Ledger
+from reissue.ledger import Document, Ledger, ReleaseRecord
 from reissue.series.work import Rows
 from reissue.strategies.base import Strategy
 
@@ -48,6 +48,7 @@ class Division:
             return Division(Fragments.whole(), np.zeros(0, dtype=np.int64)) if ledger.releases else None
         tree = Fragments.from_dict(cast("Mapping[str, Sequence[int]]", kept["tree"]))
         refuse_whole(strategy, tree.count)
+        _refuse_strangers(strategy, tree.count, ledger.releases)
         version = int(str(kept["coding_version"]))
         if version != coding.version:
             tree = tree.recoded(_recode(coding, Coding.from_dict(ledger.coding(version))))
@@ -72,6 +73,21 @@ class Division:
         chosen = np.flatnonzero(sampled(np.arange(len(rows)), len(rows), seed))
         side = side_of_a_cut(strategy)
         return Division(divide(rows.codes[chosen], rows.values[chosen], coding.domains, count, side), nobody)
+
+    def asked_for(self, ledger: Ledger, strategy: Strategy) -> Division:
+        """This division; a SettingsError if it has fewer fragments than the series was created with."""
+        asked = int(str(ledger.meta.get("fragments", 1)))
+        if self.count < asked:
+            raise SettingsError(
+                f"The series is to have {asked} fragments, but '{strategy.name}' needs fragments whose boxes never "
+                f"meet, and the numeric quasi-identifiers can be cut into {self.count} only. Create it without "
+                "fragments: then it gets as many as can be."
+            )
+        return self
+
+    def domains(self, strategy: Strategy, coding: Coding) -> list[tuple[Domain, ...]]:
+        """The domains of each fragment: narrowed where fragments must stay apart."""
+        return self.tree.regions(coding.domains) if apart(strategy) else [coding.domains] * self.count
 
     def of(self, codes: Int32, numbers: Int64, hashes: UInt64 | None) -> Int32:
         """int32[rows]: the fragment of each row; known subjects stay where they are, whatever their codes are now."""
@@ -103,17 +119,23 @@ def whole_table(strategy: Strategy) -> bool:
     return bool(getattr(strategy, "whole_table", False))
 
 
-def side_of_a_cut(strategy: Strategy) -> Requirement:
-    """What a fragment must satisfy as one class: a little more than the strategy asks for, to stay feasible."""
+def side_of_a_cut(strategy: Strategy) -> Side:
+    """What a fragment must satisfy: as one class a little more than the strategy asks for, to stay feasible."""
     limits = strategy.thresholds()
     t, beta = limits.get("t"), limits.get("beta")
-    return Requirement(
+    requirement = Requirement(
         c=ROOM * min(limits.get("c", 1.0), 1 / limits.get("m", 1.0)),
         t=None if t is None else ROOM * t,
         ordered=bool(getattr(strategy, "ordered", False)),
         beta=None if beta is None else ROOM * beta,
         likeness=getattr(strategy, "likeness", "basic"),
     )
+    return Side(requirement, apart(strategy))
+
+
+def apart(strategy: Strategy) -> bool:
+    """Whether boxes of different fragments must never meet."""
+    return bool(getattr(strategy, "apart", False))
 
 
 def refuse_whole(strategy: Strategy, count: int) -> None:
@@ -122,6 +144,18 @@ def refuse_whole(strategy: Strategy, count: int) -> None:
         raise SettingsError(
             f"The strategy '{strategy.name}' with these settings looks at the whole table at once; it cannot be used "
             f"in a series of {count} fragments. Create the series with fragments = 1, or choose another strategy."
+        )
+
+
+def _refuse_strangers(strategy: Strategy, count: int, releases: Sequence[ReleaseRecord]) -> None:
+    """Raise SettingsError if the strategy would need more of earlier releases than their fragments kept."""
+    follows = getattr(strategy, "follows", None)
+    others = [record for record in releases if follows is not None and record.strategy not in follows]
+    if count > 1 and others:
+        raise SettingsError(
+            f"Release {others[0].number} was made by '{others[0].strategy}'. In a series of {count} fragments "
+            f"'{strategy.name}' can only follow {' and '.join(follows or ())}: others do not keep what it would need "
+            "to know of all fragments. Begin a new series, or go on with another strategy."
         )
 
 

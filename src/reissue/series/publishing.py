@@ -101,10 +101,12 @@ class Publishing:
     def works(self, division: Division, before: Coding, coding: Coding) -> list[Work]:
         """What is to be done in each fragment."""
         number = len(self.ledger.releases) + 1
+        domains = division.domains(self.strategy, coding)
         return [
             Work(
                 shelf=self.ledger.shelf,
                 coding=coding,
+                domains=domains[fragment],
                 strategy=self.strategy,
                 number=number,
                 seed=derived_seed(self.ledger.seed, number),
@@ -134,7 +136,8 @@ class Publishing:
         if division is not None:
             return division
         count = Division.wanted(self.ledger, self.strategy, len(rows))
-        return Division.made(count, rows, coding, self.strategy, self.ledger.seed)
+        made = Division.made(count, rows, coding, self.strategy, self.ledger.seed)
+        return made.asked_for(self.ledger, self.strategy)
 
     def _write(
         self,

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding, CodingWords
-from reissue.core.domain import Int32, Int64
+from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.observed import Words
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
 from reissue.core.whole import Tally, Whole
 from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Shelf
 from reissue.series.changes import Compared, Permitted, compare, permit
-from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
+from reissue.series.checks import check_attacks, check_classes, check_promise, check_region, check_rows
 from reissue.series.identities import Identities
 from reissue.series.past import ABSENT, PastReleases, fold, rebuild
 from reissue.strategies.base import Strategy
@@ -77,6 +77,7 @@ class Made:
 class Work:
     """One fragment of the release that is being made.
 
+    domains:     those of the coding, or, where boxes of fragments must never meet, those of this fragment
     seed:        of the whole release; each fragment derives its own
     fragment, fragments: which one of how many
     kept_caches: whether the caches in the ledger are of use; if not, they are folded anew from the facts
@@ -85,6 +86,7 @@ class Work:
 
     shelf: Shelf
     coding: Coding
+    domains: tuple[Domain, ...]
     strategy: Strategy
     number: int
     seed: int
@@ -126,7 +128,7 @@ class Work:
         survey = getattr(self.strategy, "survey", None)
         if survey is None or self.fragments == 1:
             return None
-        coded = Coded(compared.numbers, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
+        coded = Coded(compared.numbers, rows.codes, rows.values, self.domains, len(self.coding.values))
         return cast("Tally", survey(coded, self._history(None)))
 
     def made(self, rows: Rows, compared: Compared, first: int, whole: Whole | None = None) -> Made:
@@ -138,6 +140,8 @@ class Work:
         candidate = self._anonymized(strategy, coded, history, words)
         facts = candidate.facts(self.number, coded)
         check_rows(facts, coded, int((candidate.classes < 0).sum()))
+        if self.domains is not self.coding.domains:
+            check_region(facts, self.coding.domains, self.domains)
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
@@ -152,7 +156,7 @@ class Work:
         new = compared.numbers < 0
         subjects = compared.numbers.copy()
         subjects[new] = np.arange(first, first + new.sum())
-        return Coded(subjects, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
+        return Coded(subjects, rows.codes, rows.values, self.domains, len(self.coding.values))
 
     def _prepared(self, rows: Rows, subjects: Int64) -> Strategy:
         """The strategy with its knowledge read in the series' terms, if it wants any."""

@@ -44,7 +44,9 @@ class Strategy(Protocol):
     snapshot who are new are -1 there. `settles`, true if the check needs the values that all fragments together
     publish: the release is made again, each time with `history.whole.published` grown by what was published last, until
     the same is published twice. `follows`, names of the strategies whose earlier releases it can build on (default:
-    any). `whole_table`, true if the guarantee would not hold for a table made in fragments.
+    any). `apart`, true if boxes of different fragments must never meet: then fragments are cut along numeric attributes
+    only, and the snapshot's domains are those of the fragment. `whole_table`, true if the guarantee would not hold for
+    a table made in fragments.
     """
 
     name: ClassVar[str]

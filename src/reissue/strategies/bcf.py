@@ -43,7 +43,8 @@ class BCF:
     name: ClassVar[str] = "bcf"
     supports: ClassVar[Changes] = INSERT_ONLY
     stops: ClassVar[tuple[str, ...]] = ("correspondence",)
-    whole_table: ClassVar[bool] = True
+    apart: ClassVar[bool] = True
+    follows: ClassVar[tuple[str, ...]] = ("bcf",)
 
     k: int
     score: Score = "discernibility"
@@ -71,6 +72,11 @@ class BCF:
                 "more) that starts a new chain."
             )
         self._requirements()
+
+    @property
+    def whole_table(self) -> bool:
+        """Whether to start a new chain when the running one cannot go on is decided for all records at once."""
+        return self.start_new_chain is True
 
     def _requirements(self) -> tuple[Requirement, Requirement]:
         shares = [share for share in (self.confidence, self.alpha) if share is not None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import ClassVar, Literal
@@ -12,20 +11,21 @@ import numpy as np
 
 from reissue.beliefs.checking import broken_promise
 from reissue.beliefs.cycle import Reasoning, remembered
-from reissue.beliefs.files import load
-from reissue.beliefs.knowledge import Given, Knowledge, Names, require_read
-from reissue.beliefs.making import Leftovers, Promise, believe, propose
+from reissue.beliefs.informed import Informed
+from reissue.beliefs.knowledge import Knowledge
+from reissue.beliefs.making import Leftovers, Promise, believe, propose, survey
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int64
 from reissue.core.requirements import Requirement
 from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
+from reissue.core.whole import Tally
 from reissue.errors import SettingsError
 from reissue.strategies.base import ANYTHING, Changes
 
 
 @dataclass(frozen=True, kw_only=True)
-class JSReduce:
+class JSReduce(Informed):
     """Every class has k rows, values at most t from the table's, and members' (revised) priors at most J bits apart.
 
     Its attacker weighs every assignment of a class's rows to its people by the sum of the priors.
@@ -48,9 +48,9 @@ class JSReduce:
     name: ClassVar[str] = "js-reduce"
     supports: ClassVar[Changes] = ANYTHING
     stops: ClassVar[tuple[str, ...]] = ()
-    whole_table: ClassVar[bool] = True
+    settles: ClassVar[bool] = True
+    follows: ClassVar[tuple[str, ...]] = ("bay-frame", "js-reduce")  # they keep what they were made with
     private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
-    _given: ClassVar[Given | None] = None  # an instance that was prepared has its own
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
@@ -72,18 +72,12 @@ class JSReduce:
         """How the attacker reasons."""
         return Reasoning("js-reduce", self.steps, "prior")
 
-    def prepare(self, names: Names) -> JSReduce:
-        """The same strategy with the knowledge files read, their labels matched to the series' codes."""
-        return self.informed(load(self.knowledge, names))
-
-    def informed(self, given: Given) -> JSReduce:
-        """The same strategy with knowledge in codes."""
-        prepared = copy(self)
-        object.__setattr__(prepared, "_given", given)
-        return prepared
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """The attacker knows the statistics of the whole table, and classes are compared with it."""
+        return survey(snapshot, history, self.knowledge, self.reasoning)
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
-        given = require_read(self.knowledge, self._given)
+        given = self.given
         prior, applied = believe(snapshot, history, self.knowledge, given, self.reasoning)
         return propose(
             snapshot, history, self.promise, self.leftovers, _along_the_curve, prior, applied, given.unmatched
