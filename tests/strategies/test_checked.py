@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
@@ -15,12 +15,13 @@ from reissue.core.boxes import snap
 from reissue.core.cuts import measure, try_cut
 from reissue.core.domain import Domain
 from reissue.core.forest import forest_of, rows_of, scratch_of
+from reissue.core.incognito import Metric, Search, apply, best
 from reissue.core.requirements import Requirement, violations
 from reissue.core.running import Running
 from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import Strategy
-from reissue.strategies.beside import BOXES, Earlier, class_boxes
+from reissue.strategies.beside import BOXES, Beside, Earlier, class_boxes
 from reissue.strategies.checked_incognito import CheckedIncognito
 from reissue.strategies.checked_mondrian import CheckedMondrian
 from reissue.strategies.checking import Standing
@@ -344,3 +345,32 @@ def test_settings() -> None:
         CheckedIncognito(k=2, c=2)
     with pytest.raises(InfeasiblePolicy, match="k = 500"):
         CheckedMondrian(k=500).publish(few_values(1, releases=1)[0], History([], {}, 1))
+
+
+@pytest.mark.parametrize("metric", ["loss", "discernibility", "classes", "height"])
+def test_checked_incognito_publishes_the_best_of_all_safe_nodes(metric: Metric) -> None:
+    """Though few nodes are checked: against checking every node of the lattice."""
+    refused = 0
+    for seed in range(6):
+        snapshots, k, c = history(seed + 300, values=6)
+        strategy = CheckedIncognito(k=k, c=c, metric=metric, hold_back=False)
+        releases: list[Facts] = []
+        caches: Mapping[str, Table] = {}
+        for number, snapshot in enumerate(snapshots, start=1):
+            past = Standing.of(snapshot, History(releases, caches, 1))
+            every = np.arange(len(snapshot))
+            try:
+                facts = strategy.publish(snapshot, History(releases, caches, 1)).facts(number, snapshot)
+            except InfeasiblePolicy:
+                break  # the new rows cannot stand alone
+            counts = np.bincount(snapshot.values, minlength=snapshot.value_count)
+            search = Search(snapshot.codes, snapshot.values, snapshot.domains, strategy.requirement.limits(counts))
+            nodes = [tuple(node) for node in np.argwhere(search.satisfied()).tolist()]
+            check = Beside.of(strategy, past, History(releases, caches, 1), every)
+            made = {node: apply(search.ladders, snapshot.codes, node) for node in nodes}
+            safe = [node for node, own in made.items() if number == 1 or not check.breach(own.classes, own.boxes)]
+            np.testing.assert_array_equal(facts.boxes, made[best(search, safe, metric)].boxes)
+            refused += len(safe) < len(nodes)
+            releases.append(facts)
+            caches = strategy.remember(caches, facts)
+    assert refused, "no node was unsafe: nothing was tested"

@@ -9,7 +9,8 @@ that agrees with it, since leaving out an attribute merges classes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import combinations
 from math import prod
 from operator import le
@@ -113,8 +114,8 @@ class Search:
         return roll_up(table, node, self.ladders, self.limits, keep)
 
 
-def best(search: Search, nodes: Sequence[Node], metric: Metric = "loss") -> Node:
-    """The node that costs least; ties go to the lowest in height, then to the first in lexicographic order.
+def ranking(search: Search, metric: Metric = "loss") -> Callable[[Node], tuple[float, int, Node]]:
+    """What a node costs, as a key to sort by; ties go to the lowest in height, then to the first in lexical order.
 
     "loss": least information lost per row (AIL, NCP of the published intervals); "discernibility": least sum of squared
     class sizes; "classes": most classes, that is smallest on average; "height": fewest generalization steps.
@@ -124,28 +125,58 @@ def best(search: Search, nodes: Sequence[Node], metric: Metric = "loss") -> Node
         table = search.leaves
         weights = [np.bincount(label, table.sizes).astype(np.float64) for label in table.labels]
         lost = [loss_per_level(ladder, weight) for ladder, weight in zip(search.ladders, weights, strict=True)]
-        costs = [sum(float(lost[a][level]) for a, level in enumerate(node)) for node in nodes]
-    elif metric == "discernibility":
-        costs = [float((search.counts(node).sizes.astype(np.float64) ** 2).sum()) for node in nodes]
-    elif metric == "classes":
-        costs = [-float(len(search.counts(node))) for node in nodes]
-    else:
-        costs = [0.0 for _ in nodes]
-    return min(zip(costs, map(sum, nodes), nodes, strict=True))[2]
+
+    @cache
+    def cost(node: Node) -> float:
+        if metric == "loss":
+            return sum(float(lost[a][level]) for a, level in enumerate(node))
+        if metric == "discernibility":
+            return float((search.counts(node).sizes.astype(np.float64) ** 2).sum())
+        return -float(len(search.counts(node))) if metric == "classes" else 0.0
+
+    return lambda node: (cost(node), sum(node), node)
+
+
+def best(search: Search, nodes: Sequence[Node], metric: Metric = "loss") -> Node:
+    """The node that costs least: see ranking."""
+    return min(nodes, key=ranking(search, metric))
 
 
 def apply(ladders: Sequence[Ladder], codes: Int32, node: Node) -> Partition:
-    """The classes of a table generalized to a node, numbered in the order of their boxes. O(n log classes).
+    """The classes of a table generalized to a node, numbered in the order of their boxes. O(n), O(n log n) if sparse.
 
     codes: int32[rows, attributes], all among those the ladders were made for.
     """
     labels = [ladder.of(codes[:, a], level) for a, (ladder, level) in enumerate(zip(ladders, node, strict=True))]
-    key = pack(labels, [ladder.size(level) for ladder, level in zip(ladders, node, strict=True)])
-    _, first, classes = np.unique(key, return_index=True, return_inverse=True)
+    sizes = [ladder.size(level) for ladder, level in zip(ladders, node, strict=True)]
+    key, room = pack(labels, sizes), prod(sizes)
+    if room <= max(1 << 16, 4 * len(key)):  # by marking, since sorting rows is dear
+        first = np.full(room, -1, dtype=np.int64)
+        first[key] = np.arange(len(key))
+        classes = (np.cumsum(first >= 0) - 1)[key]
+        first = first[first >= 0]
+    else:
+        _, first, classes = np.unique(key, return_index=True, return_inverse=True)
     boxes = np.stack(
         [ladder.boxes[level][label[first]] for ladder, level, label in zip(ladders, node, labels, strict=True)], axis=1
     )
     return Partition(classes.astype(np.int32), np.ascontiguousarray(boxes, dtype=np.int32))
+
+
+class Leaves:
+    """A table by its distinct leaf QIs, to be generalized to many nodes: each costs O(leaves) and one look per row."""
+
+    def __init__(self, ladders: Sequence[Ladder], codes: Int32) -> None:
+        """codes: int32[rows, attributes], all among those the ladders were made for."""
+        labels = [ladder.of(codes[:, a], 0) for a, ladder in enumerate(ladders)]
+        key = pack(labels, [ladder.size(0) for ladder in ladders])
+        _, first, self._leaf = np.unique(key, return_index=True, return_inverse=True)
+        self._ladders, self._codes = ladders, np.asfortranarray(codes[first])
+
+    def at(self, node: Node) -> Partition:
+        """The classes of the rows at a node, as `apply` numbers them."""
+        leaves = apply(self._ladders, self._codes, node)
+        return Partition(leaves.classes[self._leaf], leaves.boxes)
 
 
 def incognito(

@@ -13,7 +13,8 @@ from reissue.core.domain import Int32, Int64
 from reissue.core.hall import gaps
 from reissue.core.meets import Points
 from reissue.core.overlap import Groups, Overlap
-from reissue.core.running import most_frequent
+from reissue.core.running import intersections, most_frequent
+from reissue.core.sets import once
 from reissue.core.snapshot import Facts, History, Table
 from reissue.core.tracing import suspicious, traces
 from reissue.strategies.checking import Checked, Standing
@@ -65,30 +66,42 @@ class Earlier:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """Checks a whole candidate release against every earlier one, exactly; for any recoding and any history."""
+    """Checks a whole candidate release against every earlier one, exactly; for any recoding and any history.
+
+    rows: int64[published], the rows of the snapshot that the candidates publish, by subject
+    """
 
     k: int
     share: tuple[int, int]
     past: Standing
     earlier: Sequence[Earlier]
+    rows: Int64
 
     @staticmethod
-    def of(strategy: Checked, past: Standing, history: History) -> Beside:
-        """From the history table where it tells all; else the earlier releases are read."""
+    def of(strategy: Checked, past: Standing, history: History, kept: Int64) -> Beside:
+        """From the history table where it tells all; else the earlier releases are read. kept: rows to be published."""
         known = class_boxes(history.caches, len(history), len(past.snapshot.domains)) if past.whole else None
         if known is not None:
             earlier = [Earlier.of_history(past, i, boxes) for i, boxes in enumerate(known)]
         else:
             earlier = [Earlier.of_facts(facts, past.snapshot.value_count) for facts in history.releases]
-        return Beside(strategy.k, strategy.share, past, earlier)
+        rows = kept[np.argsort(past.snapshot.subjects[kept], kind="stable")]
+        return Beside(strategy.k, strategy.share, past, earlier, rows)
+
+    @cached_property
+    def subjects(self) -> Int64:
+        """int64[published], ascending."""
+        return self.past.snapshot.subjects[self.rows]
+
+    @cached_property
+    def values(self) -> Int32:
+        """int32[published], by subject."""
+        return self.past.snapshot.values[self.rows]
 
     def breach(self, classes: Int32, boxes: Int32) -> str | None:
         """The first thing a release with these classes (int32[rows], -1: left out) would give away; None if nothing."""
-        kept = np.flatnonzero(classes >= 0)
-        kept = kept[np.argsort(self.past.snapshot.subjects[kept])]
-        subjects, own = self.past.snapshot.subjects[kept], classes[kept]
-        values = self.past.snapshot.values[kept]
-        groups = Groups.of(own, values, len(boxes), self.past.snapshot.value_count)
+        subjects, own = self.subjects, classes[self.rows]
+        groups = Groups.of(own, self.values, len(boxes), self.past.snapshot.value_count)
         if self._common_value(subjects, own, groups, boxes):
             return "the classes of some people would have too few values in common (intersection)"
         for older in reversed(self.earlier):
@@ -102,10 +115,12 @@ class Beside:
         return None
 
     def _common_value(self, subjects: Int64, own: Int32, groups: Groups, boxes: Int32) -> bool:
-        after = self.past.running.after(len(self.earlier) + 1, subjects, own, groups, boxes)
-        _, most = most_frequent(after.values)
-        broken = (most * self.share[1] > after.values.sizes * self.share[0]) & (after.seen > 1)
-        return bool((broken & (after.chain[:, -1] >= 0)).any())
+        """Whether what is left possible for some people (IS), cut with their class, has a value above c."""
+        running = self.past.running
+        met = Overlap.of(running.subjects, running.cell, subjects, own, len(running.first), len(boxes))
+        common = intersections(running.values, groups, met.left, met.right)
+        _, most = most_frequent(common)
+        return bool((most * self.share[1] > common.sizes * self.share[0]).any())
 
     def _traced(self, older: Earlier, overlap: Overlap, groups: Groups, boxes: Int32) -> bool:
         values, own = self.past.snapshot.value_count, older.values[overlap.at_left]
@@ -129,7 +144,7 @@ def with_class_boxes(caches: Mapping[str, Table], release: Facts) -> Table:
 def class_boxes(caches: Mapping[str, Table], releases: int, attributes: int) -> list[Int32] | None:
     """The boxes of every earlier release, int32[classes, attributes, 2] each; None if the caches do not have them."""
     table = caches.get(BOXES)
-    if table is None or len(np.unique(table["release"])) != releases:
+    if table is None or len(once(np.asarray(table["release"], dtype=np.int64))) != releases:
         return None
     boxes = np.empty((len(table["release"]), attributes, 2), dtype=np.int32)
     for a in range(attributes):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from reissue.core.domain import Int64
+from reissue.core.domain import Int32, Int64
 from reissue.core.feasible import refuse_infeasible
-from reissue.core.incognito import Metric, Search, apply, best
+from reissue.core.incognito import Leaves, Metric, Search, apply, ranking
 from reissue.core.lattice import Node, climb, minimal
 from reissue.core.mondrian import Partition
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -40,10 +40,10 @@ class CheckedIncognito(Checked):
         kept = np.flatnonzero(published)
         counts = np.bincount(snapshot.values[kept], minlength=snapshot.value_count).astype(np.int64)
         refuse_infeasible(self.requirement, counts)
-        search = Search(snapshot.codes[kept], snapshot.values[kept], snapshot.domains, self.requirement.limits(counts))
-        nodes, checked = self._nodes(search, past, kept, history)
-        node = best(search, nodes, self.metric)
-        partition = apply(search.ladders, snapshot.codes[kept], node)
+        codes = _some(snapshot.codes, kept)
+        search = Search(codes, snapshot.values[kept], snapshot.domains, self.requirement.limits(counts))
+        node, checked = self._best(search, past, codes, kept, history)
+        partition = apply(search.ladders, codes, node)
         classes = np.full(len(snapshot), -1, dtype=np.int32)
         classes[kept] = partition.classes
         steps = ([] if held is None else [held]) + [_said(search, node, partition, checked, len(history))]
@@ -54,30 +54,50 @@ class CheckedIncognito(Checked):
         """As every checked strategy, and the boxes of all releases: few classes, so that none is read again."""
         return {**super().remember(caches, release), BOXES: with_class_boxes(caches, release)}
 
-    def _nodes(self, search: Search, past: Standing, kept: Int64, history: History) -> tuple[list[Node], int]:
-        """The lowest nodes that are safe, and how many were checked against the earlier releases."""
-        passed = search.satisfied()
+    def _best(self, search: Search, past: Standing, codes: Int32, kept: Int64, history: History) -> tuple[Node, int]:
+        """The best node that is safe, and how many were checked against the earlier releases.
+
+        Checking is what costs, so nodes are not checked that are no better than one already found safe.
+        """
+        passed, rank = search.satisfied(), ranking(search, self.metric)
+        chosen = min(minimal(passed), key=rank)
         if not len(history):
-            return minimal(passed), 0
-        check, asked = Beside.of(self, past, history), dict[Node, str | None]()
+            return chosen, 0
+        check, leaves = Beside.of(self, past, history, kept), Leaves(search.ladders, codes)
+        asked = dict[Node, str | None]()
 
         def safe(node: Node) -> bool:
             if node not in asked:
-                partition = apply(search.ladders, past.snapshot.codes[kept], node)
+                partition = leaves.at(node)
                 classes = np.full(len(past.snapshot), -1, dtype=np.int32)
                 classes[kept] = partition.classes
                 asked[node] = check.breach(classes, partition.boxes)
             return asked[node] is None
 
-        if not safe(search.tops):
-            raise refuse_unsafe(str(asked[search.tops]), self.name)
-        lowest = minimal(climb(passed, safe))
-        return _verified(lowest, search.tops, safe), len(asked)
+        def settled(node: Node) -> bool:
+            """Whether nothing at or above this node can be better than what is chosen by now."""
+            nonlocal chosen
+            if rank(node) < rank(chosen) and safe(node):
+                chosen = node
+            return rank(node) >= rank(chosen)
+
+        if safe(chosen):
+            return chosen, 1
+        chosen = search.tops
+        if not safe(chosen):
+            raise refuse_unsafe(str(asked[chosen]), self.name)
+        climb(passed, settled)
+        return chosen, len(asked)
 
 
-def _verified(lowest: list[Node], top: Node, safe: Callable[[Node], bool]) -> list[Node]:
-    """Only nodes that were themselves found safe; the top is, whatever the others are."""
-    return [node for node in lowest if safe(node)] or [top]
+def _some(codes: Int32, rows: Int64) -> Int32:
+    """These rows, ascending, in Fortran order: column by column, since gathering rows of a Fortran array is slow."""
+    if len(rows) == len(codes):
+        return codes
+    picked = np.empty((len(rows), codes.shape[1]), dtype=np.int32, order="F")
+    for a in range(codes.shape[1]):
+        picked[:, a] = codes[rows, a]
+    return picked
 
 
 def _said(search: Search, node: Node, partition: Partition, checked: int, earlier: int) -> str:

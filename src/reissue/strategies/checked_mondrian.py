@@ -135,7 +135,7 @@ class CheckedMondrian(Checked):
 
     def _beside_foreign(self, past: Standing, kept: Int64, history: History) -> tuple[Int64, str]:
         """After releases that were not checked for this k and c: keep their classes if that is safe, else one class."""
-        check = Beside.of(self, past, history)
+        check = Beside.of(self, past, history, kept)
         classes = np.full(len(past.snapshot), -1, dtype=np.int64)
         classes[kept] = past.last_class[kept]
         fresh, old = kept[past.fresh[kept]], kept[~past.fresh[kept]]
