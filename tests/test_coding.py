@@ -146,6 +146,15 @@ def test_unknown_values_come_with_a_likely_reason(known: str, value: str, hint: 
     assert hint in str(caught.value)
 
 
+def test_values_that_differ_in_spaces_only_are_refused_not_counted_twice() -> None:
+    coding = Coding.start(clinic()).learn(snapshot(values=[("flu",), ("cold",)]))
+    seen = snapshot(values=[])
+    for values in ({("flu ",): (3, 4), ("cold",): (1, 0)}, {("gout",): (1, 0), (" gout",): (3, 4)}):
+        with pytest.raises(SnapshotError, match=r"differ only in spaces around them, in 3 rows, first in row 5\. They"):
+            coding.learn(Seen(categories=seen.categories, numbers=seen.numbers, sensitive=values))
+    assert coding.learn(snapshot(values=[("flu",), ("the flu",)])).values[-1] == "the flu"
+
+
 def test_an_absent_column_is_named() -> None:
     with pytest.raises(SnapshotError, match="Column 'zip' is missing"):
         Coding.start(clinic()).learn(Seen(categories={"place": counted("Japan")}, numbers=snapshot().numbers))

@@ -75,6 +75,27 @@ def test_true_is_refused_inside_lists_and_tables(policy: dict[str, object], wron
         strategy_from(policy)
 
 
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        ({"strategy": "static"}, "^'static' needs the setting 'k'.$"),
+        ({"strategy": "static", "k": "many"}, "^k is 'many'; it must be a whole number.$"),
+        ({"strategy": "static", "k": 2.5}, "^k is 2.5; it must be a whole number.$"),
+        ({"strategy": "static", "k": 3, "t": [1]}, r"^t is \[1\]; it must be a number.$"),
+        ({"strategy": "static", "k": 0}, "^k is 0; it must be a whole number of rows, at least 1.$"),
+        ({"strategy": "m-invariance", "m": 3, "publishing": "x"}, "^publishing is 'x'; choose 'generalized' or"),
+        ({"strategy": "checked-mondrian", "k": 3, "hold_back": "perhaps"}, "'perhaps'; it must be true or false.$"),
+        (
+            {"strategy": "js-reduce", "k": 5, "t": 0.4, "J": 0.3, "knowledge": {"value": "a.csv"}},
+            "knowledge has no setting 'value'. Its settings are: values, ",
+        ),
+    ],
+)
+def test_a_policy_is_corrected_in_plain_words(policy: dict[str, object], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        strategy_from(policy)
+
+
 def test_what_may_be_true_or_whole_stays_allowed() -> None:
     assert strategy_from({"strategy": "bcf", "k": 5, "start_new_chain": True}).start_new_chain is True  # type: ignore[attr-defined]
     assert strategy_from({"strategy": "static", "k": 5, "t": 0.2, "ordered": True}).ordered is True  # type: ignore[attr-defined]

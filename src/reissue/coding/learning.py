@@ -205,4 +205,32 @@ def _values(
                 f"Column '{name}' (sensitive) is empty{where}. Fill it in, leave these rows out, "
                 'or set missing = "value" in the schema.'
             )
+    for i, name in enumerate(coding.schema.sensitive):
+        problems += _twins(name, i, coding, fresh, counts, places)
     return (*coding.value_labels, *sorted(fresh)), problems
+
+
+def _twins(
+    name: str,
+    i: int,
+    coding: Coding,
+    fresh: Iterable[tuple[str, ...]],
+    counts: Mapping[Labels, tuple[int, int]],
+    places: _Places,
+) -> list[str]:
+    """New labels that are another label with spaces around it: one value counted as two would pass for diversity."""
+    known = {labels[i] for labels in coding.value_labels}
+    new = {labels[i] for labels in fresh} - known
+    by_text: dict[str, list[str]] = {}
+    for label in sorted(known | new):
+        by_text.setdefault(label.strip(), []).append(label)
+    problems = []
+    for text, twins in by_text.items():
+        if len(twins) > 1 and not new.isdisjoint(twins):
+            rows = [counted for labels, counted in counts.items() if labels[i] in twins and labels[i] != text]
+            where = places.rows(sum(count for count, _ in rows), min(first for _, first in rows)) if rows else ""
+            problems.append(
+                f"Column '{name}' (sensitive): {' and '.join(map(repr, twins))} differ only in spaces around them"
+                f"{f', in {where}' if where else ''}. They would count as different values: write them alike."
+            )
+    return problems

@@ -10,6 +10,7 @@ from reissue.beliefs.knowledge import Knowledge
 from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError
 from reissue.series.checks import ATTACKS, attack_class, attack_from
+from reissue.series.settings import refuse_unknown_knowledge
 
 RISK = "risk_threshold"
 """A setting of the audit itself, of no attack."""
@@ -71,9 +72,6 @@ def _check_risk(value: object) -> None:
 
 
 def _knowledge(given: Mapping[str, object]) -> Knowledge:
-    known = [field.name for field in fields(Knowledge)]
-    for key in given:
-        if key not in known:
-            raise SettingsError(f"knowledge has no setting '{key}'. Its settings are: {', '.join(known)}.")
+    refuse_unknown_knowledge(given)
     check_kinds(Knowledge, given)
     return Knowledge(**given)  # type: ignore[arg-type]

@@ -118,12 +118,16 @@ class Series:
         read = read_config(config)
         policy = dict(read.policy)
         on_change = policy.pop("on_change", "refuse")
+        try:
+            strategy = strategy_from(policy)
+        except SettingsError as error:
+            raise SettingsError(f"{config}: [policy] {error}") from None
         settings = dict(read.engine)
         fragments = settings.pop("fragments", None)
         return cls.create(
             path,
             read.schema,
-            strategy_from(policy),
+            strategy,
             seed=seed,
             catalogue=catalogue or _text(read.ledger, "catalogue"),
             key=key or _text(read.ledger, "key"),

@@ -56,7 +56,20 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
             f"'{name}' has no setting '{unknown[0]}'.{hint} Its settings are: {', '.join(sorted(known))}."
         )
     refuse_booleans(chosen, settings)
+    refuse_unknown_knowledge(settings.get("knowledge"))
     return _validated(chosen, name, settings)
+
+
+def refuse_unknown_knowledge(given: object) -> None:
+    """A misspelt key of the table `knowledge` must not be skipped: the file it names would not be read."""
+    if not isinstance(given, Mapping):
+        return
+    from reissue.beliefs.knowledge import Knowledge
+
+    known = [field.name for field in fields(Knowledge)]
+    for key in given:
+        if key not in known:
+            raise SettingsError(f"knowledge has no setting '{key}'. Its settings are: {', '.join(known)}.")
 
 
 def strategy_of(name: str, settings: Mapping[str, object]) -> Strategy:
@@ -77,12 +90,26 @@ def _validated(chosen: type[Strategy], name: str, settings: dict[str, object]) -
     try:
         return TypeAdapter(chosen).validate_python(settings)
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(str(part) for part in problem['loc']) or name}: {problem['msg']}"
-            + ("" if problem["type"] == "missing" else f" (received {problem['input']!r})")
-            for problem in error.errors()
-        ]
-        raise SettingsError(f"The settings of '{name}' are wrong. " + "; ".join(problems) + ".") from error
+        raise SettingsError(" ".join(_told(dict(problem), name) for problem in error.errors())) from error
+
+
+def _told(problem: Mapping[str, object], name: str) -> str:
+    """One problem in our words: the setting, what was received, what is allowed."""
+    key, kind = ".".join(str(part) for part in cast("tuple[object, ...]", problem["loc"])), str(problem["type"])
+    if kind == "missing":
+        return f"'{name}' needs the setting '{key}'."
+    if kind == "value_error":  # said by the strategy itself
+        return str(problem["msg"]).removeprefix("Value error, ")
+    start = f"{key or name} is {problem['input']!r}; "
+    if kind == "literal_error":
+        return start + f"choose {cast('Mapping[str, str]', problem['ctx'])['expected']}."
+    if kind.startswith("int_"):
+        return start + "it must be a whole number."
+    if kind.startswith("float_"):
+        return start + "it must be a number."
+    if kind.startswith("bool_"):
+        return start + "it must be true or false."
+    return start + f"it does not fit ({problem['msg']})."
 
 
 def policy_of(strategy: Strategy) -> dict[str, object]:
