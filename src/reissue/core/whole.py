@@ -31,7 +31,9 @@ class Counts:
     @staticmethod
     def of(key: Int64, value: Int32, count: Int64 | None = None) -> Counts:
         """Of rows, or of counts in which a pair may come twice. O(n log n)."""
-        order = np.lexsort((value, key))
+        order = np.argsort(key)  # twice by one number takes half as long as lexsort
+        place = np.cumsum(np.diff(key[order], prepend=key[order[:1]]) != 0)
+        order = order[np.argsort(place * (int(value.max(initial=0)) + 1) + value[order])]
         key, value = key[order], value[order]
         first: Bool = np.ones(len(key), dtype=np.bool_)
         first[1:] = (key[1:] != key[:-1]) | (value[1:] != value[:-1])
