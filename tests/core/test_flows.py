@@ -7,8 +7,11 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from reissue.core.flows import Transport, components, incident, strong_components
+from reissue.core.connected import components, strong_components
+from reissue.core.flows import Transport, incident
 
 
 def all_flows(supply: list[int], demand: list[int], left: list[int], right: list[int]) -> list[tuple[int, ...]]:
@@ -86,3 +89,13 @@ def test_small_helpers() -> None:
     assert label[0] == label[1] != label[2]
     lefts, rights = components(np.array([0, 1]), np.array([0, 0]), 3, 1)
     assert lefts[0] == lefts[1] == rights[0] != lefts[2]
+
+
+def test_components_equal_those_of_scipy_and_are_numbered_alike() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        lefts, rights, edges = (int(n) for n in rng.integers(1, 12, 3))
+        left, right = rng.integers(0, lefts, edges), rng.integers(0, rights, edges)
+        arcs = coo_array((np.ones(edges), (left, right + lefts)), shape=(lefts + rights, lefts + rights))
+        expected = connected_components(arcs.tocsr(), directed=False)[1]
+        assert np.array_equal(np.concatenate(components(left, right, lefts, rights)), expected)

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from reissue.core.connected import components
 from reissue.core.domain import Bool, Float64, Int64
-from reissue.core.flows import components
 from reissue.core.overlaid import Gap, Part, counts_of
 from reissue.core.sets import without
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.core.compiled import njit
+from reissue.core.connected import components
 from reissue.core.domain import Int32, Int64
-from reissue.core.flows import components
 from reissue.core.overlap import Groups, Overlap
 from reissue.core.snapshot import Table
 

@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from reissue.core.compiled import njit
+from reissue.core.connected import components
 from reissue.core.domain import Bool, Int32, Int64
-from reissue.core.flows import components, sums
+from reissue.core.flows import sums
 from reissue.core.groupgraph import group_graph, trace
 from reissue.core.overlap import Groups, Overlap
 
