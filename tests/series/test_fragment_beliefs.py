@@ -165,3 +165,26 @@ def test_an_earlier_release_of_another_strategy_is_not_guessed_at(tmp_path: Path
         series.publish(first)
         series.publish(second, strategy=STRATEGIES[0])
         assert series.verify(rebuild=True) == []
+
+
+def test_compromised_records_reach_the_fragment_of_their_person(tmp_path: Path) -> None:
+    first, second = months(2)
+    known, new = (
+        first["name"].to_pylist()[:30],
+        sorted(set(second["name"].to_pylist()) - set(first["name"].to_pylist())),
+    )
+    lines = [f"{name},flu,1,0.9" for name in known] + [f"{name},gout,2,0.8" for name in new[:9]] + ["nobody,flu,2,0.5"]
+    file = tmp_path / "known.csv"
+    file.write_text("\n".join(["subject,value,release,confidence", *lines]))
+    strategy = replace(STRATEGIES[0], knowledge=ri.Knowledge(compromised=str(file)))
+    with ri.Series.create(tmp_path / "s", SCHEMA, strategy, seed=5, fragments=3) as series:
+        for number, table, about in ((1, first, known), (2, second, new[:9])):
+            series.publish(table)
+            people, shelf = Identities.read(series._ledger), series._ledger.shelf
+            told = []
+            for fragment in shelf.fragments:
+                facts = shelf.facts(number, fragment)
+                own = facts.extras["claim_subject"]
+                told += own.tolist()
+                assert set(own.tolist()) <= set(facts.extras["newcomers"].tolist()), "about its own people only"
+            assert sorted(map(people.name, told)) == sorted(about)

@@ -43,9 +43,6 @@ def exchanged(
 
     Two shuffles of counts; keys that have fewer than `least` rows in all are left out.
     """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
     items = [(fragment, staged) for fragment, staged in enumerate(nearby) if staged is not None]
     if not items:
         return [None] * len(nearby)
@@ -55,9 +52,8 @@ def exchanged(
         return [table.add_column(0, OWNED.field(0), pa.array(np.full(len(table), item[0], dtype=np.int32)))]
 
     own = spread(spark, items, read, OWNED)
-    summed = own.groupBy("key", "value").agg(F.sum("count").alias("count"))
-    sized = summed.withColumn("rows", F.sum("count").over(Window.partitionBy("key")))
-    whole = sized.where(f"rows >= {least}").drop("rows")
+    summed = own.groupBy("key", "value").sum("count").toDF(*COUNTS.names)
+    whole = summed.selectExpr("*", "SUM(count) OVER (PARTITION BY key) AS size").where(f"size >= {least}").drop("size")
     back = spark.join(own.select("fragment", "key").distinct(), whole, ["key"], "inner")
 
     def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
