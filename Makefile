@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo test executors check bench lock clean
 
 demo: $(VENV)/ready
 	$(BIN)/reissue demo
@@ -13,6 +13,10 @@ demo: $(VENV)/ready
 test: $(VENV)/ready check
 	scripts/prepare-tests
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# Killed executors of a Spark cluster on this machine: minutes, so not part of the tests.
+executors: $(VENV)/ready
+	$(BIN)/python -m pytest -q tests/series/executors_killed.py
 
 check: $(VENV)/ready
 	$(BIN)/ruff check .
