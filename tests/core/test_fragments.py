@@ -12,12 +12,12 @@ from reissue.core.fragments import (
     Side,
     divide,
     global_subjects,
-    joined,
     mixed,
     owners,
     sampled,
     scattered,
 )
+from reissue.core.joining import joined
 from reissue.core.requirements import Requirement
 from reissue.core.snapshot import Facts
 from tests.support.histories import uniform_tree

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.core.domain import Bool, Domain, Float64, Int32, Int64
-from reissue.core.snapshot import Facts
 
 if TYPE_CHECKING:  # kernels, which reading a ledger does not need
     from reissue.core.limits import Limits
@@ -290,46 +289,6 @@ def mix(x: UInt64) -> UInt64:
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return x ^ (x >> np.uint64(31))
-
-
-def joined(parts: Sequence[Facts], seed: int) -> Facts:
-    """A release from the facts of its fragments: its classes, people and counterfeits under the names outsiders see.
-
-    Classes are renamed by `scattered` over the whole release. O(rows log rows).
-    """
-    if len(parts) == 1:
-        return parts[0]
-    offset = np.cumsum([0, *(part.class_count for part in parts)]).astype(np.int64)
-    names = scattered(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32)
-    subjects = np.concatenate([global_subjects(part.subjects, i, len(parts)) for i, part in enumerate(parts)])
-    order = np.argsort(subjects, kind="stable")
-    codes = np.empty((len(subjects), parts[0].codes.shape[1]), dtype=parts[0].codes.dtype, order="F")
-    for a in range(codes.shape[1]):
-        codes[:, a] = np.concatenate([part.codes[:, a] for part in parts])[order]
-    classes = np.concatenate([names[offset[i] + part.classes] for i, part in enumerate(parts)])
-    boxes = np.empty((len(names), *parts[0].boxes.shape[1:]), dtype=np.int32)
-    boxes[names] = np.concatenate([part.boxes for part in parts])
-    extras: dict[str, NDArray[np.generic]] = {}
-    for name, first in parts[0].extras.items():
-        own = [part.extras.get(name) for part in parts]
-        if any(one is None for one in own):
-            continue
-        if name.startswith("class_"):
-            both = np.concatenate([one for one in own if one is not None])
-            extras[name] = np.empty_like(both)
-            extras[name][names] = both
-        elif all(np.array_equal(one, first, equal_nan=one.dtype.kind == "f") for one in own if one is not None):
-            extras[name] = first
-    return Facts(
-        number=parts[0].number,
-        boxes=boxes,
-        subjects=subjects[order],
-        classes=classes[order],
-        values=np.concatenate([part.values for part in parts])[order],
-        codes=codes,
-        anatomized=parts[0].anatomized,
-        extras=extras,
-    )
 
 
 def global_subjects(subjects: Int64, fragment: int, count: int) -> Int64:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.core.fragments import joined
+from reissue.core.joining import joined
 from reissue.core.snapshot import Facts, Table
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
@@ -50,7 +50,7 @@ class Shelf:
     def facts(self, number: int, fragment: int | None = None) -> Facts:
         """The facts of one release, or of one fragment of it, as they were stored. O(rows).
 
-        A fragment's facts have class numbers and counterfeits of their own; `core.fragments.joined` makes them those
+        A fragment's facts have class numbers and counterfeits of their own; `core.joining.joined` makes them those
         of the release.
         """
         record = next((record for record in self.state.releases if record.number == number), None)

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from reissue.coding import Coding
 from reissue.core.domain import Int64
-from reissue.core.fragments import global_subjects, joined
+from reissue.core.fragments import global_subjects
+from reissue.core.joining import joined
 from reissue.core.whole import Whole
 from reissue.engine.ahead import Ahead
 from reissue.engine.base import Format
