@@ -115,6 +115,9 @@ def test_forget_and_extend(clinic: Path) -> None:
         (["init", "t", "--config", "none.toml"], 2, "none.toml"),
         (["publish", "s", "1.csv", "--set", "k=5"], 3, "4 rows"),
         (["publish", "s", "1.csv", "--set", "k"], 2, "KEY=VALUE"),
+        (["publish", "s", "1.csv", "--set", "k=many"], 2, "k is 'many'; it must be a whole number."),
+        (["report", "s", "-o", "none/r.html"], 2, "none/r.html cannot be written: there is no folder none."),
+        (["audit", "s", "--html", "none/r.html"], 2, "none/r.html cannot be written: there is no folder none."),
     ],
 )
 def test_errors_are_one_message_and_an_exit_code(clinic: Path, arguments: list[str], code: int, message: str) -> None:

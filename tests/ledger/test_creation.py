@@ -62,6 +62,9 @@ def test_what_is_no_series_says_so(tmp_path: Path) -> None:
         Ledger.open(tmp_path / "nowhere")
     with pytest.raises(SeriesError, match=r"is not a series: it has no private/series\.json"):
         Ledger.open(tmp_path)
+    (tmp_path / "reissue.toml").touch()
+    with pytest.raises(SeriesError, match=r"has lost its ledger: private/series\.json is missing. Restore private/"):
+        Ledger.open(tmp_path)
 
 
 def test_an_unknown_format_is_refused(series: Path) -> None:

@@ -90,6 +90,7 @@ def test_an_audit_of_files_follows_the_section(
         ({"c": "half"}, r"\[audit\] c is 'half'; it must be a number"),
         ({"risk_threshold": 2}, r"\[audit\] risk_threshold is 2"),
         ({"knowledge": {"sources": "a.csv"}}, r"\[audit\] knowledge has no setting 'sources'"),
+        ({"knowledge": {"values": "none.csv"}}, r"\[audit\] The knowledge file none.csv does not exist"),
         ({"knowledge": {"smoothing": True}}, r"\[audit\] smoothing is true"),
     ],
 )
@@ -108,3 +109,9 @@ def test_nothing_asked_is_everything() -> None:
     assert checked_audit({}) == {}
     assert asked({}, None, {}) == (None, {})
     assert asked({}, (), {"k": 3}) == (None, {"k": 3})
+
+
+def test_what_is_given_with_an_audit_is_checked_too() -> None:
+    for value in ("abc", 0, True, 1.5):
+        with pytest.raises(SettingsError, match="risk_threshold is"):
+            asked({}, None, {"risk_threshold": value})

@@ -225,7 +225,8 @@ class Seen:
         verdict = f"fewer than k = {k}" if left < k else f"still at least k = {k}"
         where = self.series.words.release(numbers[searched])
         if left == size:
-            return f"Only {size} records of {where} match someone {who}, {verdict}."
+            matching = "1 record" if size == 1 else f"{size} records"
+            return f"Only {matching} of {where} {'matches' if size == 1 else 'match'} someone {who}, {verdict}."
         return (
             f"{size - left} of the {size} records of {where} that match someone {who} can be ruled out; {left} "
             f"{'remains' if left == 1 else 'remain'}, {verdict}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reissue.cli import show
-from reissue.cli.options import ENGINE, JSON, KEY, SERIES
+from reissue.cli.options import ENGINE, JSON, KEY, SERIES, writable
 from reissue.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def audit(
         from reissue.report import require
 
         require()  # before the long work
+        writable(html)
     with show.progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
             done = audited_series(series, attacks, settings, names, key, progress, engine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reissue.cli import show
-from reissue.cli.options import JSON
+from reissue.cli.options import JSON, writable
 
 
 @click.command()
@@ -39,6 +39,8 @@ def compare(
 
     if html or picture:
         require()
+    for file in filter(None, (html, picture)):
+        writable(file)
     with show.progress("comparing") as progress:
         done = compare_config(config, snapshots, strategies=strategies, settings=settings, out=out, progress=progress)
     if html:

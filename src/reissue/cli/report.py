@@ -9,7 +9,7 @@ import click
 
 from reissue.cli import show
 from reissue.cli.audit import audited_series
-from reissue.cli.options import KEY
+from reissue.cli.options import KEY, writable
 from reissue.errors import InputError, SettingsError
 
 
@@ -31,6 +31,7 @@ def report(
     from reissue.report import audit_html, require
 
     require()
+    writable(output)
     with show.progress("auditing") as progress:
         if Path(source).is_file():
             document = _saved(source, attacks, settings, names)

@@ -128,8 +128,13 @@ def _remembered(catalogue_url: str) -> str:
 def _absent(layout: Layout) -> str:
     if (layout.root / _DRAFT).exists():
         return f"The creation of the series {layout.root} was interrupted. Create it again; nothing is lost."
+    missing = layout.relative(layout.pointer)
+    if layout.config.exists():
+        return (
+            f"{layout.root} has lost its ledger: {missing} is missing. Restore private/ from a backup of the series. A "
+            "new series would know nothing of what was published about the same people."
+        )
     if layout.root.exists():
-        missing = layout.relative(layout.pointer)
         return f"{layout.root} is not a series: it has no {missing}. Create one with `reissue init`."
     return f"There is no series {layout.root}. Check the path, or create one with `reissue init`."
 

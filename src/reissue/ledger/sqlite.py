@@ -150,6 +150,10 @@ class SQLiteCatalogue(Catalogue):
                 f"{doing} {self.place} failed: it may not be written. Run as the owner of the series, with its disk "
                 "mounted for writing."
             )
+        if self._layout.catalogue.exists() and not os.access(self._layout.catalogue, os.R_OK):
+            return SeriesError(
+                f"{self.place} may not be read. Run as the owner of the series, or correct the permissions."
+            )
         if doing != "Writing" or any(word in low for word in _DAMAGED):
             return LedgerDamaged(
                 f"{self.place}: the catalogue cannot be read ({reason}). Restore private/ from a backup of the series."

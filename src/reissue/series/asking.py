@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
+from pathlib import Path
 
 from reissue.beliefs.knowledge import Knowledge
 from reissue.core.settings import check_kinds
@@ -31,7 +32,6 @@ def checked_audit(section: Mapping[str, object]) -> dict[str, object]:
                 raise SettingsError(f"no attack has a setting '{key}'.{hint} Known are: {', '.join(sorted(known))}.")
         for name in names:
             attack_from(name, settings)  # type: ignore[arg-type]
-        _check_risk(settings.get(RISK))
     except SettingsError as error:
         raise SettingsError(f"[audit] {error}") from None
     return dict(section)
@@ -46,6 +46,7 @@ def asked(
     settings = {**{key: value for key, value in section.items() if key in known}, **given}
     if isinstance(settings.get("knowledge"), Mapping):
         settings["knowledge"] = _knowledge(settings["knowledge"])  # type: ignore[arg-type]
+    _check_risk(settings.get(RISK))
     return chosen, {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
 
 
@@ -74,4 +75,8 @@ def _check_risk(value: object) -> None:
 def _knowledge(given: Mapping[str, object]) -> Knowledge:
     refuse_unknown_knowledge(given)
     check_kinds(Knowledge, given)
-    return Knowledge(**given)  # type: ignore[arg-type]
+    knowledge = Knowledge(**given)  # type: ignore[arg-type]
+    for file in knowledge.files:  # an attack that is skipped for want of its file would look like one that held
+        if not Path(file).is_file():
+            raise SettingsError(f"The knowledge file {file} does not exist. Check its path.")
+    return knowledge
