@@ -17,6 +17,9 @@ from reissue.core.domain import Int32
 from reissue.core.forest import Forest, Rows, Scratch
 from reissue.core.limits import Limits, meets, slice_meets
 
+UNKNOWN = -(1 << 62)
+"""A median that has not been looked for: below every code."""
+
 
 @njit(cache=True)
 def measure(rows: Rows, start: int, stop: int, forest: Forest, scratch: Scratch) -> int:
@@ -36,7 +39,7 @@ def measure(rows: Rows, start: int, stop: int, forest: Forest, scratch: Scratch)
     widths = np.zeros(attributes, dtype=np.float64)
     for a in range(attributes):
         low, high = scratch.low[a], scratch.high[a]
-        scratch.node[a] = -1
+        scratch.node[a], scratch.median[a] = -1, UNKNOWN
         if forest.root[a] >= 0:
             node = forest.leaf_node[forest.leaf_start[a] + low]
             while forest.hi[node] < high:
@@ -68,7 +71,9 @@ def try_cut(
     if forest.root[attribute] >= 0:
         parts = 0 if below else _part_by_children(rows, start, stop, attribute, forest, limits, scratch)
     else:
-        middle = _median(rows.codes, start, stop, attribute, scratch)
+        if scratch.median[attribute] == UNKNOWN:
+            scratch.median[attribute] = _median(rows.codes, start, stop, attribute, scratch)
+        middle = scratch.median[attribute]
         parts = _part_at(rows, start, stop, attribute, middle - 1 if below else middle, limits, scratch)
     for part in range(parts):
         if not slice_meets(

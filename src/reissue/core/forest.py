@@ -47,7 +47,7 @@ class Scratch(NamedTuple):
     low, high: int32[attributes], hull of the partition last measured; node: int32[attributes], its smallest covering
     node; ranked: int32[attributes], attributes worth cutting, widest first; ends: int64[most parts + 1], bounds of the
     parts last cut; next: int64[most parts]; counts, present: for slice_meets; pairs: int64[], counts by part and value;
-    buckets: int64[], for medians
+    buckets: int64[], for medians; median: int64[attributes], of the partition last measured, once found
     """
 
     low: Int32
@@ -60,6 +60,7 @@ class Scratch(NamedTuple):
     present: Int32
     pairs: Int64
     buckets: Int64
+    median: Int64
 
 
 def rows_of(codes: Int32, values: Int32) -> Rows:
@@ -106,4 +107,5 @@ def scratch_of(forest: Forest, value_count: int) -> Scratch:
     ends, following = np.empty(parts + 1, dtype=np.int64), np.empty(parts, dtype=np.int64)
     counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
     pairs = np.empty(min(parts * value_count, 1 << 16), dtype=np.int64)
-    return Scratch(low, high, node, ranked, ends, following, counts, present, pairs, np.empty(4096, dtype=np.int64))
+    buckets, median = np.empty(4096, dtype=np.int64), np.empty(attributes, dtype=np.int64)
+    return Scratch(low, high, node, ranked, ends, following, counts, present, pairs, buckets, median)

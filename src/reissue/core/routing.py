@@ -93,15 +93,20 @@ def _cut(
     """Choose the legal cut that crosses fewest clusters, wide attributes first; marks who goes right."""
     attributes = codes.shape[1]
     narrow, cost, last = np.empty(attributes), np.full(attributes, np.inf), np.zeros(attributes, np.int64)
+    low, high = scratch.low, scratch.high
+    low[:], high[:] = codes[rows[r0]], codes[rows[r0]]
+    for p in range(r0 + 1, r1):
+        for a in range(attributes):
+            low[a], high[a] = min(low[a], codes[rows[p], a]), max(high[a], codes[rows[p], a])
     for a in range(attributes):
-        low = high = codes[rows[r0], a]
-        for p in range(r0 + 1, r1):
-            low, high = min(low, codes[rows[p], a]), max(high, codes[rows[p], a])
-        narrow[a] = 1.0 - (float(high) - float(low)) / forest.span[a]
+        narrow[a] = 1.0 - (float(high[a]) - float(low[a])) / forest.span[a]
     for a in np.argsort(narrow, kind="mergesort"):
         if narrow[a] == 1.0:
             continue
-        cost[a], last[a] = _place(codes, boxes, rows, clusters, r0, r1, c0, c1, a, forest, limits)
+        if np.int64(high[a]) - np.int64(low[a]) <= 4 * (r1 - r0 + c1 - c0):
+            cost[a], last[a] = _place_dense(codes, boxes, rows, clusters, r0, r1, c0, c1, a, forest, limits, scratch)
+        else:
+            cost[a], last[a] = _place(codes, boxes, rows, clusters, r0, r1, c0, c1, a, forest, limits)
         cost[a] += 0.2 * narrow[a]
         if cost[a] < CLEAN and _take(
             codes, values, boxes, rows, clusters, r0, r1, c0, c1, a, last[a], limits, scratch, side, cluster_side
@@ -189,6 +194,55 @@ def _place(
 
 
 @njit(cache=True)
+def _place_dense(
+    codes: Int32,
+    boxes: Int32,
+    rows: Int64,
+    clusters: Int64,
+    r0: int,
+    r1: int,
+    c0: int,
+    c1: int,
+    a: int,
+    forest: Forest,
+    limits: Limits,
+    scratch: Scratch,
+) -> tuple[float, int]:
+    """As _place, by counting instead of sorting: for attributes with few codes. O(rows + clusters + codes).
+
+    Only cuts between the lowest and the highest code of the new rows can leave some of them on either side.
+    """
+    first, total, ends = int(scratch.low[a]), r1 - r0, c1 - c0
+    width = int(scratch.high[a]) - first
+    here, opened, closed = np.zeros(width + 1, np.int64), np.zeros(width + 1, np.int64), np.zeros(width + 1, np.int64)
+    for p in range(r0, r1):
+        here[codes[rows[p], a] - first] += 1
+    before = 0  # clusters that end before the first new row
+    for p in range(c0, c1):
+        low, high = int(boxes[clusters[p], a, 0]) - first, int(boxes[clusters[p], a, 1]) - first
+        opened[min(max(low, 0), width)] += 1
+        if high < 0:
+            before += 1
+        elif high < width:
+            closed[high] += 1
+    best, last, left, begun = np.inf, 0, 0, 0
+    at_median, median = np.inf, 0  # the boundaries of clusters come first
+    for code in range(width):
+        left, begun, before = left + here[code], begun + opened[code], before + closed[code]
+        middle = left - here[code] <= (total - 1) // 2 < left
+        if (closed[code] == 0 and not middle) or min(left, total - left) < limits.k:
+            continue
+        if forest.root[a] >= 0 and not _between_nodes(a, first + code, first, first + width, forest):
+            continue
+        cost = (begun - before) / ends + 0.2 * abs(2.0 * left / total - 1.0)
+        if closed[code] == 0:
+            at_median, median = cost, first + code
+        elif cost < best:
+            best, last = cost, first + code
+    return (at_median, median) if at_median < best else (best, last)
+
+
+@njit(cache=True)
 def _between_nodes(a: int, at: int, low: int, high: int, forest: Forest) -> bool:
     """Whether a cut after code `at` runs between two children of the node that covers low..high."""
     if at < low or at >= high:
@@ -204,15 +258,18 @@ def _between_nodes(a: int, at: int, low: int, high: int, forest: Forest) -> bool
 
 @njit(cache=True)
 def _sides_meet(values: Int32, rows: Int64, r0: int, r1: int, side: Bool, limits: Limits, scratch: Scratch) -> bool:
-    for right in (False, True):
-        picked, count = np.empty(r1 - r0, np.int32), 0
-        for p in range(r0, r1):
-            if side[rows[p]] == right:
-                picked[count] = values[rows[p]]
-                count += 1
-        if not slice_meets(picked, 0, count, scratch.counts, scratch.present, limits):
-            return False
-    return True
+    """Whether the new rows of both sides meet the limits."""
+    picked, left, right = np.empty(r1 - r0, np.int32), 0, r1 - r0
+    for p in range(r0, r1):
+        if side[rows[p]]:
+            right -= 1
+            picked[right] = values[rows[p]]
+        else:
+            picked[left] = values[rows[p]]
+            left += 1
+    return slice_meets(picked, 0, left, scratch.counts, scratch.present, limits) and slice_meets(
+        picked, left, len(picked), scratch.counts, scratch.present, limits
+    )
 
 
 @njit(cache=True)

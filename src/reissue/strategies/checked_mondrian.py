@@ -74,14 +74,14 @@ class CheckedMondrian(Checked):
         scratch = scratch_of(forest, snapshot.value_count)
         cluster = np.where(past.fresh, -1, running.cluster[past.cell]).astype(np.int64)
         boxes = bounds(snapshot.codes, cluster, int(running.cluster.max()) + 1)
-        codes = np.ascontiguousarray(snapshot.codes[fresh])
-        row_leaf, cluster_leaf = route(codes, snapshot.values[fresh], boxes, forest, limits, scratch)
+        codes = np.ascontiguousarray(snapshot.codes)  # whole rows are gathered from it, and lie together there
+        row_leaf, cluster_leaf = route(codes[fresh], snapshot.values[fresh], boxes, forest, limits, scratch)
         leaf = np.empty(len(kept), dtype=np.int64)
         new = past.fresh[kept]
         leaf[new], leaf[~new] = row_leaf, cluster_leaf[cluster[kept[~new]]]
         start, order = by_bucket(leaf, int(max(row_leaf.max(), cluster_leaf.max(initial=0))) + 1)
         at = kept[order]
-        rows = Rows(np.ascontiguousarray(snapshot.codes[at]), snapshot.values[at], np.arange(len(at)))
+        rows = Rows(codes[at], snapshot.values[at], np.arange(len(at)))
         known = Past(
             past.cell[at],
             running.chain,
