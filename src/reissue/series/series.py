@@ -5,13 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from reissue.coding import Coding
-from reissue.errors import SchemaError, SeriesError, SettingsError
+from reissue.errors import SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
 from reissue.ledger import Damage, Ledger, ReleaseRecord, read_key
 from reissue.schema import Schema
@@ -308,32 +307,21 @@ class Series:
 
     def extend(self, column: str, hierarchy: Hierarchy) -> None:
         """Add the values of `hierarchy` to that column's; earlier releases stay valid."""
-        self._extend([(column, hierarchy)])
+        from reissue.series.extending import extend
 
-    def _extend(self, additions: Sequence[tuple[str, Hierarchy]]) -> list[bool]:
-        """Whether each addition held anything new. All are checked before any is kept."""
         with self._ledger.publisher():
-            codings = [self.coding]
-            for column, hierarchy in additions:
-                codings.append(codings[-1].extend(column, hierarchy))
-            grown = [after is not before for before, after in pairwise(codings)]
-            for coding, new in zip(codings[1:], grown, strict=True):
-                if new:
-                    self._ledger.add_coding(coding.version, coding.to_dict())
-            return grown
+            extend(self._ledger, self.coding, [(column, hierarchy)])
 
     def extend_from_files(self, assignments: Sequence[str]) -> list[str]:
-        """Extend from `COLUMN=FILE` arguments; a sentence for each."""
-        pairs = []
-        for assignment in assignments:
-            column, equals, file = assignment.partition("=")
-            if not equals:
-                raise SchemaError(f"'{assignment}' is not COLUMN=FILE, for example zip=zip2.csv.")
-            pairs.append((column, file, Hierarchy.from_file(file)))
-        grown = self._extend([(column, hierarchy) for column, _, hierarchy in pairs])
+        """Extend from `COLUMN=FILE` arguments; a sentence for each. All are checked before any is kept."""
+        from reissue.series.extending import assigned, extend
+
+        given = assigned(assignments)
+        with self._ledger.publisher():
+            grown = extend(self._ledger, self.coding, [(column, hierarchy) for column, _, hierarchy in given])
         return [
             f"Extended {column} by {file}." if new else f"{file} holds nothing new for {column}; nothing was changed."
-            for (column, file, _), new in zip(pairs, grown, strict=True)
+            for (column, file, _), new in zip(given, grown, strict=True)
         ]
 
     def _release(self, record: ReleaseRecord) -> Release:
