@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.series.checks import ATTACKS, attack_class, attack_from
-from reissue.series.settings import STRATEGIES, strategy_class, strategy_from
+from reissue.series.settings import STRATEGIES, policy_of, strategy_class, strategy_from
 
 RIGHT: dict[str, dict[str, object]] = {
     "static": {"k": 5},
@@ -99,7 +100,8 @@ def test_a_policy_is_corrected_in_plain_words(policy: dict[str, object], told: s
 def test_what_may_be_true_or_whole_stays_allowed() -> None:
     assert strategy_from({"strategy": "bcf", "k": 5, "start_new_chain": True}).start_new_chain is True  # type: ignore[attr-defined]
     assert strategy_from({"strategy": "static", "k": 5, "t": 0.2, "ordered": True}).ordered is True  # type: ignore[attr-defined]
-    assert strategy_class("m-invariance")(m=np.int64(4)).m == 4  # type: ignore[call-arg, attr-defined]
+    counted = strategy_class("m-invariance")(m=np.int64(4))  # type: ignore[call-arg]
+    assert json.loads(json.dumps(policy_of(counted)))["m"] == 4, "as a ledger keeps it"
     assert attack_from("association", {"m": 3.0, "invariant": 1.0}).m == 3  # type: ignore[attr-defined]
 
 

@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import cast
 
+import numpy as np
+
 from reissue.core.settings import refuse_booleans
 from reissue.errors import SettingsError
 from reissue.strategies.base import Strategy
@@ -114,4 +116,10 @@ def _told(problem: Mapping[str, object], name: str) -> str:
 
 def policy_of(strategy: Strategy) -> dict[str, object]:
     """The `[policy]` section that `strategy_from` turns back into this strategy."""
-    return {"strategy": strategy.name, **asdict(strategy)}  # type: ignore[call-overload]
+    settings = asdict(strategy)  # type: ignore[call-overload]
+    return {"strategy": strategy.name, **{key: _plain(value) for key, value in settings.items()}}
+
+
+def _plain(value: object) -> object:
+    """A number of NumPy's as one of Python's, which a ledger can keep."""
+    return value.item() if isinstance(value, np.generic) else value
