@@ -349,7 +349,7 @@ def test_settings() -> None:
 
 @pytest.mark.parametrize("metric", ["loss", "discernibility", "classes", "height"])
 def test_checked_incognito_publishes_the_best_of_all_safe_nodes(metric: Metric) -> None:
-    """Though few nodes are checked: against checking every node of the lattice."""
+    """Though few are checked: against checking every node of the lattice, where what is safe stays so higher up."""
     refused = 0
     for seed in range(6):
         snapshots, k, c = history(seed + 300, values=6)
