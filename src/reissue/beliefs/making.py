@@ -30,6 +30,9 @@ ROUNDING = 1e-12
 RELAX, RELAX_AT_MOST = 1.1, 40
 """Each relaxation multiplies J and beta (or t) by this; so many are tried."""
 
+PATIENCE = 200_000
+"""Rows times rounds in which rows of undone classes join whatever holds just now: fewer are left over in the end."""
+
 AFRESH = (0, 2, 4, 7, 11, 16)
 """After these attempts of all fragments (from 0), classes are made anew with as much room as the last one lacked."""
 
@@ -148,8 +151,8 @@ def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, pro
 
     Shares in the published table differ from the snapshot's when rows are suppressed or counterfeited; classes must
     hold against both. Every round undoes a class, so it ends; and since rows of undone classes join with room to spare
-    (`spared`), few rounds do. A fragment does not know what the others will publish: after the first attempt all its
-    classes are made with room to spare, and hold against the tables of the attempts since (`_told`).
+    (`spared`) once patience ends, few rounds do. A fragment does not know what the others will publish: after the first
+    attempt all its classes are made with room to spare, and hold against the tables of the attempts since (`_told`).
     """
     values, requirement = snapshot.value_count, promise.requirement
     limits = requirement.limits(_everybody(snapshot, history))
@@ -161,6 +164,7 @@ def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, pro
     span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
     out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
+    patience = PATIENCE
     while True:
         left = np.flatnonzero((classes < 0) & ~out)
         number = int(classes.max(initial=-1)) + 1
@@ -179,7 +183,9 @@ def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, pro
             continue
         classes[undone] = -1
         published[undone] = snapshot.values[undone]
-        asked = spared(limits, table.table)
+        patience -= len(classes)
+        if patience < 0:
+            asked = spared(limits, table.table)
 
 
 def _told(history: History, values: int) -> list[Int64]:
