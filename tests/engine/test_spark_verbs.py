@@ -32,10 +32,21 @@ def test_each_item_is_a_task_of_its_own(spark: Spark) -> None:
     def task(item: tuple[str, int]) -> dict[str, object]:
         return {"twice": item[0] * 2, "number": item[1], "driver": os.getpid() == driver}
 
+    def partition(_: int) -> int:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        return context.partitionId()
+
     items = [(f"item {number}", number) for number in range(7)]
     results = spark.each(items, task)
     assert results == [{"twice": name * 2, "number": number, "driver": False} for name, number in items]
     assert spark.each([b"\x00\xff"], len) == [2]
+    assert spark.each(range(7), partition) == list(range(7)), "an item is not a task of its own"
+    assert spark.session.conf.get("spark.sql.execution.arrow.localRelationThreshold") != "0", (
+        "a setting was left behind"
+    )
     assert spark.each([], task) == []
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.coding import Coding
-from reissue.core.fragments import Fragments
+from reissue.core.fragments import Fragments, sampled
 from reissue.ledger import ReleaseRecord, Stage
 from reissue.series.attempts import next_attempt
 from reissue.series.dividing import Division, side_of_a_cut
@@ -31,7 +31,7 @@ from reissue.series.work import Work
 if TYPE_CHECKING:
     from reissue.engine.read import Source
     from reissue.engine.spark.snapshot import SparkSnapshot
-    from reissue.engine.spark.verbs import Frame, Spark
+    from reissue.engine.spark.verbs import Spark
 
 PART_ROWS = 5_000_000
 """Rows of one public file; a larger release is a folder of files."""
@@ -80,7 +80,7 @@ class SparkPublishing(Publishing):
         self.progress("compare")
         shelf = self.ledger.shelf
         encoded = placed(snapshot.encoded(coding), len(coding.attributes))
-        division = self._divided(spark, encoded, snapshot.rows, coding)
+        division = self._divided(spark, snapshot, coding)
         works = self.works(division, before, coding)
         stage = self.ledger.stage(works[0].number, division.count)
         rows = with_numbers(spark, encoded, shelf)
@@ -121,17 +121,18 @@ class SparkPublishing(Publishing):
                 return done
             wholes = again
 
-    def _divided(self, spark: Spark, encoded: Frame, rows: int, coding: Coding) -> Division:
+    def _divided(self, spark: Spark, snapshot: SparkSnapshot, coding: Coding) -> Division:
         division = Division.read(self.ledger, self.strategy, coding)
         if division is not None:
             return division
-        count = Division.wanted(self.ledger, self.strategy, rows)
+        count = Division.wanted(self.ledger, self.strategy, snapshot.rows)
         nobody = np.zeros(0, dtype=np.int64)
         if count == 1:
             return Division(Fragments.whole(), nobody)
-        return Division(
-            cuts(spark, encoded, rows, count, coding, side_of_a_cut(self.strategy), self.ledger.seed), nobody
-        )
+        some = snapshot.encoded(coding, partial(sampled, total=snapshot.rows, seed=self.ledger.seed))
+        sample = placed(some, len(coding.attributes))
+        tree = cuts(spark, sample, count, coding, side_of_a_cut(self.strategy))
+        return Division(tree, nobody).asked_for(self.ledger, self.strategy)
 
     def _show(self, spark: Spark, stage: Stage, works: Sequence[Work], done: Sequence[Done]) -> None:
         """The public files: every fragment's rows under common class numbers, in random order over all of them."""
@@ -151,11 +152,10 @@ class SparkPublishing(Publishing):
             )
             first, end = (0, extent.classes) if table == "values" else (-(2**63), 2**63)  # keys fill this evenly
             limits = [first + i * (end - first) // parts for i in range(1, parts)]
-            for format in sorted(self.formats):
-                name = f"{table}.{format}"
-                writing = Writing(stage.public, stage.folder, name, format, parts, schema)
-                stage.show(spark.sorted_parts(frame, KEY, parts, writing.write, limits))
-                names.append(name)
+            writing = Writing(stage.public, stage.folder, table, tuple(sorted(self.formats)), parts, schema)
+            for files in spark.sorted_parts(frame, KEY, parts, writing.write, limits):
+                stage.show(files)
+            names += writing.names
         write_description(stage.public, works[0].number, anatomized, extent, coding, self.strategy, names)
 
 

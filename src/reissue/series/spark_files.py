@@ -62,21 +62,28 @@ def unnamed(table: pa.Table | pa.Schema) -> pa.Table | pa.Schema:
 
 @dataclass(frozen=True, eq=False)
 class Writing:
-    """Writing one public table, part by part, on workers."""
+    """Writing one public table in all its formats, part by part, on workers."""
 
     public: Path
     private: Path
-    name: str
-    format: Format
+    table: str
+    formats: tuple[Format, ...]
     parts: int
     schema: pa.Schema
 
-    def write(self, part: int, rows: pa.Table) -> PublicFile:
-        """Write beside, then move: a worker that dies leaves nothing where outsiders would look."""
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.table}.{format}" for format in self.formats]
+
+    def write(self, part: int, rows: pa.Table) -> list[PublicFile]:
         rows = rows.drop_columns([KEY]).rename_columns(self.schema.names).cast(self.schema)
-        name = self.name if self.parts == 1 else f"{self.name}/part-{part:05d}.{self.format}"
+        return [self._written(part, rows, format) for format in self.formats]
+
+    def _written(self, part: int, rows: pa.Table, format: Format) -> PublicFile:
+        """Write beside, then move: a worker that dies leaves nothing where outsiders would look."""
+        name = f"{self.table}.{format}" + ("" if self.parts == 1 else f"/part-{part:05d}.{format}")
         beside, path = self.private / f"public-{token_hex(8)}", self.public / name
-        write_table(rows, beside, self.format)
+        write_table(rows, beside, format)
         sync_file(beside)
         path.parent.mkdir(exist_ok=True)
         os.replace(beside, path)

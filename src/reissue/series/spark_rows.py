@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding
-from reissue.core.fragments import Fragments, divide, sampled
-from reissue.core.requirements import Requirement
+from reissue.core.fragments import Fragments, Side, divide
 from reissue.ledger import Shelf
 from reissue.series.dividing import Division
 from reissue.series.work import Rows
@@ -78,18 +77,11 @@ def with_fragment(rows: Frame, division: Division) -> Frame:
     return rows.mapInArrow(mapped(run, schema), schema)
 
 
-def cuts(
-    spark: Spark, encoded: Frame, rows: int, count: int, coding: Coding, side: Requirement, seed: int
-) -> Fragments:
-    """The cuts, made by one worker from a sample; only they come to the driver."""
+def cuts(spark: Spark, sample: Frame, count: int, coding: Coding, side: Side) -> Fragments:
+    """The cuts, made by one worker from a sample of the rows; only they come to the driver."""
     from reissue.engine.spark.tasks import mapped, spark_schema
 
     domains = coding.domains
-
-    def sample(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for batch in batches:
-            chosen = sampled(np.asarray(batch.column("row")), rows, seed)
-            yield pa.Table.from_batches([batch]).filter(pa.array(chosen))
 
     def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         gathered = list(batches)
@@ -97,10 +89,9 @@ def cuts(
             part = rows_of(pa.Table.from_batches(gathered).sort_by("row"))
             yield pa.table({"tree": [json.dumps(divide(part.codes, part.values, domains, count, side).to_dict())]})
 
-    codes = encoded.select("row", "value", *_numbered_columns(encoded.columns, "c"))
-    kept = codes.mapInArrow(mapped(sample, codes.schema), codes.schema).repartition(1)
+    codes = sample.select("row", "value", *_numbered_columns(sample.columns, "c")).repartition(1)
     told = spark_schema(pa.schema([("tree", pa.string())]))
-    found = spark.collect(kept.mapInArrow(mapped(cut, told), told), "cuts of fragments")
+    found = spark.collect(codes.mapInArrow(mapped(cut, told), told), "cuts of fragments")
     return Fragments.from_dict(json.loads(found.column("tree")[0].as_py()))
 
 

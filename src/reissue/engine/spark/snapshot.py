@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.coding import Coding, Seen
 from reissue.coding.seen import Counted, Labels
-from reissue.core.domain import Int64
+from reissue.core.domain import Bool, Int64
 from reissue.engine.identifiers import Repeated, normalize
 from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_repeated
 from reissue.engine.problems import SHOWN, Check, Problem, Problems, WrongLabels
@@ -54,8 +54,10 @@ class SparkSnapshot:
         """The insensitive columns in the types of their source, which Spark may not have."""
         return pa.schema([self._found.schema.field(name) for name in self.schema.insensitive])
 
-    def encoded(self, coding: Coding) -> DataFrame:
+    def encoded(self, coding: Coding, chosen: Callable[[Int64], Bool] | None = None) -> DataFrame:
         """The rows under a coding that has learned `seen`, one per subject; computed anew whenever it is used.
+
+        chosen: of these rows of the source (their places), which are wanted; the others are not coded.
 
         row: int64, the place in the source; where that has no order, the place by identifier
         identifier: text, normalized; c0, c1, ...: int32 codes of the quasi-identifiers; value: int32
@@ -68,6 +70,11 @@ class SparkSnapshot:
         fields += [("value", pa.int32()), *((f"i:{field.name}", field.type) for field in others)]
 
         def encode(table: pa.Table, places: Int64) -> Iterable[pa.Table]:
+            if chosen is not None:
+                wanted = chosen(places)
+                table, places = table.filter(pa.array(wanted)), places[wanted]
+                if len(places) == 0:
+                    return
             problems = Problems(name, None)
             parsed = parse(table, schema, problems, forms, whole=False)
             problems.refuse()
@@ -202,19 +209,23 @@ def _repeated(
     found: Found, schema: Schema, forms: Forms, told: Iterable[Problem | WrongLabels]
 ) -> list[Problem | WrongLabels]:
     """What there is to tell about identifiers of several rows."""
-    from pyspark.sql import functions as F
-
     name, plain, collect = schema.identifier, forms[schema.identifier], found.spark.collect
     if name not in found.schema.names or any(one.column == name and one.check == Check.TYPE for one in told):
         return []
 
+    def hashed(table: pa.Table, _: Int64) -> Iterable[pa.Table]:
+        from reissue.engine.hashing import hashes
+
+        yield pa.table({"hash": hashes(normalize(table.column(name), plain)[0].drop_null()).view(np.int64)})
+
     def task(table: pa.Table, places: Int64) -> Iterable[pa.Table]:
         yield pa.table({"id": normalize(table.column(name), plain)[0], "row": places}).drop_null()
 
-    made = found.map(task, spark_schema(pa.schema([("id", pa.string()), ("row", pa.int64())])))
-    hashes = made.groupBy(F.xxhash64("id")).count().where("count > 1").limit(1)
-    if not collect(hashes, "repeated identifiers").num_rows:  # distinct hashes prove distinct text
+    only = found.map(hashed, spark_schema(pa.schema([("hash", pa.int64())])), [name])
+    twins = only.groupBy("hash").count().where("count > 1").limit(1)
+    if not collect(twins, "repeated identifiers").num_rows:  # distinct hashes prove distinct text
         return []
+    made = found.map(task, spark_schema(pa.schema([("id", pa.string()), ("row", pa.int64())])), [name])
     problems = Problems("", None)
     tell_repeated(name, *_most_repeated(made, collect), problems)
     return problems.found

@@ -61,8 +61,11 @@ class Found(ABC):
     lines: Callable[[Sequence[int]], list[int]] | None = None
 
     @abstractmethod
-    def map(self, task: Task, schema: StructType) -> DataFrame:
-        """The rows that the task makes of the source's rows, some at a time. How many it gets must not matter."""
+    def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:
+        """The rows that the task makes of the source's rows, some at a time. How many it gets must not matter.
+
+        columns: those of `schema` that the task needs, so that nobody reads the others; all if None.
+        """
 
     def frame(self) -> DataFrame:
         """The wanted columns that exist."""
@@ -93,8 +96,9 @@ class Pieces(Found):
     pieces: tuple[Piece, ...]
     encoded: frozenset[str]
 
-    def map(self, task: Task, schema: StructType) -> DataFrame:
-        pieces, wanted, encoded = self.pieces, self.schema, self.encoded
+    def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:
+        pieces, encoded = self.pieces, self.encoded
+        wanted = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             for batch in batches:
@@ -202,8 +206,9 @@ class Rows(Found):
 
     rows: DataFrame
 
-    def map(self, task: Task, schema: StructType) -> DataFrame:
-        names, ordered = self.schema.names, ROW in self.rows.columns
+    def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:
+        names, ordered = list(columns or self.schema.names), ROW in self.rows.columns
+        rows = self.rows if columns is None else self.rows.select(*map(named, [*names, *([ROW] * ordered)]))
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             for table in chunks(batches):
@@ -214,7 +219,7 @@ class Rows(Found):
                     table, places = table.take(pa.array(order)), places[order]
                 yield from task(table, places)
 
-        return mapped_in_arrow(self.rows, run, schema)
+        return mapped_in_arrow(rows, run, schema)
 
     def frame(self) -> DataFrame:
         return self.rows.drop(ROW)

@@ -6,6 +6,7 @@ import os
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -52,6 +53,7 @@ TYPES: Mapping[Kind, pa.DataType] = {
     "text": pa.string(),
 }
 JOINS: Mapping[How, str] = {"inner": "inner", "left": "left", "semi": "left_semi", "anti": "left_anti"}
+EACH = pa.schema([("item", pa.int64()), ("payload", pa.binary())])
 TABLE = "table:"
 """What names of Spark tables begin with: table:catalog.database.name."""
 
@@ -165,9 +167,7 @@ class Spark(Engine["DataFrame"]):
         """
         if not items:
             return []
-        payloads = [(number, pickle.dumps(item)) for number, item in enumerate(items)]
-        spread = self.session.sparkContext.parallelize(payloads, len(payloads))
-        frame = self.session.createDataFrame(spread, "item long, payload binary")
+        frame = self._apart([pickle.dumps(item) for item in items])
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
@@ -187,6 +187,22 @@ class Spark(Engine["DataFrame"]):
             if failure is not None:
                 raise failure
         return [pickle.loads(row["result"]) for row in told]
+
+    def _apart(self, payloads: Sequence[bytes]) -> DataFrame:
+        """The payloads with their numbers, each in a partition of its own; no Python worker is needed for that."""
+        rows = [pa.table([[number], [payload]], EACH) for number, payload in enumerate(payloads)]
+        with self._set("spark.sql.execution.arrow.localRelationThreshold", "0"):  # or Spark would put them together
+            return self.session.createDataFrame(pa.concat_tables(rows))
+
+    @contextmanager
+    def _set(self, name: str, value: str) -> Iterator[None]:
+        conf = self.session.conf
+        before = conf.get(name, None)
+        conf.set(name, value)
+        try:
+            yield
+        finally:
+            conf.unset(name) if before is None else conf.set(name, before)
 
     def grouped(
         self, frame: DataFrame, by: Sequence[str], kernel: Callable[[pa.Table, Key], pa.Table], schema: pa.Schema
