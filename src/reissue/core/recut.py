@@ -101,7 +101,7 @@ def _recut_some(
         tried, before = tried + 1, lost[start:stop].sum()
         if not _could_gain(rows, start, stop, before, forest, limits, scratch):
             continue
-        own, classes, after = _together(rows, start, stop, past, forest, limits, scratch, bench)
+        own, classes, after = _together(rows, start, stop, before, past, forest, limits, scratch, bench)
         if after < before:
             for row in range(start, stop):
                 label[row] = used + own[row - start]
@@ -138,10 +138,19 @@ def _could_gain(
 
 @njit(cache=True)
 def _together(
-    rows: Rows, start: int, stop: int, past: Past, forest: Forest, limits: Limits, scratch: Scratch, bench: Bench
+    rows: Rows,
+    start: int,
+    stop: int,
+    before: float,
+    past: Past,
+    forest: Forest,
+    limits: Limits,
+    scratch: Scratch,
+    bench: Bench,
 ) -> tuple[Int64, int, float]:
     """(label of each row, classes, loss): old and new rows of a leaf as one class, cut wherever it is safe.
 
+    It is given up as soon as the classes that cannot be cut any more lose `before` already.
     One class is safe: whole clusters, and new rows that stand alone. A refused cut is tried again when others have been
     made since, so that in the end every cut of every class has been refused as things stand.
     """
@@ -154,7 +163,7 @@ def _together(
     ends[0, 1] = size
     _enter(work, 0, size, 0, made, forest)
     todo, waiting = np.zeros(most, np.int64), np.empty(most, np.int64)
-    height, refused, classes, news = 1, 0, 1, False
+    height, refused, classes, news, settled = 1, 0, 1, False, 0.0
     while height:
         height -= 1
         own = todo[height]
@@ -165,6 +174,10 @@ def _together(
             todo[height], height, classes, news = own, height + 1, classes + parts - 1, True
         elif legal:
             waiting[refused], refused = own, refused + 1
+        else:
+            settled += (ends[own, 1] - ends[own, 0]) * _width(made.boxes[own], forest)
+            if settled >= before:
+                return made.label, classes, settled
         if height == 0 and news:
             height, refused, news = refused, 0, False
             todo[:height] = waiting[:height]
