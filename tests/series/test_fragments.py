@@ -11,6 +11,7 @@ import pytest
 import reissue as ri
 from reissue.core.requirements import violations
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
+from reissue.ledger.shelf import OF_FRAGMENTS
 from reissue.series.dividing import whole_table
 from reissue.series.publication import read_public
 from reissue.strategies.base import Strategy
@@ -251,3 +252,20 @@ def test_forgetting_reaches_every_fragment(tmp_path: Path) -> None:
         left = set(series.membership(1)["subject"].to_pylist())
         assert None in left
         assert not left & set(table["name"].to_pylist()[:20])
+
+
+def test_a_worker_is_sent_the_files_of_its_own_fragment_only(tmp_path: Path) -> None:
+    strategy = ri.CheckedMondrian(k=4, c=0.7)
+    with created(tmp_path / "s", strategy) as series:
+        for table in months(strategy, 2):
+            series.publish(table)
+        whole = series._ledger.shelf
+        shelves = whole.divided(FRAGMENTS)
+        private = [file for role in OF_FRAGMENTS for file in whole.state.of_role(role)]
+        sent = [file for shelf in shelves for role in OF_FRAGMENTS for file in shelf.state.of_role(role)]
+        assert sorted(file.path for file in sent) == sorted(file.path for file in private)
+        for fragment, shelf in enumerate(shelves):
+            assert shelf.coding() == whole.coding()
+            assert (shelf.facts(2, fragment).subjects == whole.facts(2, fragment).subjects).all()
+            assert shelf.caches(fragment).keys() == whole.caches(fragment).keys() != set()
+            assert shelf.identities(fragment)[0].equals(whole.identities(fragment)[0])

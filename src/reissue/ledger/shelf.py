@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
 from reissue.ledger.records import Document, PrivateFile, ReleaseRecord, State
 from reissue.ledger.store import Store
+
+OF_FRAGMENTS = ("facts", "shape", "cache", "identities")
+"""Files of these roles belong to one fragment each, where a series is divided."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,20 @@ class Shelf:
         """The fragments of the series; [None] if it is not divided."""
         parts = len(self.parts(self.state.releases[0].number)) if self.state.of_role("fragments") else 1
         return [None] if parts == 1 else list(range(parts))
+
+    def divided(self, fragments: int) -> list[Shelf]:
+        """For each fragment a shelf with its own files and those of no fragment: all that its worker needs. O(files).
+
+        The whole list of files grows with fragments times releases; sent to every worker it would be what moves most.
+        """
+        if fragments == 1:
+            return [self]
+        common: dict[tuple[str, str], PrivateFile] = {}
+        own: list[dict[tuple[str, str], PrivateFile]] = [{} for _ in range(fragments)]
+        for (role, name), file in self.state.files.items():
+            there = own[int(name.rpartition("-")[2])] if role in OF_FRAGMENTS else common
+            there[role, name] = file
+        return [replace(self, state=replace(self.state, files={**common, **files})) for files in own]
 
     def caches(self, fragment: int | None = None) -> dict[str, Table]:
         """The strategy's caches after the last release, of one fragment if the series is divided."""

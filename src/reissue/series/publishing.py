@@ -102,10 +102,10 @@ class Publishing:
     def works(self, division: Division, before: Coding, coding: Coding) -> list[Work]:
         """What is to be done in each fragment."""
         number = len(self.ledger.releases) + 1
-        domains = division.domains(self.strategy, coding)
+        domains, shelves = division.domains(self.strategy, coding), self.ledger.shelf.divided(division.count)
         return [
             Work(
-                shelf=self.ledger.shelf,
+                shelf=shelves[fragment],
                 coding=coding,
                 domains=domains[fragment],
                 strategy=self.strategy,
