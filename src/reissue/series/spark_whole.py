@@ -46,9 +46,10 @@ def exchanged(
     items = [(fragment, staged) for fragment, staged in enumerate(nearby) if staged is not None]
     if not items:
         return [None] * len(nearby)
+    store = shelf.store  # all that a worker needs of it
 
     def read(item: tuple[int, Staged]) -> list[pa.Table]:
-        table = shelf.store.read_staged(item[1])
+        table = store.read_staged(item[1])
         return [table.add_column(0, OWNED.field(0), pa.array(np.full(len(table), item[0], dtype=np.int32)))]
 
     own = spread(spark, items, read, OWNED)
