@@ -1,7 +1,7 @@
 """An executor of a Spark cluster is killed in the middle of a publish: the series is at N or N+1, complete.
 
-Not one of the usual tests: a cluster on one machine (a driver and two executors, each a JVM of its own) takes about a
-minute a test. `make executors` runs them.
+Not one of the usual tests: a cluster on one machine (a driver and two executors, each a JVM of its own) takes some 40
+seconds a test. `make executors` runs them.
 """
 
 from __future__ import annotations
