@@ -14,6 +14,7 @@ import pyarrow as pa
 from reissue.audit.labels import LONGEST, short
 from reissue.coding import MISSING
 from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.sets import once
 from reissue.engine.read import find, missing_column
 from reissue.engine.text import Text, text_of
 from reissue.errors import ReleaseError, SnapshotError
@@ -186,8 +187,8 @@ def _class_numbers(
         return None
     _, dense = np.unique(numbers, return_inverse=True)
     for column in labels.values():
-        pairs = np.unique(dense.astype(np.int64) * (len(column.labels) + 1) + column.index)
-        if len(np.unique(pairs // (len(column.labels) + 1))) < len(pairs) and not ours:
+        pairs = once(dense.astype(np.int64) * (len(column.labels) + 1) + column.index)
+        if len(once(pairs // (len(column.labels) + 1))) < len(pairs) and not ours:
             notes.append(f"the column '{name}' is no class number (rows of one number differ) and was left alone.")
             return None
     return dense.astype(np.int32)

@@ -17,6 +17,7 @@ from reissue.core.domain import Bool, Float64, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.growing import Believed, grow, join
 from reissue.core.requirements import Limits, Requirement, classes_meet, distribution, spared
+from reissue.core.sets import once
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
 from reissue.core.whole import Tally
 from reissue.errors import InfeasiblePolicy
@@ -229,7 +230,7 @@ def _counts(values: Int32, value_count: int) -> Int64:
 
 def _numbered(classes: Int32) -> Int32:
     """Classes that have rows numbered 0, 1, ...; -1 stays."""
-    used = np.unique(classes[classes >= 0])
+    used = once(classes[classes >= 0])
     numbered = np.searchsorted(used, classes).astype(np.int32)
     return np.where(classes >= 0, numbered, np.int32(-1))
 

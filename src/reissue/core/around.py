@@ -96,7 +96,7 @@ def nearest(tree: Around, heap: Heap, place: Float64) -> int:
                 _push(heap, _distance(place, tree.points[tree.order[i]]), ~tree.order[i])
             continue
         for child in (2 * at, 2 * at + 1):
-            away = _gap(place, tree.low[child], tree.high[child])
+            away = gap(place, tree.low[child], tree.high[child])
             if away < np.inf:
                 _push(heap, away, child)
     return -1
@@ -111,8 +111,8 @@ def _distance(place: Float64, point: Float64) -> float:
 
 
 @njit(cache=True)
-def _gap(place: Float64, low: Float64, high: Float64) -> float:
-    """Squared distance to a box; infinite if it is empty."""
+def gap(place: Float64, low: Float64, high: Float64) -> float:
+    """Squared distance of a place to a box; infinite if the box is empty."""
     total = 0.0
     for a in range(len(place)):
         off = max(low[a] - place[a], place[a] - high[a], 0.0)

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.core.compiled import njit
+from reissue.core.connected import components
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.flows import Transport
 from reissue.core.meets import meeting
@@ -133,9 +134,8 @@ def compare(left: Grouped, right: Grouped) -> Pair:
     """Lay two releases side by side. O(comparable groups), plus flows where pieces are not complete."""
     i, j = comparable_classes(left, right)
     start, edge_left, edge_right = _comparable_groups(i, j, left.start, left.values, right.start, right.values)
-    piece = _pieces(edge_left, edge_right, len(left.values), len(right.values))
-    piece_left, piece_right = piece[: len(left.values)], piece[len(left.values) :]
-    pieces = int(piece.max()) + 1 if len(piece) else 0
+    piece_left, piece_right = components(edge_left, edge_right, len(left.values), len(right.values))
+    pieces = max(int(piece_left.max(initial=-1)), int(piece_right.max(initial=-1))) + 1
     complete = _complete(piece_left, piece_right, piece_left[edge_left], pieces)
     supply = np.bincount(piece_left, left.counts, minlength=pieces).astype(np.int64)
     room = np.bincount(piece_right, right.counts, minlength=pieces).astype(np.int64)
@@ -162,7 +162,7 @@ def sums(amounts: Int64, start: Int64) -> Int64:
     return np.asarray(running[start[1:]] - running[start[:-1]], dtype=np.int64)
 
 
-def _complete(piece_left: Int32, piece_right: Int32, piece_edge: Int32, pieces: int) -> Bool:
+def _complete(piece_left: Int64, piece_right: Int64, piece_edge: Int64, pieces: int) -> Bool:
     """bool[pieces]: whether every left group of the piece is comparable to every right group of it."""
     lefts = np.bincount(piece_left, minlength=pieces)
     rights = np.bincount(piece_right, minlength=pieces)
@@ -208,27 +208,3 @@ def _comparable_groups(
             edge_left = np.empty(start[-1], dtype=np.int64)
             edge_right = np.empty(start[-1], dtype=np.int64)
     return start, edge_left, edge_right
-
-
-@njit(cache=True)
-def _pieces(edge_left: Int64, edge_right: Int64, lefts: int, rights: int) -> Int32:
-    """int32[left groups + right groups]: the connected piece of each group, by union-find. O(edges)."""
-    root = np.arange(lefts + rights, dtype=np.int32)
-    for e in range(len(edge_left)):
-        a, b = edge_left[e], edge_right[e] + lefts
-        while root[a] != a:
-            root[a] = root[root[a]]
-            a = root[a]
-        while root[b] != b:
-            root[b] = root[root[b]]
-            b = root[b]
-        root[max(a, b)] = min(a, b)
-    piece = np.empty(lefts + rights, dtype=np.int32)
-    pieces = 0
-    for g in range(lefts + rights):
-        if root[g] == g:
-            piece[g] = pieces
-            pieces += 1
-        else:
-            piece[g] = piece[root[g]]  # a root has the smallest number of its piece, so it is numbered already
-    return piece

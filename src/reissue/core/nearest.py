@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reissue.core.around import gap
 from reissue.core.compiled import njit
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Domain, Float64, Int32, Int64
@@ -83,16 +84,6 @@ def _refit(node, low, high, left) -> None:  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _gap(point, low, high) -> float:  # type: ignore[no-untyped-def]
-    """Squared distance of a point to a box."""
-    total = 0.0
-    for a in range(len(point)):
-        off = max(low[a] - point[a], point[a] - high[a], 0.0)
-        total += off * off
-    return total
-
-
-@njit(cache=True)
 def _nearest(point, start, leaves, points, alive, low, high, left, stack) -> int:  # type: ignore[no-untyped-def]
     """The nearest row that is left: from the row's own leaf up, going down only where something nearer may be."""
     best, found = np.inf, -1
@@ -102,7 +93,7 @@ def _nearest(point, start, leaves, points, alive, low, high, left, stack) -> int
         while top > 0:
             top -= 1
             at = stack[top]
-            if left[at] == 0 or _gap(point, low[at], high[at]) >= best:
+            if left[at] == 0 or gap(point, low[at], high[at]) >= best:
                 continue
             if at >= leaves:
                 for row in range((at - leaves) * BUCKET, min(len(points), (at - leaves + 1) * BUCKET)):
@@ -114,7 +105,7 @@ def _nearest(point, start, leaves, points, alive, low, high, left, stack) -> int
                             best, found = distance, row
             else:
                 one, other = 2 * at, 2 * at + 1
-                if _gap(point, low[one], high[one]) > _gap(point, low[other], high[other]):
+                if gap(point, low[one], high[one]) > gap(point, low[other], high[other]):
                     one, other = other, one
                 stack[top], stack[top + 1] = other, one
                 top += 2

@@ -117,30 +117,20 @@ def _both(one: Int64, other: Int64) -> tuple[Int64, Int64]:
 @njit(cache=True)
 def by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
     """(start, order): rows of each bucket, in order; rows of bucket -1 are left out. O(rows + buckets)."""
-    start = np.zeros(count + 1, np.int64)
-    for row in range(len(bucket)):
-        if bucket[row] >= 0:
-            start[bucket[row] + 1] += 1
-    for b in range(count):
-        start[b + 1] += start[b]
-    place, order = start[:-1].copy(), np.empty(start[count], np.int64)
-    for row in range(len(bucket)):
-        if bucket[row] >= 0:
-            order[place[bucket[row]]] = row
-            place[bucket[row]] += 1
-    return start, order
+    start, order = _sorted_by(bucket, np.arange(len(bucket)), count)
+    return start, np.asarray(order, np.int64)
 
 
 @njit(cache=True)
-def _sorted_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32]:
-    """(start, int32[rows]): something of each row, bucket by bucket; rows of bucket -1 are left out."""
+def _sorted_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32 | Int64]:
+    """(start, [rows]): something of each row, bucket by bucket; rows of bucket -1 are left out."""
     start = np.zeros(count + 1, np.int64)
     for row in range(len(bucket)):
         if bucket[row] >= 0:
             start[bucket[row] + 1] += 1
     for b in range(count):
         start[b + 1] += start[b]
-    place, ordered = start[:-1].copy(), np.empty(start[count], np.int32)
+    place, ordered = start[:-1].copy(), np.empty(start[count], what.dtype)
     for row in range(len(bucket)):
         if bucket[row] >= 0:
             ordered[place[bucket[row]]] = what[row]

@@ -163,10 +163,7 @@ def _place(
     forest: Forest,
     limits: Limits,
 ) -> tuple[float, int]:
-    """(cost, last code of the left side) of the best cut of one attribute; infinite if there is none.
-
-    Cost: the share of clusters crossed, plus a little for lopsided cuts.
-    """
+    """(cost, last code of the left side) of the best cut of one attribute; infinite if there is none."""
     ordered, low, high = np.empty(r1 - r0, np.int64), np.empty(c1 - c0, np.int64), np.empty(c1 - c0, np.int64)
     for p in range(r1 - r0):
         ordered[p] = codes[rows[r0 + p], a]
@@ -187,7 +184,7 @@ def _place(
         if min(left, total - left) < limits.k:
             continue
         crossed = np.searchsorted(low, at, side="right") - np.searchsorted(high, at, side="right")
-        cost = crossed / len(high) + 0.2 * abs(2.0 * left / total - 1.0)
+        cost = _cost(crossed / len(high), left / total)
         if cost < best:
             best, last = cost, at
     return best, int(last)
@@ -234,12 +231,18 @@ def _place_dense(
             continue
         if forest.root[a] >= 0 and not _between_nodes(a, first + code, first, first + width, forest):
             continue
-        cost = (begun - before) / ends + 0.2 * abs(2.0 * left / total - 1.0)
+        cost = _cost((begun - before) / ends, left / total)
         if closed[code] == 0:
             at_median, median = cost, first + code
         elif cost < best:
             best, last = cost, first + code
     return (at_median, median) if at_median < best else (best, last)
+
+
+@njit(cache=True)
+def _cost(crossed: float, left: float) -> float:
+    """Of a cut: the share of clusters crossed, plus a little if it is lopsided. left: the share of rows there."""
+    return crossed + 0.2 * abs(2.0 * left - 1.0)
 
 
 @njit(cache=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from reissue.core.domain import Int64
 from reissue.core.whole import Tally, Whole
 from reissue.errors import InfeasiblePolicy
 from reissue.strategies.base import Strategy
+
+MadeT = TypeVar("MadeT")
 
 ATTEMPTS = 50
 """How often a release is made at most. Each attempt but the last undoes a class somewhere; two or three are usual."""
@@ -21,7 +24,26 @@ def wholes_of(tallies: Sequence[Tally | None]) -> list[Whole] | None:
     return Whole.of(told) if told else None
 
 
-def next_attempt(strategy: Strategy, wholes: Sequence[Whole] | None, values: Sequence[Int64]) -> list[Whole] | None:
+def agreed(
+    strategy: Strategy,
+    wholes: Sequence[Whole] | None,
+    make: Callable[[Sequence[Whole] | None], list[MadeT]],
+    values: Callable[[MadeT], Int64],
+) -> list[MadeT]:
+    """Every fragment of a release, made until they agree on what is published.
+
+    make:   all fragments, each with what it is told of the whole table
+    values: int64[values] of a fragment, how often each value would be published
+    """
+    while True:
+        made = make(wholes)
+        again = _next_attempt(strategy, wholes, [values(one) for one in made])
+        if again is None:
+            return made
+        wholes = again
+
+
+def _next_attempt(strategy: Strategy, wholes: Sequence[Whole] | None, values: Sequence[Int64]) -> list[Whole] | None:
     """What to make the release with once more; None if it may stand.
 
     values: int64[values] of each fragment, how often each value would be published. It stands once all together

@@ -16,8 +16,9 @@ import numpy as np
 
 from reissue.coding import Coding
 from reissue.core.fragments import Fragments, sampled
+from reissue.core.whole import Whole
 from reissue.ledger import ReleaseRecord, Stage
-from reissue.series.attempts import next_attempt
+from reissue.series.attempts import agreed
 from reissue.series.dividing import Division, side_of_a_cut
 from reissue.series.publication import Extent, write_description
 from reissue.series.publishing import Publishing
@@ -113,13 +114,12 @@ class SparkPublishing(Publishing):
         least = max(one.tally.least for one in told if one.tally is not None)
         files = exchanged(spark, self.ledger.shelf, [one.nearby for one in told], least, [t.writer for t in tasks])
         tasks = [replace(task, nearby=file) for task, file in zip(tasks, files, strict=True)]
-        wholes = [whole] * len(tasks)
-        while True:
-            done = spark.each([replace(task, whole=one) for task, one in zip(tasks, wholes, strict=True)], Task.run)
-            again = next_attempt(self.strategy, wholes, [one.result.values for one in done])
-            if again is None:
-                return done
-            wholes = again
+
+        def make(told: Sequence[Whole] | None) -> list[Done]:
+            assert told is not None
+            return spark.each([replace(task, whole=one) for task, one in zip(tasks, told, strict=True)], Task.run)
+
+        return agreed(self.strategy, [whole] * len(tasks), make, lambda one: one.result.values)
 
     def _divided(self, spark: Spark, snapshot: SparkSnapshot, coding: Coding) -> Division:
         division = Division.read(self.ledger, self.strategy, coding)

@@ -20,7 +20,7 @@ from reissue.engine.base import Format
 from reissue.engine.snapshot import Snapshot, load
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.disk import telling
-from reissue.series.attempts import next_attempt, wholes_of
+from reissue.series.attempts import agreed, wholes_of
 from reissue.series.changes import Compared, refuse
 from reissue.series.dividing import Division
 from reissue.series.identities import Identities
@@ -85,14 +85,13 @@ class Publishing:
     ) -> list[Made]:
         """Every fragment of the release, made until they agree."""
         wholes = wholes_of([work.tally(part, one) for work, part, one in zip(works, parts, compared, strict=True)])
-        while True:
-            told: Sequence[Whole | None] = wholes or [None] * len(works)
-            each = zip(works, parts, compared, firsts, told, strict=True)
-            made = [work.made(part, one, first, whole) for work, part, one, first, whole in each]
-            again = next_attempt(self.strategy, wholes, [one.values for one in made])
-            if again is None:
-                return made
-            wholes = again
+
+        def make(told: Sequence[Whole] | None) -> list[Made]:
+            known: Sequence[Whole | None] = told or [None] * len(works)
+            each = zip(works, parts, compared, firsts, known, strict=True)
+            return [work.made(part, one, first, whole) for work, part, one, first, whole in each]
+
+        return agreed(self.strategy, wholes, make, lambda one: one.values)
 
     def refuse(self, surveys: Sequence[Survey], coding: Coding, name: Callable[[int], str]) -> None:
         """Stop here if the snapshot changed in ways that the strategy cannot protect."""

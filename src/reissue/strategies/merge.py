@@ -11,6 +11,7 @@ import numpy as np
 from reissue.core.domain import Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.requirements import Diversity, Requirement, classes_meet
+from reissue.core.sets import once
 from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.errors import InfeasiblePolicy, SettingsError
@@ -67,7 +68,7 @@ class Merge:
         lineage = _standing(snapshot, history.caches)  # int64[rows], -1: to be anonymized now
         dissolved = self._dissolve(lineage, snapshot)
         fresh = np.flatnonzero(lineage < 0)
-        kept = np.unique(lineage[lineage >= 0])
+        kept = once(lineage[lineage >= 0])
         classes = np.where(lineage < 0, -1, np.searchsorted(kept, lineage)).astype(np.int32)
         boxes = _boxes(kept, history.caches, len(snapshot.domains))
         steps = [_kept_sentence(len(snapshot) - len(fresh), len(kept), dissolved)] if len(history) else []
