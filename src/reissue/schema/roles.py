@@ -166,7 +166,7 @@ def _stored(given: Mapping[str, object]) -> Attribute:
 def _attribute(name: str, given: Attribute | Mapping[str, object]) -> Attribute:
     if isinstance(given, Numeric | Categorical):
         return given
-    from reissue.schema.config import attribute_of
+    from reissue.schema.written import attribute_of
 
     return attribute_of(name, given)
 
