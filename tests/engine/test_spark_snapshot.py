@@ -15,7 +15,7 @@ import pytest
 
 from reissue.coding import Coding
 from reissue.engine import snapshot as embedded
-from reissue.engine.spark import order, sources
+from reissue.engine.spark import order, pieces
 from reissue.engine.spark.snapshot import SparkSnapshot, load
 from reissue.engine.spark.verbs import Spark
 from reissue.errors import SettingsError, SnapshotError
@@ -47,7 +47,7 @@ def spark() -> Spark:
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a few rows are divided like large ones."""
-    monkeypatch.setattr(sources, "PIECE", 2)
+    monkeypatch.setattr(pieces, "PIECE", 2)
     monkeypatch.setattr(order, "SMALL", 4)
 
 
@@ -261,7 +261,7 @@ def test_tables_and_frames_count_rows_by_identifier(spark: Spark, tmp_path: Path
 
 
 def test_rows_stay_with_the_workers(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "PIECE", 5000)
+    monkeypatch.setattr(pieces, "PIECE", 5000)
     path = parquet(tmp_path, people(20_000), 5000)
     ours = load(spark, path, CLINIC)
     ours.encoded(Coding.start(CLINIC).learn(ours.seen)).groupBy("c1").count().count()

@@ -19,8 +19,9 @@ from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_
 from reissue.engine.problems import SHOWN, Check, Problem, Problems, WrongLabels
 from reissue.engine.snapshot import Snapshot
 from reissue.engine.spark import sources, summary
+from reissue.engine.spark.found import ROW, Found, Rows
 from reissue.engine.spark.order import Collect, numbered
-from reissue.engine.spark.sources import ROW, Found, Rows, SparkSource
+from reissue.engine.spark.sources import SparkSource
 from reissue.engine.spark.summary import COUNTED, SENSITIVE, Part
 from reissue.engine.spark.tasks import spark_schema
 from reissue.schema import Schema

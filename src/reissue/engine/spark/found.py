@@ -1,0 +1,105 @@
+"""A table that Spark has found: the rows of a source, for its workers, and the place of each row there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.core.domain import Int64
+from reissue.engine.spark.order import named
+from reissue.engine.spark.tasks import mapped_in_arrow, spark_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from reissue.engine.spark.verbs import Spark
+
+PIECE = 250_000
+"""About how many rows a worker reads at a time."""
+
+ROW = "__reissue_row__"
+"""The column that holds each row's place in its source."""
+
+Task = Callable[[pa.Table, Int64], Iterable[pa.Table]]
+"""What is done with some rows: their wanted columns and their places in the source, ascending; tables come out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found(ABC):
+    """A source of rows.
+
+    name:   what to call it in a message
+    header: all its columns
+    schema: those wanted columns that exist, as the workers see them
+    lines:  for text files, the line numbers of data rows (both from 1)
+    """
+
+    spark: Spark
+    name: str
+    header: tuple[str, ...]
+    schema: pa.Schema
+    lines: Callable[[Sequence[int]], list[int]] | None = None
+
+    @abstractmethod
+    def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:
+        """The rows that the task makes of the source's rows, some at a time. How many it gets must not matter.
+
+        columns: those of `schema` that the task needs, so that nobody reads the others; all if None.
+        """
+
+    def frame(self) -> DataFrame:
+        """The wanted columns that exist."""
+        return self.map(lambda table, _: [table], spark_schema(self.schema))
+
+    def close(self) -> None:  # noqa: B027  (nothing is kept of files)
+        """Let Spark forget what it kept of the source; what is used again is read again."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rows(Found):
+    """A Spark DataFrame of the wanted columns; with `ROW` if its rows have an order."""
+
+    rows: DataFrame
+
+    def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:
+        names, ordered = list(columns or self.schema.names), ROW in self.rows.columns
+        rows = self.rows if columns is None else self.rows.select(*map(named, [*names, *([ROW] * ordered)]))
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+            for table in chunks(batches):
+                places = np.asarray(table.column(ROW)) if ordered else np.zeros(table.num_rows, dtype=np.int64)
+                table = table.select(names)
+                if (np.diff(places) < 0).any():
+                    order = np.argsort(places)
+                    table, places = table.take(pa.array(order)), places[order]
+                yield from task(table, places)
+
+        return mapped_in_arrow(rows, run, schema)
+
+    def frame(self) -> DataFrame:
+        return self.rows.drop(ROW)
+
+    def close(self) -> None:
+        self.rows.unpersist()
+
+    @property
+    def ordered(self) -> bool:
+        return ROW in self.rows.columns
+
+
+def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The batches put together into tables of about `PIECE` rows."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= PIECE:
+            yield pa.Table.from_batches(held)
+            held = []
+    if held:
+        yield pa.Table.from_batches(held)
