@@ -22,7 +22,7 @@ from reissue.audit.looking import Here, Look
 from reissue.audit.parallel import Runner, on_whole
 from reissue.audit.portions import ReadReleases
 from reissue.audit.running import Checked, check_given, chosen_names, run_attacks
-from reissue.audit.traceable import Traceable, traceable
+from reissue.audit.traceable import Columns, ReadColumns, Traceable, traceable
 from reissue.audit.words import AuditWords
 from reissue.beliefs.names import CodingNames
 from reissue.coding import Coding
@@ -39,7 +39,6 @@ from reissue.strategies.base import Strategy
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
-    from reissue.engine.text import Text
     from reissue.series.series import Series
 
 ARX_RISK = 0.2
@@ -186,6 +185,7 @@ def audit(
         gathered.notes,
         names,
         Here(gathered.observed),
+        ReadColumns([sheet.insensitive for sheet in gathered.sheets]),
     )
     return _audited(case, strategy, chosen, thresholds, risk_threshold, say)
 
@@ -216,10 +216,12 @@ def audit_series(
 
     asked = {**series.engine, "name": engine} if engine else series.engine
     settings = checked_engine({"name": "embedded"} if runner and not engine else asked)
+    public = [one.path for one in series.releases]
     if settings["name"] == "embedded":
         say("read")
         releases = [ObservedRelease.of(facts) for facts in PastReleases(ledger, coding)]
-        case = _of_series(series, names, Identities.read(ledger), releases)
+        insensitive = ReadColumns.of(public, coding.schema.insensitive)
+        case = _of_series(series, names, Identities.read(ledger), releases, insensitive)
         return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
     if runner:
         raise SettingsError("Spark runs the attacks in its own way: give either a runner or the engine 'spark'.")
@@ -228,12 +230,18 @@ def audit_series(
     say("start")
     with SparkAttacks.on(ledger, coding, settings, names) as spark:
         say("read")
-        case = _of_series(series, names, spark.names, ReadReleases(ledger.shelf, coding), spark)
+        read = ReadReleases(ledger.shelf, coding)
+        case = _of_series(series, names, spark.names, read, spark.insensitive(public), spark)
         return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, spark.run)
 
 
 def _of_series(
-    series: Series, names: bool, identities: Naming, releases: Sequence[ObservedRelease], look: Look | None = None
+    series: Series,
+    names: bool,
+    identities: Naming,
+    releases: Sequence[ObservedRelease],
+    insensitive: Columns,
+    look: Look | None = None,
 ) -> _Case:
     coding = series.coding
     words = AuditWords(coding, identities.name if names else (lambda number: f"subject {number}"))
@@ -242,13 +250,12 @@ def _of_series(
         Sheet(
             f"release {one.number}",
             one.counts.get("suppressed", 0),
-            insensitive=_insensitive(one.path, coding.schema),
             about={"created": one.created, "strategy": one.strategy, "settings": one.settings, "steps": one.steps},
         )
         for one in series.releases
     ]
     about = {"name": Path(series.path).name, "kind": "series", **_policy(series.strategy)}
-    return _Case(observed, coding, sheets, identities, about, (), names, look or Here(observed))
+    return _Case(observed, coding, sheets, identities, about, (), names, look or Here(observed), insensitive)
 
 
 class Naming(Protocol):
@@ -271,6 +278,7 @@ class _Case:
     notes: Sequence[str]
     names_shown: bool
     look: Look
+    insensitive: Columns
 
 
 def _audited(
@@ -296,7 +304,7 @@ def _audited(
         checked=checked,
         sheets=case.sheets,
         look=case.look,
-        traceable=traceable([sheet.insensitive for sheet in case.sheets], case.coding.schema.identifier, few),
+        traceable=traceable(case.insensitive, case.coding.schema.identifier, few),
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,
@@ -314,21 +322,6 @@ def _policy(strategy: Strategy | None) -> dict[str, object]:
     name = settings.pop("strategy")
     plain = {key: value for key, value in settings.items() if key not in private}
     return {"strategy": name, "settings": {k: v for k, v in plain.items() if isinstance(v, str | int | float | bool)}}
-
-
-def _insensitive(folder: Path, schema: Schema) -> dict[str, Text]:
-    """The insensitive columns as they were published."""
-    if not schema.insensitive:
-        return {}
-    from reissue.engine.read import find
-    from reissue.engine.text import text_of
-
-    for name in ("release", "quasi_identifiers"):
-        for suffix in (".parquet", ".csv"):
-            if (folder / f"{name}{suffix}").exists():
-                table = find(folder / f"{name}{suffix}", list(schema.insensitive)).table
-                return {column: text_of(table.column(column)) for column in table.column_names}
-    return {}
 
 
 def strategy_of_config(policy: Mapping[str, object]) -> Strategy | None:

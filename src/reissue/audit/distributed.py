@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ from reissue.audit.gathered import Gathered
 from reissue.audit.looking import Card, Place, by_release
 from reissue.audit.parallel import named
 from reissue.audit.portions import FITTING, Census, NamedPortion, Portion, Whole
+from reissue.audit.spark_traceable import SparkColumns
 from reissue.audit.timeline import Entry, added
 from reissue.coding import Coding
 from reissue.core.domain import Int32, Int64
@@ -145,6 +147,10 @@ class SparkAttacks:
 
     def cards(self, places: Iterable[Place]) -> Mapping[Place, Card]:
         return self._cards
+
+    def insensitive(self, folders: Sequence[Path]) -> SparkColumns:
+        """The insensitive columns of the releases that are published in these folders."""
+        return SparkColumns(self._spark, folders, self._coding.schema.insensitive)
 
 
 def _attacked(attack: Attack, portion: NamedPortion) -> Outcome | None:
