@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.core.augmenting import Graph, Search, explore, forget, send
 from reissue.core.compiled import njit
 from reissue.core.domain import Bool, Int32, Int64
-from reissue.core.flows import Graph, Search, Transport, explore, forget, send
+from reissue.core.flows import Transport
 from reissue.core.obstructions import too_frequent
 from reissue.core.overlaid import Gap, Part
 from reissue.core.overlap import Groups, Overlap, by_bucket

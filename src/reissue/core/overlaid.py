@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from reissue.core.augmenting import Graph, Search
 from reissue.core.connected import components
 from reissue.core.domain import Bool, Int64
-from reissue.core.flows import Graph, Search, Transport, incident
+from reissue.core.flows import Transport, incident
 from reissue.core.overlap import Groups, Overlap, by_bucket
 
 
