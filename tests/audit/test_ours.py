@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
 
 import reissue as ri
 from reissue.audit import adopt, audit, audit_series
+from reissue.engine.output import added_name
 from reissue.errors import ReleaseError
 from reissue.series import checks
 from tests.support.hospital import hospital_schema, population
@@ -48,6 +50,39 @@ def test_anatomized_releases_are_adopted(tmp_path: Path) -> None:
         assert sorted(p.name for p in series.releases[0].path.iterdir()) == sorted(p.name for p in folder.iterdir())
         again = audit([series.releases[0].path], hospital_schema(), TABLES[:1])
         assert again.to_dict()["releases"][0]["rows"] == adopted.audit.to_dict()["releases"][0]["rows"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("publishing", "diagnosis", "name"),
+    [
+        ("anatomized", "count", "name"),
+        ("anatomized", "class", "count"),
+        ("generalized", "diagnosis", "class"),
+        ("generalized", "class", "count"),
+    ],
+)
+def test_no_column_of_the_table_is_taken_for_one_that_is_added(
+    tmp_path: Path, publishing: str, diagnosis: str, name: str
+) -> None:
+    table = TABLES[0].rename_columns({"name": name, "diagnosis": diagnosis})
+    schema = ri.Schema(identifier=name, quasi_identifiers={"age": ri.Numeric()}, sensitive=diagnosis)
+    strategy = ri.MInvariance(m=2, publishing=publishing, on_ineligible="counterfeit")  # type: ignore[arg-type]
+    with ri.Series.create(tmp_path / "s", schema, strategy, seed=2, formats=["csv"]) as series:
+        series.publish(table)
+        folder, facts, values = series.releases[0].path, series._ledger.facts(1), series.coding.value_labels
+    read = pa.csv.read_csv(folder / ("release.csv" if publishing == "generalized" else "values.csv"))
+    assert set(read[diagnosis].to_pylist()) <= {value for (value,) in values}, "the values were published"
+    seen = audit([folder], schema, [table], attacks=["association"]).observed.releases[0]
+    assert np.array_equal(np.bincount(seen.values), np.bincount(facts.values)), "and are read as they were"
+    assert seen.class_count == facts.class_count
+
+
+def test_added_columns_have_names_of_their_own() -> None:
+    taken: list[str] = []
+    for _ in range(6):
+        taken.append(added_name("class", taken))
+    assert len(set(taken)) == 6
+    assert taken[0] == "class"
 
 
 def test_altered_counts_are_refused(tmp_path: Path) -> None:

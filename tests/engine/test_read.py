@@ -14,7 +14,7 @@ import pytest
 
 from reissue.engine.output import write_table
 from reissue.engine.postgresql import Query, parse
-from reissue.engine.read import find, read
+from reissue.engine.read import find, open_csv, read
 from reissue.errors import SnapshotError
 
 GOOD = "patient,age,zip\np1,20,00123\np2,31,\n"
@@ -90,6 +90,12 @@ def test_no_such_file(tmp_path: Path) -> None:
     assert "Check the path" in message(tmp_path / "nowhere" / "x.csv", "age")
 
 
+def test_what_is_no_path_here() -> None:
+    assert "is empty" in message("", "age"), "not the folder one is in"
+    assert "table:clinic is a table of Spark's" in message("table:clinic", "age")
+    assert "https://host/people.csv is an address" in message("https://host/people.csv", "age")
+
+
 def test_a_folder(tmp_path: Path) -> None:
     assert "is a folder" in message(tmp_path, "age")
 
@@ -133,6 +139,35 @@ def test_utf16_and_spreadsheets_and_binary(tmp_path: Path) -> None:
     assert "is UTF-16" in message(write(tmp_path, GOOD.encode("utf-16")), "age")
     assert "spreadsheet" in message(write(tmp_path, b"PK\x03\x04....", "people.xlsx"), "age")
     assert "neither CSV nor Parquet" in message(write(tmp_path, b"a\x00\x01\x02", "people.dat"), "age")
+
+
+@pytest.mark.parametrize("header", ["age,zip", "age,zip\n", "\ufeffage,zip", '"age","zip"', "age,zip\r"])
+def test_a_header_without_rows(tmp_path: Path, header: str) -> None:
+    path = write(tmp_path, header)
+    found = read(path, ["zip", "age"], encoded={"zip"}).table
+    assert (found.num_rows, found.column_names) == (0, ["zip", "age"])
+    opened = open_csv(path, ["zip"])
+    assert opened is not None
+    assert sum(batch.num_rows for batch in opened.batches(["zip"])) == 0
+
+
+def test_a_header_that_never_ends(tmp_path: Path) -> None:
+    assert "never closed" in message(write(tmp_path, 'age,"zip'), "age")
+
+
+def test_columns_of_one_name(tmp_path: Path) -> None:
+    twins = pa.Table.from_arrays([pa.array(["1"])] * 3, names=["age", "age", "zip"])
+    pa.parquet.write_table(twins, tmp_path / "twins.parquet")
+    for source in (write(tmp_path, "age,age,zip\n1,1,1\n"), tmp_path / "twins.parquet", twins):
+        with pytest.raises(SnapshotError, match="more than one column named 'age'"):
+            read(source, ["zip", "age"], encoded={"age", "zip"})  # type: ignore[arg-type]
+        assert read(source, ["zip"], encoded={"zip"}).table["zip"].to_pylist() == ["1"]  # type: ignore[arg-type]
+
+
+def test_a_delimiter_at_the_end_of_lines(tmp_path: Path) -> None:
+    told = message(write(tmp_path, "a;b\n1;2;\n3;4;\n"), "a", "b")
+    assert "line 2 has 3; line 3 has 3. These lines end with a ';' that the header lacks" in told
+    assert read(write(tmp_path, "a;b;\n1;2;\n"), ["b"]).table["b"].to_pylist() == ["2"]
 
 
 def test_ragged_lines(tmp_path: Path) -> None:

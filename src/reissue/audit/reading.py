@@ -15,7 +15,8 @@ from reissue.audit.labels import LONGEST, short
 from reissue.coding import MISSING
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.sets import once
-from reissue.engine.read import find, missing_column
+from reissue.engine.output import CLASS, COUNT, added_name
+from reissue.engine.read import find, missing_column, refuse_addresses
 from reissue.engine.text import Text, text_of
 from reissue.errors import ReleaseError, SnapshotError
 from reissue.hierarchy import ROOT
@@ -25,8 +26,6 @@ from reissue.series.settings import ADOPTED
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
-
-CLASS_NAMES = ("class", "release_class", "reissue_class")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +62,7 @@ def read_published(source: Source, schema: Schema, number: int) -> Published:
     """Release `number` of an audit; every way it can be wrong is a ReleaseError that says where."""
     try:
         if isinstance(source, str | PathLike) and not str(source).startswith("postgres"):
+            refuse_addresses(str(source))
             path = Path(source)
             return _folder(path, schema) if path.is_dir() else _table(path, schema, path.name)
         return _table(source, schema, f"release {number}")
@@ -82,9 +82,10 @@ def _folder(path: Path, schema: Schema) -> Published:
     second = _table(_one_file(path, "values"), schema, path.name, about, identifiers=False)
     if first.classes is None or second.classes is None:
         raise ReleaseError(f"{path}: both tables of an anatomized release need the column of class numbers.")
-    count = _whole(second.insensitive["count"]) if "count" in second.insensitive else None
+    named = added_name(COUNT, schema.sensitive)
+    count = _whole(second.insensitive[named]) if named in second.insensitive else None
     if count is None or (count < 1).any():
-        raise ReleaseError(f"{path}: the table of values needs a column 'count' of whole numbers from 1 on.")
+        raise ReleaseError(f"{path}: the table of values needs a column '{named}' of whole numbers from 1 on.")
     if int(count.sum()) != first.rows:
         raise ReleaseError(f"{path}: the values count {int(count.sum()):,} rows, the other table has {first.rows:,}.")
     table = (second.classes, second.sensitive, count.astype(np.int64))
@@ -111,10 +112,10 @@ def _table(
 ) -> Published:
     """One table with the columns of the schema that a release may have; other columns are left alone."""
     needed = [*(schema.quasi_identifiers if identifiers else ()), *(schema.sensitive if values else ())]
-    others = [*schema.insensitive, *(() if identifiers else ("count",))]
+    others = [*schema.insensitive] if identifiers else [added_name(COUNT, schema.sensitive)]
     ours = about is not None and about.get("strategy") != ADOPTED
-    class_name = next(candidate for candidate in CLASS_NAMES if candidate not in schema.columns)
-    found = find(source, [*needed, *others, schema.identifier, class_name])
+    class_name = added_name(CLASS, schema.columns)
+    found = find(source, list(dict.fromkeys((*needed, *others, schema.identifier, class_name))))
     missing = [missing_column(column, found.header) for column in needed if column not in found.header]
     if missing:
         more = f" ({len(missing) - 3} more columns are missing.)" if len(missing) > 3 else ""

@@ -49,11 +49,15 @@ class CsvFile:
         """These columns as text; those in `encoded` as dictionaries. An empty field is null."""
         if not columns:
             return pa.table({})
+        if self._only_header():
+            return pa.schema([(name, CODES if name in encoded else TEXT) for name in columns]).empty_table()
         with self._reading(columns):
             return self._parse(columns, encoded, None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """These columns as text, in pieces: a file of any size in little memory. An empty field is null."""
+        if self._only_header():
+            return
         with self._reading(columns), self._stream() as stream:
             options = pyarrow.csv.ReadOptions(block_size=BLOCK)
             yield from pyarrow.csv.open_csv(stream, options, *self._options(columns, ()))
@@ -99,6 +103,13 @@ class CsvFile:
             raise SnapshotError(f"{self.path} has no readable header ({error}). Export it again as CSV.") from None
         except (OSError, EOFError, zlib.error) as error:
             raise self._damaged(error) from None
+
+    def _only_header(self) -> bool:
+        """Whether the file ends with its header; Arrow fails on such a file if the line has no end."""
+        try:
+            return len(list(itertools.islice(self._records(), 2))) < 2 and self._quotes() % 2 == 0
+        except (csv.Error, OSError, EOFError, zlib.error):
+            return False
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """(line on which it begins, fields) of every record that is not an empty line, the header first."""
@@ -221,5 +232,11 @@ class CsvFile:
             more = f" and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
             raise SnapshotError(
                 f"{self.path}: every line must have {len(self.header)} fields like the header, but {places}{more}. "
-                f"Quote values that contain '{self.delimiter}'; if it is the last line, the file is incomplete."
+                f"{self._ragged_remedy(bad)}"
             )
+
+    def _ragged_remedy(self, bad: Sequence[pyarrow.csv.InvalidRow]) -> str:
+        """What to do about lines of another length than the header's."""
+        if all(row.actual_columns == len(self.header) + 1 and row.text.endswith(self.delimiter) for row in bad):
+            return f"These lines end with a '{self.delimiter}' that the header lacks: leave it out, or add it there."
+        return f"Quote values that contain '{self.delimiter}'; if it is the last line, the file is incomplete."

@@ -6,6 +6,7 @@ no order of first appearance, no metadata of the source.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +21,14 @@ from reissue.engine.read import Source, read
 from reissue.engine.text import Text, text_of
 from reissue.errors import ReleaseError, SnapshotError
 
-COUNT = "count"
+CLASS, COUNT = "class", "count"
+"""What the columns that Reissue adds to a release are called, where the table has no column of that name."""
+
+
+def added_name(name: str, taken: Collection[str]) -> str:
+    """What an added column is called beside columns of these names."""
+    names = itertools.chain((name, f"release_{name}"), (f"reissue_{name}{'_' * i}" for i in itertools.count()))
+    return next(other for other in names if other not in taken)
 
 
 def generalized_table(
@@ -49,7 +57,7 @@ def anatomized_tables(
     insensitive: pa.Table | None = None,
     rows: Int64 | None = None,
     *,
-    class_name: str = "class",
+    class_name: str = CLASS,
 ) -> tuple[pa.Table, pa.Table]:
     """(quasi-identifiers, values): the exact rows with their class, and how often each class holds each value.
 
@@ -66,7 +74,7 @@ def anatomized_tables(
     value = (group % width).astype(np.int32)
     second = {class_name: pa.array((group // width).astype(np.int32))}
     second |= _all_published({name: Text(labels, value) for name, labels in sensitive.items()})
-    second[COUNT] = pa.array(count.astype(np.int64))
+    second[added_name(COUNT, sensitive)] = pa.array(count.astype(np.int64))
     return pa.table(first), pa.table(second)
 
 

@@ -62,11 +62,25 @@ def find(source: Source, wanted: Sequence[str] | None, *, encoded: Container[str
     if isinstance(source, Query):
         found = Read(source.name, *fetch(source, wanted))
     elif isinstance(source, str | Path):
+        refuse_addresses(str(source))
         found = _file(Path(source), wanted, encoded)
     else:
         found = _frame(source, wanted)
     refuse_twins(found.name, found.header, found.table.column_names)
     return found
+
+
+def refuse_addresses(source: str) -> None:
+    """What is no path on this machine: nothing at all, a table of Spark's, a file elsewhere."""
+    if not source:
+        raise SnapshotError("The name of the table is empty. Give the path of a CSV or Parquet file.")
+    if source.startswith("table:"):
+        raise SnapshotError(f"{source} is a table of Spark's: use the engine 'spark', or export the table to a file.")
+    if "://" in source:
+        raise SnapshotError(
+            f"{source} is an address. This machine reads files, and tables of postgresql://...: copy the file here "
+            "first, or use the engine 'spark'."
+        )
 
 
 def refuse_twins(name: str, header: Sequence[str], wanted: Sequence[str]) -> None:
@@ -208,6 +222,7 @@ def _parquet(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) 
         with pyarrow.parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
         names = chosen(schema.names, wanted)
+        refuse_twins(str(path), schema.names, names)
         as_codes = [name for name in names if name in encoded and is_text(schema.field(name).type)]
         with pyarrow.parquet.ParquetFile(path, read_dictionary=as_codes, memory_map=True) as file:
             return Read(str(path), tuple(schema.names), file.read(columns=names))

@@ -15,7 +15,15 @@ from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Release as ObservedRelease
 from reissue.core.snapshot import Candidate, Coded, Facts
 from reissue.engine.base import Format
-from reissue.engine.output import anatomized_tables, generalized_table, read_release, write_release
+from reissue.engine.output import (
+    CLASS,
+    COUNT,
+    added_name,
+    anatomized_tables,
+    generalized_table,
+    read_release,
+    write_release,
+)
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError
 from reissue.series.settings import policy_of
@@ -132,9 +140,7 @@ def source_rows(coded: Coded, candidate: Candidate, facts: Facts, seed: int) -> 
 
 def class_column(coding: Coding) -> str:
     """The name of the column with the class numbers; another one if the table has a column of that name."""
-    schema = coding.schema
-    taken = {*schema.quasi_identifiers, *schema.sensitive, *schema.insensitive}
-    return next(name for name in ("class", "release_class", "reissue_class") if name not in taken)
+    return added_name(CLASS, coding.schema.columns)
 
 
 def reading(coding: Coding, name: str) -> str:
@@ -226,7 +232,7 @@ def _read_anatomized(directory: Path, number: int, coding: Coding) -> ObservedRe
         text = people[domain.name]
         codes[:, a] = np.array([coding.parse(a, str(label))[0] for label in text.labels], dtype=np.int32)[text.index]
     groups = read_release(_file(directory, "values"))
-    repeat = _numbers(groups["count"])
+    repeat = _numbers(groups[added_name(COUNT, coding.schema.sensitive)])
     boxes = snap(hulls(codes, classes, int(classes.max(initial=-1)) + 1), coding.domains)
     rows = np.repeat(_numbers(groups[name]), repeat), np.repeat(_value_codes(groups, coding), repeat)
     return ObservedRelease(number, boxes, *rows, anatomized=True)
