@@ -9,9 +9,9 @@ from reissue.core.domain import Domain
 from reissue.core.fragments import (
     BY_IDENTIFIER,
     Fragments,
-    Side,
     divide,
     global_subjects,
+    hashed,
     mixed,
     owners,
     sampled,
@@ -55,7 +55,7 @@ def test_no_cut_makes_a_value_too_frequent() -> None:
     """Age decides the value: half of the ages have one value only, so that only hashes keep it below 0.3."""
     age = np.random.default_rng(1).integers(0, 80, 10_000).astype(np.int32)
     values = (age // 20).astype(np.int32)
-    tree = divide(age[:, None], values, DOMAINS[:1], 4, Side(Requirement(c=0.3)))
+    tree = divide(age[:, None], values, DOMAINS[:1], 4, Requirement(c=0.3))
     home = tree.of(age[:, None], mixed(np.arange(10_000, dtype=np.uint64), 5))
     assert tree.by_identifier
     assert all(np.bincount(values[home == f]).max() < 0.3 * (home == f).sum() for f in range(4))
@@ -164,26 +164,28 @@ def test_a_release_is_its_fragments_under_common_names() -> None:
     assert joined(parts[:1], seed=9) is parts[0]
 
 
-@pytest.mark.parametrize("count", [2, 3, 5, 8])
-def test_fragments_apart_are_regions_that_never_meet(count: int) -> None:
-    codes, values = table(20_000)
-    domains = (*DOMAINS[:2], Domain("zip", 0, 39, uniform_tree(4, 10)))
-    tree = divide(codes, values, domains, count, Side(apart=True))
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+def test_hashes_alone_make_even_fragments(count: int) -> None:
+    codes, _ = table(20_000)
+    tree = hashed(count)
     assert tree.count == count
-    assert not tree.by_identifier
-    assert 2 not in tree.attribute.tolist(), "taxonomies are not cut: their nodes would reach across"
-    home, regions = tree.of(codes), tree.regions(domains)
-    for fragment, region in enumerate(regions):
-        inside = np.ones(len(codes), dtype=bool)
-        for a, domain in enumerate(region):
-            inside &= (codes[:, a] >= domain.lo) & (codes[:, a] <= domain.hi)
-        assert np.array_equal(inside, home == fragment)
+    home = tree.of(codes, np.random.default_rng(1).integers(0, 2**63, len(codes)).astype(np.uint64))
+    sizes = np.bincount(home, minlength=count)
+    assert sizes.min() > 0.9 * len(codes) / count
+    assert np.array_equal(Fragments.from_dict(tree.to_dict()).attribute, tree.attribute)
 
 
-def test_fragments_apart_are_fewer_where_nothing_can_be_cut() -> None:
-    codes, values = table(5_000)
-    zips = codes[:, 2:]
-    assert divide(zips, values, (Domain("zip", 0, 39, uniform_tree(4, 10)),), 4, Side(apart=True)).count == 1
-    two = np.minimum(codes[:, :1], 1)
-    two[:2_500] = 0
-    assert divide(two, values, (Domain("age", 0, 79),), 4, Side(apart=True)).count == 2
+def test_common_classes_keep_their_numbers_when_fragments_are_joined() -> None:
+    boxes = np.array([[[0, 4]], [[5, 9]], [[10, 19]]], dtype=np.int32)
+
+    def part(subjects: list[int], classes: list[int], values: list[int], codes: list[int]) -> Facts:
+        columns = (np.array(column, dtype=np.int32) for column in (classes, values))
+        return Facts(1, boxes, np.array(subjects), *columns, np.array(codes, dtype=np.int32)[:, None])
+
+    parts = [part([0, 3], [2, 0], [1, 0], [12, 1]), part([1, 2], [1, 2], [0, 1], [5, 19])]
+    whole = joined(parts, seed=9, common=True)
+    assert whole.subjects.tolist() == [0, 1, 2, 3]
+    assert whole.classes.tolist() == [2, 1, 2, 0]
+    assert whole.values.tolist() == [1, 0, 1, 0]
+    assert whole.codes[:, 0].tolist() == [12, 5, 19, 1]
+    assert np.array_equal(whole.boxes, boxes)

@@ -12,7 +12,6 @@ import reissue as ri
 from reissue.core.requirements import violations
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.ledger.shelf import OF_FRAGMENTS
-from reissue.series.dividing import whole_table
 from reissue.series.publication import read_public
 from reissue.strategies.base import Strategy
 from tests.support.divided import CHURN, INSERTS, SCHEMA, STRATEGIES, VALUES, People
@@ -105,26 +104,6 @@ def test_large_tables_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         release = series.publish(table)
         assert len(series._ledger.shelf.fragments) == -(-len(table) // 200)
         assert any("fragments" in step for step in release.steps)
-    with created(tmp_path / "bcf", ri.BCF(k=5, start_new_chain=True), None) as series:
-        series.publish(table)
-        assert series._ledger.fragments is None, "this one looks at the whole table"
-
-
-WHOLE: list[Strategy] = [
-    ri.BCF(k=5, start_new_chain=True),
-]
-
-
-@pytest.mark.parametrize("strategy", WHOLE, ids=lambda s: s.name)
-def test_who_needs_the_whole_table_is_not_divided(strategy: Strategy, tmp_path: Path) -> None:
-    assert whole_table(strategy)
-    with pytest.raises(SettingsError, match="whole table"):
-        created(tmp_path / "s", strategy)
-    with created(tmp_path / "t", ri.Static(k=5)) as series:
-        series.publish(months(ri.Static(k=5), 1)[0])
-        with pytest.raises(SettingsError, match="series of 3 fragments"):
-            series.publish(months(ri.Static(k=5), 1)[0], strategy=strategy)
-        assert len(series.releases) == 1
 
 
 @pytest.mark.parametrize(

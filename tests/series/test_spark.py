@@ -19,7 +19,6 @@ from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, STRATEGIES, Peo
 
 pytestmark = [spark.together, spark.quiet]
 
-WHOLE: list[Strategy] = [ri.BCF(k=5, start_new_chain=True)]
 FRAGMENTS = 3
 
 
@@ -50,12 +49,11 @@ def assert_same(one: ri.Series, other: ri.Series, number: int) -> None:
         assert pq.read_schema(file).equals(pq.read_schema(second.path / file.name))
 
 
-@pytest.mark.parametrize("strategy", [*STRATEGIES, *WHOLE], ids=lambda s: f"{s.name}-{getattr(s, 'algorithm', '')}")
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: f"{s.name}-{getattr(s, 'algorithm', '')}")
 def test_every_strategy_keeps_its_guarantee_and_gives_the_same_release(strategy: Strategy, tmp_path: Path) -> None:
     """Embedded first, then Spark, then embedded again; another series stays embedded throughout."""
-    fragments = None if strategy in WHOLE else FRAGMENTS
     made = [
-        ri.Series.create(tmp_path / name, NOTED, strategy, seed=11, fragments=fragments, formats=["parquet"])
+        ri.Series.create(tmp_path / name, NOTED, strategy, seed=11, fragments=FRAGMENTS, formats=["parquet"])
         for name in ("embedded", "mixed")
     ]
     file = tmp_path / "snapshot.parquet"
@@ -71,13 +69,14 @@ def test_every_strategy_keeps_its_guarantee_and_gives_the_same_release(strategy:
         series.close()
 
 
-def test_rows_never_come_to_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("strategy", [ri.MInvariance(m=3), ri.BCF(k=5)], ids=lambda s: s.name)
+def test_rows_never_come_to_the_driver(strategy: Strategy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All transfers go through one counted method; a publish of 3,000 rows brings a handful of summaries."""
     engines = []
     monkeypatch.setattr(distributed, "connected", lambda settings: engines.append(spark.engine()) or engines[-1])
     file = tmp_path / "snapshot.parquet"
-    with ri.Series.create(tmp_path / "s", NOTED, ri.MInvariance(m=3), seed=1, fragments=3, engine="spark") as series:
-        for table in People(4).months(2, CHURN, first=3_000):
+    with ri.Series.create(tmp_path / "s", NOTED, strategy, seed=1, fragments=3, engine="spark") as series:
+        for table in People(4).months(2, CHURN if strategy.supports.gone else INSERTS, first=3_000):
             pq.write_table(table, file)
             series.publish(file)
     distinct = len(set(table["zip"].to_pylist())) + len(set(table["diagnosis"].to_pylist()))

@@ -69,6 +69,9 @@ class Attack(Protocol):
     needs_members: whether it runs only when who is in which class is known
     persistent:    whether it is valid only for series where a subject's value never changes
     separable:     whether parts of a series that share nobody can be attacked one by one: see `attacks.merging`
+
+    Optional: `by_counts`, true if it gives the same measures and finds the same classes where rows and people are only
+    counted (`Release.amounts`).
     """
 
     name: ClassVar[str]

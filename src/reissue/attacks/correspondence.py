@@ -46,6 +46,7 @@ class Correspondence:
     needs_members: ClassVar[bool] = False
     persistent: ClassVar[bool] = True
     separable: ClassVar[bool] = False  # records may be wherever boxes meet
+    by_counts: ClassVar[bool] = True
 
     k: int = 2
     confidence: float | None = None

@@ -1,8 +1,9 @@
 """An audit on Spark: workers read the ledger, count, and attack; outcomes come to the driver, releases do not.
 
-A series in fragments is in parts already: no two fragments share anybody. Otherwise workers count which classes are
-linked by people, the driver deals connected classes out to parts, and Spark brings each part's rows together.
-Attacks that are not separable (`attacks.merging` says which, and why) run on one worker, which reads the whole series.
+A series in fragments is in parts already: no two fragments share anybody, nor, unless one plan was made for all of
+them, a class. Otherwise workers count which classes are linked by people, the driver deals connected classes out to
+parts, and Spark brings each part's rows together. Attacks that are not separable (`attacks.merging` says which, and
+why) run on one worker, which reads the whole series.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class SparkAttacks:
         self._spark, self._shelf, self._coding = spark, ledger.shelf, coding
         self.names = SparkNames(spark, self._shelf)
         self._whole = Whole(self._shelf, coding, names)
-        divided = self._shelf.fragments != [None]
+        divided = self._shelf.separate != [None]
         self._parts: Gathered | None = None if divided else Gathered(spark, self._shelf, coding)
         self._cards: dict[Place, Card] = {}
 
@@ -94,7 +95,7 @@ class SparkAttacks:
 
     @cached_property
     def _censuses(self) -> list[Census]:
-        portions = [Portion(self._shelf, self._coding, fragment) for fragment in self._shelf.fragments]
+        portions = [Portion(self._shelf, self._coding, fragment) for fragment in self._shelf.separate]
         return self._spark.each(portions, Portion.census)
 
     @cached_property
@@ -103,7 +104,7 @@ class SparkAttacks:
         before, total = np.cumsum(counts, axis=0) - counts, counts.sum(axis=0)
         return [
             NamedPortion(self._shelf, self._coding, fragment, tuple(earlier), tuple(total.tolist()))
-            for fragment, earlier in zip(self._shelf.fragments, before.tolist(), strict=True)
+            for fragment, earlier in zip(self._shelf.separate, before.tolist(), strict=True)
         ]
 
     @property

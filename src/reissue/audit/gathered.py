@@ -26,6 +26,7 @@ from reissue.core.parts import Links, links_of, only, parts_of
 from reissue.core.snapshot import Facts
 from reissue.core.tokens import TokenWords
 from reissue.ledger import Shelf
+from reissue.series.spark_rows import spread
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -97,20 +98,16 @@ class Gathered:
 
 def appearances(spark: Spark, shelf: Shelf) -> Frame:
     """Every row of every release, read by workers: its release (position), class, value and subject."""
-    from reissue.engine.spark.tasks import mapped, spark_schema
+    places = [(position, part) for position in range(len(shelf.releases)) for part in shelf.fragments]
 
-    records = shelf.releases
+    def read(place: tuple[int, int | None]) -> Iterator[pa.Table]:
+        position, part = place
+        facts = shelf.facts(shelf.releases[position].number, part)
+        release = np.full(len(facts.subjects), position, dtype=np.int32)
+        columns = {"class": facts.classes, "value": facts.values, "subject": facts.subjects}
+        yield pa.table({"release": release, **columns})
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for batch in batches:
-            for position in batch.column(0).to_pylist():
-                facts = shelf.facts(records[position].number)
-                release = np.full(len(facts.subjects), position, dtype=np.int32)
-                columns = {"class": facts.classes, "value": facts.values, "subject": facts.subjects}
-                yield pa.table({"release": release, **columns})
-
-    made = spark_schema(APPEARANCE)
-    return spark.session.range(0, len(records), 1, max(1, len(records))).mapInArrow(mapped(run, made), made)
+    return spread(spark, places, read, APPEARANCE)
 
 
 def linked(spark: Spark, rows: Frame, counts: Sequence[int]) -> Links:

@@ -107,7 +107,7 @@ class Portion:
             yield from self._inside(position, points, hulls[position])
 
     def _inside(self, position: int, points: Points, hulls: Sequence[Int32 | None]) -> Iterator[pa.Table]:
-        for fragment, hull in zip(self.shelf.fragments, hulls, strict=True):
+        for fragment, hull in zip(self.shelf.separate, hulls, strict=True):
             if hull is not None and points.inside(hull[None], enough=1)[0]:
                 people = points.inside(shape_of(self.shelf, self.coding, position, fragment)[0])
                 some = np.flatnonzero(people)
@@ -189,7 +189,7 @@ class NamedPortion(Portion):
         place[order] = np.arange(len(names), dtype=np.int32)
         members, fakes = release.members, release.counterfeits
         assert members is not None and fakes is not None  # noqa: PT018
-        subjects = global_subjects(fakes.subjects, self.fragment, len(self.shelf.fragments))
+        subjects = global_subjects(fakes.subjects, self.fragment, len(self.shelf.separate))
         return replace(
             release,
             boxes=release.boxes[order],

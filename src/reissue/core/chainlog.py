@@ -7,11 +7,12 @@ releases, and their cuts. Releases before the chain's start are forgotten but fo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reissue.core.candidates import Chain
+from reissue.core.combinations import Combinations
 from reissue.core.cracks import Grouped
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Release
@@ -56,8 +57,32 @@ class ChainLog:
             not release.anatomized and (fresh or self.plain),
         )
 
+    def renewed(self, number: int) -> ChainLog:
+        """The log as a chain that starts with release `number` sees it."""
+        return ChainLog(number, self.subjects, self.arrival)
+
     def chain(self) -> Chain:
         return Chain(self.releases)
+
+    def groups(self) -> Combinations:
+        """How many records of each value each class had: by position in the chain, class and value."""
+        empty = np.empty(0, dtype=np.int32)
+        positions = [np.full(len(one.values), position, dtype=np.int32) for position, one in enumerate(self.releases)]
+        columns = (positions, [one.classes for one in self.releases], [one.values for one in self.releases])
+        counts = [one.counts for one in self.releases]
+        return Combinations(
+            tuple(np.concatenate([empty, *column]) for column in columns),
+            np.concatenate([empty, *counts]).astype(np.int64),
+        )
+
+    def with_groups(self, groups: Combinations) -> ChainLog:
+        """The same releases with these records in their classes: those of everybody, where the log has only some."""
+        position, classes, values = groups.columns
+        releases = []
+        for at, release in enumerate(self.releases):
+            own = slice(*np.searchsorted(position, [at, at + 1]).tolist())
+            releases.append(Grouped.of(release.boxes, classes[own], values[own], groups.counts[own]))
+        return replace(self, releases=tuple(releases))
 
     def arrivals(self, subjects: Int64, number: int) -> Int32:
         """int32[rows]: the release with which each subject came; `number`, the one being made, if never published."""

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from reissue.core.combinations import Combinations
 from reissue.core.compiled import njit
 from reissue.core.connected import components
 from reissue.core.domain import Bool, Int32, Int64
@@ -49,6 +50,10 @@ class Grouped:
     @staticmethod
     def published(release: Release) -> Grouped:
         width = int(release.values.max()) + 1 if len(release.values) else 1
+        if release.amounts is not None:
+            found = Combinations.of([release.classes, release.values], release.amounts)
+            classes, values = found.columns
+            return Grouped.of(release.boxes, classes, values, found.counts)
         if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
             return Grouped.of(release.boxes, *release.groups)
         counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort

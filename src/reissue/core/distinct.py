@@ -1,6 +1,8 @@
-"""The table of distinct (leaf codes, value) with counts: what global recoding works on, however many rows there are."""
+"""Distinct combinations of whole numbers: what global recoding works on, however many rows there are."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,20 +12,27 @@ from reissue.core.domain import Int32, Int64
 _ROOM = np.int64(2) ** 62
 
 
-def distinct(codes: Int32, values: Int32) -> tuple[Int64, Int32]:
-    """(one row of each distinct combination, ascending by value; int32[rows] the combination of each row). O(rows)."""
-    home, first = number(_packed(codes, values))
-    order = np.argsort(values[first], kind="stable")
+def distinct(columns: Sequence[Int32]) -> tuple[Int64, Int32]:
+    """(one row of each distinct combination, int32[rows] the combination of each row). O(rows + found log found).
+
+    Combinations are ascending by the first column, then by the second, and so on: in an order that does not depend on
+    the order of the rows.
+    """
+    key, ascending = _packed(columns)
+    home, first = number(key)
+    order = np.argsort(key[first]) if ascending else np.lexsort([column[first] for column in reversed(columns)])
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return first[order], rank[home]
 
 
-def _packed(codes: Int32, values: Int32) -> Int64:
-    """int64[rows]: one key per row, different for different combinations; columns are renumbered if they must be."""
-    columns = [*(codes[:, a] for a in range(codes.shape[1])), values]
+def _packed(columns: Sequence[Int32]) -> tuple[Int64, bool]:
+    """(int64[rows] one key per row, different for different combinations; whether keys ascend as combinations do).
+
+    They do unless the columns must be renumbered on the way, since they have no room in one number.
+    """
     ends = [_ends(column) for column in columns]
-    key: Int64 = np.zeros(len(values), dtype=np.int64)
+    key: Int64 = np.zeros(len(columns[0]), dtype=np.int64)
     room, done = 1, 0
     for at, (low, high) in enumerate(ends):
         if room * (high - low + 1) > _ROOM:
@@ -32,10 +41,10 @@ def _packed(codes: Int32, values: Int32) -> Int64:
             key, room, done = numbered.astype(np.int64), len(first), at
         room *= high - low + 1
     _append(key, columns[done:], np.array(ends[done:], dtype=np.int64))
-    return key
+    return key, done == 0
 
 
-def _append(key: Int64, columns: list[Int32], ends: Int64) -> None:
+def _append(key: Int64, columns: Sequence[Int32], ends: Int64) -> None:
     """Append the digits of some columns to the keys, a block of rows at a time so that the keys stay in the cache."""
     block = 1 << 14
     for start in range(0, len(key), block):

@@ -84,22 +84,6 @@ class Fragments:
             open_ += [(int(self.left[node]), rows[low]), (int(self.right[node]), rows[~low])]
         return found
 
-    def regions(self, domains: Sequence[Domain]) -> list[tuple[Domain, ...]]:
-        """For each fragment the domains narrowed to the codes that its cuts leave, where `Side.apart` was asked for."""
-        found: list[tuple[Domain, ...]] = [tuple(domains)] * self.count
-        open_ = [(0, tuple(domains))]
-        while open_:
-            node, region = open_.pop()
-            attribute, cut = int(self.attribute[node]), int(self.cut[node])
-            if attribute == LEAF:
-                found[cut] = region
-                continue
-            own = region[attribute]
-            low, high = replace(own, hi=cut), replace(own, lo=cut + 1)
-            for child, half in ((self.left[node], low), (self.right[node], high)):
-                open_.append((int(child), (*region[:attribute], half, *region[attribute + 1 :])))
-        return found
-
     def recoded(self, recode: Callable[[Int32], Int32]) -> Fragments:
         """The same cuts after codes have shifted; `recode` turns int32[n, attributes] of old codes into new ones."""
         nodes = np.flatnonzero(self.attribute >= 0)
@@ -132,30 +116,24 @@ def _arrays(nodes: Sequence[tuple[int, int, int, int]]) -> tuple[Int32, Int64, I
     )
 
 
-@dataclass(frozen=True)
-class Side:
-    """What each side of a cut must satisfy.
-
-    requirement: as one class, against the whole sample
-    apart:       no box that holds rows of one side may ever meet one of the other: then only numeric attributes are
-                 cut, and there may be fewer fragments than asked for
-    """
-
-    requirement: Requirement | None = None
-    apart: bool = False
+def hashed(count: int) -> Fragments:
+    """So many fragments of about equally many rows, by the hashes of identifiers alone."""
+    return divide(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.int32), (), count)
 
 
-def divide(codes: Int32, values: Int32, domains: Sequence[Domain], count: int, side: Side | None = None) -> Fragments:
+def divide(
+    codes: Int32, values: Int32, domains: Sequence[Domain], count: int, requirement: Requirement | None = None
+) -> Fragments:
     """Cuts for `count` fragments of about equally many rows, from a sample. O(sample * attributes * log count).
 
     Among cuts that are not too uneven, each is the best by four measures, all from 0 to 1 and added up: how far it
     misses the middle; how many rows it tears out of groups of their taxonomy, which could then be published on
     neither side; how much it tells about the sensitive value, since a fragment should be as diverse as the table; and
     how narrow the attribute has become, since cutting one alone leaves the others coarse. Where no attribute can be
-    cut so that both sides are as `side` says, the identifiers' hashes are: these leave every value its share.
+    cut so that each side, as one class, meets the requirement, the identifiers' hashes are: these leave every value
+    its share.
     """
-    side = side or Side()
-    limits = None if side.requirement is None else side.requirement.limits(np.bincount(values).astype(np.int64))
+    limits = None if requirement is None else requirement.limits(np.bincount(values).astype(np.int64))
     nodes: list[tuple[int, int, int, int]] = []
     given = 0
 
@@ -167,14 +145,9 @@ def divide(codes: Int32, values: Int32, domains: Sequence[Domain], count: int, s
             given += 1
             return here
         share = (parts // 2) / parts
-        chosen = _cut(codes[rows], values[rows], domains, share, limits, side.apart)
-        if chosen is None and side.apart:
-            given += 1
-            return here
-        if chosen is None:
-            low = mixed(rows.astype(np.uint64), here) < np.uint64(
-                share * 2**64
-            )  # in place of hashes: cuts any rows alike
+        chosen = _cut(codes[rows], values[rows], domains, share, limits)
+        if chosen is None:  # the sample has no hashes: cut any rows alike
+            low = mixed(rows.astype(np.uint64), here) < np.uint64(share * 2**64)
             attribute, cut = BY_IDENTIFIER, int(share * 2**32)
         else:
             attribute, cut = chosen
@@ -188,19 +161,15 @@ def divide(codes: Int32, values: Int32, domains: Sequence[Domain], count: int, s
 
 
 def _cut(
-    codes: Int32, values: Int32, domains: Sequence[Domain], share: float, limits: Limits | None, apart: bool
+    codes: Int32, values: Int32, domains: Sequence[Domain], share: float, limits: Limits | None
 ) -> tuple[int, int] | None:
     """(attribute, last code on the left) of the best cut near the share; None if there is none."""
     best: tuple[float, int, int] | None = None
     for attribute, domain in enumerate(domains):
-        if apart and domain.tree is not None:
-            continue
         column = codes[:, attribute]
         code, size = np.unique(column, return_counts=True)
         below = np.cumsum(size)[:-1] / max(1, len(column))
         even = np.flatnonzero(np.abs(below - share) <= UNEVEN)
-        if apart:  # a missing value's code lies below the domain, where a region has no place to begin
-            even = even[code[even] >= domain.lo]
         if len(even) == 0:
             continue
         costs = np.abs(below[even] - share) + [_torn(domain, int(last), code, size) for last in code[even]]

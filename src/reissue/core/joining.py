@@ -11,15 +11,20 @@ from reissue.core.fragments import global_subjects, scattered
 from reissue.core.snapshot import Facts
 
 
-def joined(parts: Sequence[Facts], seed: int) -> Facts:
+def joined(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
     """A release from the facts of its fragments: its classes, people and counterfeits under the names outsiders see.
 
-    Classes are renamed by `scattered` over the whole release. O(rows log rows).
+    Classes are renamed by `scattered` over the whole release; unless they are `common` to all fragments, which then
+    have the same boxes and the names of the release already. O(rows log rows).
     """
     if len(parts) == 1:
         return parts[0]
-    offset = np.cumsum([0, *(part.class_count for part in parts)]).astype(np.int64)
-    names = scattered(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32)
+    counts = [0 if common else part.class_count for part in parts]
+    offset = np.cumsum([0, *counts]).astype(np.int64)
+    if common:
+        names, shapes = np.arange(parts[0].class_count, dtype=np.int32), parts[:1]
+    else:
+        names, shapes = scattered(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32), parts
     subjects = np.concatenate([global_subjects(part.subjects, i, len(parts)) for i, part in enumerate(parts)])
     order = np.argsort(subjects, kind="stable")
     codes = np.empty((len(subjects), parts[0].codes.shape[1]), dtype=parts[0].codes.dtype, order="F")
@@ -27,14 +32,14 @@ def joined(parts: Sequence[Facts], seed: int) -> Facts:
         codes[:, a] = np.concatenate([part.codes[:, a] for part in parts])[order]
     classes = np.concatenate([names[offset[i] + part.classes] for i, part in enumerate(parts)])
     boxes = np.empty((len(names), *parts[0].boxes.shape[1:]), dtype=np.int32)
-    boxes[names] = np.concatenate([part.boxes for part in parts])
+    boxes[names] = np.concatenate([part.boxes for part in shapes])
     extras: dict[str, NDArray[np.generic]] = {}
     for name, first in parts[0].extras.items():
         own = [part.extras.get(name) for part in parts]
         if any(one is None for one in own):
             continue
         if name.startswith("class_"):
-            both = np.concatenate([one for one in own if one is not None])
+            both = np.concatenate([part.extras[name] for part in shapes])
             extras[name] = np.empty_like(both)
             extras[name][names] = both
         elif all(np.array_equal(one, first, equal_nan=one.dtype.kind == "f") for one in own if one is not None):

@@ -38,6 +38,8 @@ class Release:
     Counterfeits are rows like any other here. Suppressed rows are absent. `counterfeits` tells which rows stand for
     nobody, where the auditor knows it (None: not known); an attack may take it that the attacker can follow them.
     `numbers` int32[classes], ascending: what the classes are called, where this is only a part of a release.
+    `amounts` int64[rows]: how many published rows each row stands for, where they are only counted (None: one each).
+    Then a member stands for many, too; only attacks that say `by_counts` can read that.
     """
 
     number: int
@@ -48,6 +50,7 @@ class Release:
     anatomized: bool = False
     counterfeits: Members | None = None
     numbers: Int32 | None = None
+    amounts: Int64 | None = None
 
     @property
     def class_count(self) -> int:
@@ -60,7 +63,7 @@ class Release:
     @cached_property
     def sizes(self) -> Int64:
         """int64[classes]: published rows of each class."""
-        return np.bincount(self.classes, minlength=len(self.boxes)).astype(np.int64)
+        return np.bincount(self.classes, self.amounts, minlength=len(self.boxes)).astype(np.int64)
 
     @cached_property
     def counted(self) -> Groups:

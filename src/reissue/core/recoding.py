@@ -6,11 +6,12 @@ release, so that ranges of any two releases are nested or apart: what was split 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from reissue.core.distinct import distinct
 from reissue.core.domain import Domain, Int32, Int64, Tree
 from reissue.core.snapshot import Table
 
@@ -100,6 +101,20 @@ class Cut:
         at = int(np.searchsorted(self.lo[attribute], lo, side="right")) - 1
         return at < 0 or int(self.hi[attribute][at]) < hi
 
+    def classes_of(self, codes: Int32, boxes: Int32) -> Int32:
+        """int32[n]: which of the release's classes each combination of codes belongs to; -1 where there is none.
+
+        codes: int32[n, attributes]; boxes: int32[classes, attributes, 2]. O((n + classes) * attributes).
+        """
+        labels = [
+            (np.searchsorted(lo, np.concatenate([boxes[:, a, 0], codes[:, a]]), side="right") - 1).astype(np.int32)
+            for a, lo in enumerate(self.lo)
+        ]
+        found, home = distinct(labels)
+        owner = np.full(len(found), -1, dtype=np.int32)
+        owner[home[: len(boxes)]] = np.arange(len(boxes), dtype=np.int32)
+        return owner[home[len(boxes) :]]
+
     def table(self) -> Table:
         """The cut as columns of equal length, for the ledger."""
         rows: list[tuple[int, int, int, int, int]] = [(_CHAIN, -1, 0, 0, self.chain)]
@@ -110,6 +125,21 @@ class Cut:
             rows += [(_CUT, a, int(lo), int(hi), 0) for lo, hi in zip(self.lo[a], self.hi[a], strict=True)]
         columns = np.array(rows, dtype=np.int64).T
         return dict(zip(_COLUMNS, columns.copy(), strict=True))
+
+    def recoded(self, domains: Sequence[Domain], remap: Callable[[Int32], Int32]) -> Cut:
+        """The same labels after taxonomies have grown and codes have shifted; codes of numbers never do.
+
+        domains: as they were; remap: turns int32[n, attributes, 2] boxes of then into those of now
+        """
+        whole = np.array([[domain.lo, domain.hi] for domain in domains], dtype=np.int32)
+        lows, highs = list(self.lo), list(self.hi)
+        for a, domain in enumerate(domains):
+            if domain.tree is not None:
+                boxes = np.repeat(whole[None], len(self.lo[a]), axis=0)
+                boxes[:, a, 0], boxes[:, a, 1] = self.lo[a], self.hi[a]
+                now = remap(boxes)[:, a].astype(np.int64)
+                lows[a], highs[a] = now[np.argsort(now[:, 0])].T.copy()
+        return replace(self, lo=tuple(lows), hi=tuple(highs))
 
     @staticmethod
     def read(table: Table) -> Cut | None:

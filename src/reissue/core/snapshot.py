@@ -38,6 +38,13 @@ class Coded:
     def __len__(self) -> int:
         return len(self.subjects)
 
+    def part(self, rows: Int64) -> Coded:
+        """Some of the rows."""
+        codes = np.empty((len(rows), self.codes.shape[1]), dtype=np.int32, order="F")
+        for a in range(codes.shape[1]):  # gathering rows of a Fortran array is slow
+            codes[:, a] = self.codes[rows, a]
+        return replace(self, subjects=self.subjects[rows], codes=codes, values=self.values[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class Facts:
@@ -117,6 +124,8 @@ class Counterfeits:
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """The release a strategy proposes; nothing is published before it has passed its check.
+
+    A plan for several fragments is a candidate without rows.
 
     boxes:   int32[classes, attributes, 2]
     classes: int32[rows] class of each snapshot row in the snapshot's order, -1 where the row is suppressed

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reissue.core.ascending import seek
-from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.combinations import Combinations
+from reissue.core.domain import Bool, Domain, Int32, Int64
 from reissue.core.sets import once
+
+if TYPE_CHECKING:
+    from reissue.core.snapshot import Candidate
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +102,23 @@ class Tally:
     everywhere: small counts that every fragment needs
     nearby:     counts of which a fragment needs only the keys that it has itself; there may be as many as rows
     least:      keys of `nearby` with fewer rows in the whole table are of no use
+    planned:    what only the planner needs, where one plan is made for all fragments; there may be as many as rows
     """
 
     everywhere: Mapping[str, Counts] = field(default_factory=dict)
     nearby: Counts = field(default_factory=Counts.none)
     least: int = 1
+    planned: Mapping[str, Combinations] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A snapshot as a planner sees it: the sums over all fragments of what `Tally.planned` says, and how many rows."""
+
+    rows: int
+    domains: tuple[Domain, ...]
+    value_count: int
+    combinations: Mapping[str, Combinations]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +127,13 @@ class Whole:
 
     published: int64[values] each: how often each value was published by all fragments together, in every attempt to
                make this release so far (see `Strategy`)
+    plan:      the release without its rows, where one plan was made for all fragments
     """
 
     everywhere: Mapping[str, Counts]
     nearby: Counts = field(default_factory=Counts.none)
     published: tuple[Int64, ...] = ()
+    plan: Candidate | None = None
 
     @staticmethod
     def of(tallies: Sequence[Tally]) -> list[Whole]:

@@ -51,6 +51,11 @@ class ReleaseRecord:
     created: str = ""
     files: tuple[PublicFile, ...] = ()
 
+    @property
+    def common_classes(self) -> bool:
+        """Whether the fragments it was made in have their classes in common; else each has classes of its own."""
+        return bool(self.counts.get("common_classes", False))
+
 
 @dataclass(frozen=True)
 class PrivateFile:

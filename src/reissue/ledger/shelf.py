@@ -53,8 +53,8 @@ class Shelf:
     def facts(self, number: int, fragment: int | None = None) -> Facts:
         """The facts of one release, or of one fragment of it, as they were stored. O(rows).
 
-        A fragment's facts have class numbers and counterfeits of their own; `core.joining.joined` makes them those
-        of the release.
+        A fragment's facts have class numbers and counterfeits of their own, unless classes are common to all;
+        `core.joining.joined` makes them those of the release.
         """
         record = next((record for record in self.state.releases if record.number == number), None)
         if record is None:
@@ -62,14 +62,15 @@ class Shelf:
         if fragment is not None:
             return self._facts(number, part_name(name_of(number), fragment))
         names = self.parts(number)
-        return joined([self._facts(number, name) for name in names], record.seed)
+        return joined([self._facts(number, name) for name in names], record.seed, record.common_classes)
 
     def shape(self, number: int, fragment: int | None = None) -> tuple[NDArray[np.int32], bool]:
         """(int32[classes, attributes, 2], whether it is anatomized): a release without its rows, as it was stored.
 
-        Of one fragment, or of the whole where the series is not divided. O(classes).
+        Of one fragment, or of the whole where the series is not divided or classes are common. O(classes).
         """
-        stored = parquet.unpack(self.read(self.file("shape", part_name(name_of(number), fragment))))
+        name = self.parts(number)[0] if fragment is None else part_name(name_of(number), fragment)
+        stored = parquet.unpack(self.read(self.file("shape", name)))
         return stored["boxes"].astype(np.int32, copy=False), bool(stored["anatomized"])
 
     def parts(self, number: int) -> list[str]:
@@ -83,6 +84,11 @@ class Shelf:
         """The fragments of the series; [None] if it is not divided."""
         parts = len(self.parts(self.state.releases[0].number)) if self.state.of_role("fragments") else 1
         return [None] if parts == 1 else list(range(parts))
+
+    @property
+    def separate(self) -> list[int | None]:
+        """The fragments, if they share neither people nor classes, so that each can be looked at alone; else [None]."""
+        return [None] if any(record.common_classes for record in self.state.releases) else self.fragments
 
     def divided(self, fragments: int) -> list[Shelf]:
         """For each fragment a shelf with its own files and those of no fragment: all that its worker needs. O(files).

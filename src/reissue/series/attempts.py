@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from reissue.core.combinations import Combinations
 from reissue.core.domain import Int64
 from reissue.core.whole import Tally, Whole
 from reissue.errors import InfeasiblePolicy
@@ -22,6 +23,12 @@ def wholes_of(tallies: Sequence[Tally | None]) -> list[Whole] | None:
     """What each fragment is told of the whole table; None if the strategy does not ask."""
     told = [tally for tally in tallies if tally is not None]
     return Whole.of(told) if told else None
+
+
+def planned_together(tallies: Sequence[Tally | None]) -> dict[str, Combinations]:
+    """What the planner is told: the sums of what all fragments counted for it."""
+    told = [tally.planned for tally in tallies if tally is not None]
+    return {name: Combinations.together([one[name] for one in told]) for name in told[0]}
 
 
 def agreed(

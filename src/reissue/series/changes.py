@@ -39,6 +39,10 @@ class Compared:
     old_values: Int32
     gone: Int64
 
+    def without(self, rows: Bool) -> Compared:
+        """As if nothing had changed in these rows: those of people who will not be published in any case."""
+        return replace(self, back=self.back & ~rows, moved=self.moved & ~rows[:, None], updated=self.updated & ~rows)
+
 
 def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, absent: Table | None) -> Compared:
     """Look every row's subject up in the last release, then among the absent. O(n log n)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue.attacks.base import Attack
 from reissue.core.boxes import contain, snap
-from reissue.core.domain import Domain, Int64
+from reissue.core.domain import Int64
 from reissue.core.observed import Observed, Release, Words
 from reissue.core.snapshot import Coded, Facts, History
 from reissue.core.whole import Whole
@@ -47,35 +47,30 @@ def attack_from(name: str, thresholds: Mapping[str, float]) -> Attack:
     return chosen(**{key: value for key, value in thresholds.items() if key in known})
 
 
-def check_rows(facts: Facts, snapshot: Coded, suppressed: int) -> None:
-    """Every row in exactly one class, inside its box, its value unchanged; boxes are taxonomy nodes; none is empty."""
+def check_rows(facts: Facts, snapshot: Coded, suppressed: int, common: bool = False) -> None:
+    """Every row in exactly one class, inside its box, its value unchanged; boxes are taxonomy nodes; none is empty.
+
+    common: whether the classes are those of all fragments, so that this one need not have rows in each.
+    """
     real = slice(int(np.searchsorted(facts.subjects, 0)), None)  # counterfeits come first
     people = len(facts.subjects[real])
     if people + suppressed != len(snapshot):
-        _broken(f"{len(snapshot):,} rows came in, {people:,} would go out and {suppressed:,} are suppressed")
+        broken(f"{len(snapshot):,} rows came in, {people:,} would go out and {suppressed:,} are suppressed")
     source = _source_rows(facts.subjects[real], snapshot.subjects)
     if source is None or (np.diff(facts.subjects) <= 0).any():
-        _broken("a subject would be published twice, or one who is not in the snapshot")
+        broken("a subject would be published twice, or one who is not in the snapshot")
     if not np.array_equal(snapshot.values[source], facts.values[real]):
-        _broken("a sensitive value would be altered")
+        broken("a sensitive value would be altered")
     if any(not np.array_equal(snapshot.codes[source, a], facts.codes[real, a]) for a in range(facts.codes.shape[1])):
-        _broken("a quasi-identifier would be altered")
+        broken("a quasi-identifier would be altered")
     if len(facts.classes) and (facts.classes.min() < 0 or facts.classes.max() >= facts.class_count):
-        _broken("a row lies in no class")
+        broken("a row lies in no class")
     if not contain(facts.boxes, facts.codes, facts.classes).all():
-        _broken("a row lies outside the box of its class")
-    if (np.bincount(facts.classes, minlength=facts.class_count) == 0).any():
-        _broken("a class is empty")
+        broken("a row lies outside the box of its class")
+    if not common and (np.bincount(facts.classes, minlength=facts.class_count) == 0).any():
+        broken("a class is empty")
     if not np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes):
-        _broken("a box is not a node of its hierarchy")
-
-
-def check_region(facts: Facts, domains: Sequence[Domain], region: Sequence[Domain]) -> None:
-    """No box reaches across a cut into the region of another fragment; the outer ends of the domains are open."""
-    for a, (whole, own) in enumerate(zip(domains, region, strict=True)):
-        low, high = facts.boxes[:, a, 0], facts.boxes[:, a, 1]
-        if (own.lo > whole.lo and (low < own.lo).any()) or (own.hi < whole.hi and (high > own.hi).any()):
-            _broken("a box would reach into another fragment")
+        broken("a box is not a node of its hierarchy")
 
 
 def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:
@@ -100,16 +95,16 @@ def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Whol
 
     values = snapshot.value_count
     table = distribution(whole.values(values)) if whole is not None and requirement.needs_table else None
-    for broken in violations(requirement, facts.classes, facts.values, values, table):
-        _broken(f"{broken.classes:,} classes break {broken.condition} ({broken.measured:g} against {broken.limit:g})")
+    for found in violations(requirement, facts.classes, facts.values, values, table):
+        broken(f"{found.classes:,} classes break {found.condition} ({found.measured:g} against {found.limit:g})")
 
 
 def check_promise(strategy: Strategy, facts: Facts, history: History) -> None:
     """The strategy's own independent test, if it has one."""
     check = getattr(strategy, "check", None)
-    broken = check(facts, history) if check is not None else None
-    if broken:
-        _broken(broken)
+    reason = check(facts, history) if check is not None else None
+    if reason:
+        broken(reason)
 
 
 def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: Coded, words: Words) -> list[str]:
@@ -122,7 +117,7 @@ def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: 
     for name in strategy.stops:
         outcome = attack_from(name, strategy.thresholds()).run(observed, involving=facts.number)
         if outcome.breaches:
-            _broken(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
+            broken(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
         passed.append(name)
     return passed
 
@@ -147,7 +142,8 @@ class _Observing(Sequence[Release]):
         return self._seen[position]
 
 
-def _broken(reason: str) -> NoReturn:
+def broken(reason: str) -> NoReturn:
+    """Refuse the release."""
     raise GuaranteeBroken(
         f"The finished release failed its own check: {reason}. Nothing was published. This is a fault in Reissue, not "
         "in your data: please report it with the output of `reissue log`."

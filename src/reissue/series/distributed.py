@@ -18,18 +18,21 @@ from reissue.coding import Coding
 from reissue.core.fragments import Fragments, sampled
 from reissue.core.whole import Whole
 from reissue.ledger import ReleaseRecord, Stage
+from reissue.ledger.store import Staged
 from reissue.series.attempts import agreed
-from reissue.series.dividing import Division, side_of_a_cut
+from reissue.series.common import Checked
+from reissue.series.dividing import Division
 from reissue.series.publication import Extent, write_description
 from reissue.series.publishing import Publishing
 from reissue.series.spark_files import KEY, KEY_FIELD, Share, Writing, unnamed
 from reissue.series.spark_rows import cuts, name_of, placed, spread, with_fragment, with_numbers
-from reissue.series.spark_whole import exchanged, told_whole
-from reissue.series.spark_work import Done, Surveyed, Task, surveyed
+from reissue.series.spark_whole import exchanged, summed, told_whole
+from reissue.series.spark_work import Checking, Done, Planning, Surveyed, Task, surveyed
 from reissue.series.telling import numbered, observed_together
 from reissue.series.work import Work
 
 if TYPE_CHECKING:
+    from reissue.core.requirements import Requirement
     from reissue.engine.read import Source
     from reissue.engine.spark.snapshot import SparkSnapshot
     from reissue.engine.spark.verbs import Spark
@@ -95,19 +98,36 @@ class SparkPublishing(Publishing):
             Task(work, stage.writer(work.fragment), one.rows, first, tuple(observed), snapshot.insensitive)
             for work, one, first in zip(works, told, firsts, strict=True)
         ]
-        done = self._done(spark, tasks, told)
+        done, checked = self._made_by_workers(spark, tasks, told)
         for survey, first, one in zip(surveys, firsts, done, strict=True):
             stage.number_subjects(np.arange(first, first + survey.new))
             stage.take(one.private)
         self.progress("write")
         results = [one.result for one in done]
-        self._show(spark, stage, works, done)
+        extent = Extent.together([one.result.extent for one in done]) if checked is None else checked.extent
+        self._show(spark, stage, works, done, extent)
         self.note(stage, division, coding)
         self.progress("commit")
-        return stage.commit(self.record(works[0], surveys, results, firsts, partial(name_of, spark, shelf)))
+        return stage.commit(self.record(works[0], surveys, results, firsts, checked, partial(name_of, spark, shelf)))
 
-    def _done(self, spark: Spark, tasks: Sequence[Task], told: Sequence[Surveyed]) -> list[Done]:
-        """Every fragment of the release, made until they agree."""
+    def _made_by_workers(
+        self, spark: Spark, tasks: Sequence[Task], told: Sequence[Surveyed]
+    ) -> tuple[list[Done], Checked | None]:
+        """Every fragment of the release: by one plan, or made until they agree. The first are checked together."""
+        if not tasks[0].work.common:
+            return self._agreed(spark, tasks, told), None
+        work, writer, store = tasks[0].work, tasks[0].writer, self.ledger.shelf.store
+
+        def together(parts: Sequence[tuple[Staged, int]]) -> Staged:
+            return summed(spark, store, [staged for staged, _ in parts], parts[0][1], writer)
+
+        counted = {name: together([one.planned[name] for one in told]) for name in told[0].planned}
+        [plan] = spark.each([Planning(work, writer, sum(one.survey.rows for one in told), counted)], Planning.run)
+        done = spark.each([replace(task, plan=plan) for task in tasks], Task.run)
+        ways = together([one.trails for one in done if one.trails is not None])
+        return done, spark.each([Checking(work, plan, ways)], Checking.run)[0]
+
+    def _agreed(self, spark: Spark, tasks: Sequence[Task], told: Sequence[Surveyed]) -> list[Done]:
         whole = told_whole([one.tally for one in told])
         if whole is None:
             return spark.each(tasks, Task.run)
@@ -125,18 +145,15 @@ class SparkPublishing(Publishing):
         division = Division.read(self.ledger, self.strategy, coding)
         if division is not None:
             return division
-        count = Division.wanted(self.ledger, self.strategy, snapshot.rows)
-        nobody = np.zeros(0, dtype=np.int64)
-        if count == 1:
-            return Division(Fragments.whole(), nobody)
-        some = snapshot.encoded(coding, partial(sampled, total=snapshot.rows, seed=self.ledger.seed))
-        sample = placed(some, len(coding.attributes))
-        tree = cuts(spark, sample, count, coding, side_of_a_cut(self.strategy))
-        return Division(tree, nobody).asked_for(self.ledger, self.strategy)
 
-    def _show(self, spark: Spark, stage: Stage, works: Sequence[Work], done: Sequence[Done]) -> None:
+        def cut(count: int, side: Requirement) -> Fragments:
+            some = snapshot.encoded(coding, partial(sampled, total=snapshot.rows, seed=self.ledger.seed))
+            return cuts(spark, placed(some, len(coding.attributes)), count, coding, side)
+
+        return Division.new(self.ledger, self.strategy, snapshot.rows, cut)
+
+    def _show(self, spark: Spark, stage: Stage, works: Sequence[Work], done: Sequence[Done], extent: Extent) -> None:
         """The public files: every fragment's rows under common class numbers, in random order over all of them."""
-        extent = Extent.together([one.result.extent for one in done])
         offsets = np.cumsum([0, *(one.result.extent.classes for one in done)])
         coding, anatomized = works[0].coding, done[0].result.anatomized
         parts = max(1, extent.rows // PART_ROWS)

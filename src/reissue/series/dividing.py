@@ -9,13 +9,13 @@ from typing import cast
 import numpy as np
 
 from reissue.coding import Coding
-from reissue.core.domain import Domain, Int32, Int64
-from reissue.core.fragments import Fragments, Side, UInt64, divide, owners, sampled
+from reissue.core.domain import Int32, Int64
+from reissue.core.fragments import Fragments, UInt64, hashed, owners
 from reissue.core.requirements import Requirement
 from reissue.errors import SettingsError
 from reissue.ledger import Document, Ledger, ReleaseRecord
 from reissue.series.work import Rows
-from reissue.strategies.base import Strategy
+from reissue.strategies.base import Planner, Strategy
 
 ROWS = 2_000_000
 """Rows of a fragment, where the series does not say how many fragments it wants."""
@@ -47,7 +47,6 @@ class Division:
         if kept is None:
             return Division(Fragments.whole(), np.zeros(0, dtype=np.int64)) if ledger.releases else None
         tree = Fragments.from_dict(cast("Mapping[str, Sequence[int]]", kept["tree"]))
-        refuse_whole(strategy, tree.count)
         _refuse_strangers(strategy, tree.count, ledger.releases)
         version = int(str(kept["coding_version"]))
         if version != coding.version:
@@ -56,38 +55,19 @@ class Division:
         return Division(tree, np.array(starts, dtype=np.int64).reshape(-1))
 
     @staticmethod
-    def wanted(ledger: Ledger, strategy: Strategy, rows: int) -> int:
-        """How many fragments the first release is to make."""
-        asked = int(str(ledger.meta.get("fragments", 1)))
-        if asked:
-            refuse_whole(strategy, asked)
-            return asked
-        return 1 if whole_table(strategy) else max(1, -(-rows // ROWS))
+    def new(ledger: Ledger, strategy: Strategy, rows: int, cuts: Callable[[int, Requirement], Fragments]) -> Division:
+        """The division that a first release of so many rows makes.
 
-    @staticmethod
-    def made(count: int, rows: Rows, coding: Coding, strategy: Strategy, seed: int) -> Division:
-        """A new division, from a sample of the first snapshot."""
-        nobody = np.zeros(0, dtype=np.int64)
+        cuts: makes that many fragments of a sample, each of which as one class is to satisfy the requirement
+        """
+        count = int(str(ledger.meta.get("fragments", 1))) or max(1, -(-rows // ROWS))
         if count == 1:
-            return Division(Fragments.whole(), nobody)
-        chosen = np.flatnonzero(sampled(np.arange(len(rows)), len(rows), seed))
-        side = side_of_a_cut(strategy)
-        return Division(divide(rows.codes[chosen], rows.values[chosen], coding.domains, count, side), nobody)
-
-    def asked_for(self, ledger: Ledger, strategy: Strategy) -> Division:
-        """This division; a SettingsError if it has fewer fragments than the series was created with."""
-        asked = int(str(ledger.meta.get("fragments", 1)))
-        if self.count < asked:
-            raise SettingsError(
-                f"The series is to have {asked} fragments, but '{strategy.name}' needs fragments whose boxes never "
-                f"meet, and the numeric quasi-identifiers can be cut into {self.count} only. Create it without "
-                "fragments: then it gets as many as can be."
-            )
-        return self
-
-    def domains(self, strategy: Strategy, coding: Coding) -> list[tuple[Domain, ...]]:
-        """The domains of each fragment: narrowed where fragments must stay apart."""
-        return self.tree.regions(coding.domains) if apart(strategy) else [coding.domains] * self.count
+            tree = Fragments.whole()
+        elif isinstance(strategy, Planner):
+            tree = hashed(count)  # where classes are common, any rows will do
+        else:
+            tree = cuts(count, side_of_a_cut(strategy))
+        return Division(tree, np.zeros(0, dtype=np.int64))
 
     def of(self, codes: Int32, numbers: Int64, hashes: UInt64 | None) -> Int32:
         """int32[rows]: the fragment of each row; known subjects stay where they are, whatever their codes are now."""
@@ -114,44 +94,34 @@ class Division:
         return {"coding_version": coding_version, "tree": self.tree.to_dict()}
 
 
-def whole_table(strategy: Strategy) -> bool:
-    """Whether the strategy's guarantee needs the whole table at once."""
-    return bool(getattr(strategy, "whole_table", False))
-
-
-def side_of_a_cut(strategy: Strategy) -> Side:
+def side_of_a_cut(strategy: Strategy) -> Requirement:
     """What a fragment must satisfy: as one class a little more than the strategy asks for, to stay feasible."""
     limits = strategy.thresholds()
     t, beta = limits.get("t"), limits.get("beta")
-    requirement = Requirement(
+    return Requirement(
         c=ROOM * min(limits.get("c", 1.0), 1 / limits.get("m", 1.0)),
         t=None if t is None else ROOM * t,
         ordered=bool(getattr(strategy, "ordered", False)),
         beta=None if beta is None else ROOM * beta,
         likeness=getattr(strategy, "likeness", "basic"),
     )
-    return Side(requirement, apart(strategy))
-
-
-def apart(strategy: Strategy) -> bool:
-    """Whether boxes of different fragments must never meet."""
-    return bool(getattr(strategy, "apart", False))
-
-
-def refuse_whole(strategy: Strategy, count: int) -> None:
-    """Raise SettingsError if the strategy cannot work in so many fragments."""
-    if count > 1 and whole_table(strategy):
-        raise SettingsError(
-            f"The strategy '{strategy.name}' with these settings looks at the whole table at once; it cannot be used "
-            f"in a series of {count} fragments. Create the series with fragments = 1, or choose another strategy."
-        )
 
 
 def _refuse_strangers(strategy: Strategy, count: int, releases: Sequence[ReleaseRecord]) -> None:
     """Raise SettingsError if the strategy would need more of earlier releases than their fragments kept."""
+    if count == 1:
+        return
+    apart = [record for record in releases if record.common_classes != isinstance(strategy, Planner)]
+    if apart:
+        with_common, without = "makes one plan for all fragments", "makes every fragment by itself"
+        one, other = (with_common, without) if apart[0].common_classes else (without, with_common)
+        raise SettingsError(
+            f"Release {apart[0].number} was made by '{apart[0].strategy}', which {one}; '{strategy.name}' {other}, and "
+            f"cannot follow it in a series of {count} fragments. Begin a new series, or go on with a strategy like it."
+        )
     follows = getattr(strategy, "follows", None)
     others = [record for record in releases if follows is not None and record.strategy not in follows]
-    if count > 1 and others:
+    if others:
         raise SettingsError(
             f"Release {others[0].number} was made by '{others[0].strategy}'. In a series of {count} fragments "
             f"'{strategy.name}' can only follow {' and '.join(follows or ())}: others do not keep what it would need "

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from reissue.engine.base import Format
 from reissue.errors import SettingsError
-from reissue.strategies.base import Strategy
 
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
 ON_CHANGE = ("refuse", "new-subject")
@@ -23,15 +22,12 @@ def checked_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in given.items() if value}
 
 
-def checked_fragments(fragments: int | None, strategy: Strategy) -> int:
+def checked_fragments(fragments: int | None) -> int:
     """How many fragments are asked for; 0 leaves it to the first release."""
-    from reissue.series.dividing import refuse_whole
-
     if fragments is None:
         return 0
     if isinstance(fragments, bool) or fragments < 1:
         raise SettingsError(f"fragments is {fragments}; it must be a whole number of at least 1.")
-    refuse_whole(strategy, fragments)
     return fragments
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import overload
 
 import numpy as np
@@ -49,11 +50,15 @@ class PastReleases(Sequence[Facts]):
         facts = self._facts(record.number)
         if record.coding_version == self._coding.version:
             return facts
+        from reissue.core.recoding import Cut  # kernels, which most series never need here
+
         made_under = Coding.from_dict(self._shelf.coding(record.coding_version))
         boxes, codes = self._coding.remap(made_under, facts.boxes, facts.codes)
-        return Facts(
-            facts.number, boxes, facts.subjects, facts.classes, facts.values, codes, facts.anatomized, facts.extras
-        )
+        cut = Cut.read(facts.extras)
+        if cut is None or boxes is facts.boxes:
+            return replace(facts, boxes=boxes, codes=codes)
+        then = cut.recoded(made_under.domains, lambda labels: self._coding.remap(made_under, labels, codes[:0])[0])
+        return replace(facts, boxes=boxes, codes=codes, extras={**facts.extras, **then.table()})
 
     def _facts(self, number: int) -> Facts:
         if isinstance(self._shelf, Ledger):  # it keeps what is in use

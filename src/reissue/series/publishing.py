@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding
+from reissue.core.combinations import Combinations
 from reissue.core.domain import Int64
-from reissue.core.fragments import global_subjects
+from reissue.core.fragments import Fragments, divide, global_subjects, sampled
 from reissue.core.joining import joined
 from reissue.core.whole import Whole
 from reissue.engine.ahead import Ahead
@@ -20,8 +21,9 @@ from reissue.engine.base import Format
 from reissue.engine.snapshot import Snapshot, load
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.disk import telling
-from reissue.series.attempts import agreed, wholes_of
+from reissue.series.attempts import agreed, planned_together, wholes_of
 from reissue.series.changes import Compared, refuse
+from reissue.series.common import Checked
 from reissue.series.dividing import Division
 from reissue.series.identities import Identities
 from reissue.series.past import same_codes
@@ -33,6 +35,7 @@ from reissue.strategies.base import Strategy
 from reissue.utility.measure import together
 
 if TYPE_CHECKING:
+    from reissue.core.requirements import Requirement
     from reissue.engine.read import Source
     from reissue.series.series import Series
 
@@ -70,7 +73,7 @@ class Publishing:
         self.progress("anonymize")
         firsts = numbered(self.ledger.next_subject, surveys)
         compared = [one.compared for one in permitted]
-        made = self._made(works, parts, compared, firsts)
+        made, checked = self._made(works, parts, compared, firsts)
         self.progress("write")
         observed = observed_together(surveys, coding)
         results = [Result.of(one, observed) for one in made]
@@ -78,20 +81,25 @@ class Publishing:
         self._write(stage, works, parts, compared, made)
         self.note(stage, division, coding)
         self.progress("commit")
-        return stage.commit(self.record(works[0], surveys, results, firsts, identities.name))
+        return stage.commit(self.record(works[0], surveys, results, firsts, checked, identities.name))
 
     def _made(
         self, works: Sequence[Work], parts: Sequence[Rows], compared: Sequence[Compared], firsts: Sequence[int]
-    ) -> list[Made]:
-        """Every fragment of the release, made until they agree."""
-        wholes = wholes_of([work.tally(part, one) for work, part, one in zip(works, parts, compared, strict=True)])
+    ) -> tuple[list[Made], Checked | None]:
+        """Every fragment of the release: by one plan, or made until they agree. The first are checked together."""
+        tallies = [work.tally(part, one) for work, part, one in zip(works, parts, compared, strict=True)]
 
         def make(told: Sequence[Whole] | None) -> list[Made]:
             known: Sequence[Whole | None] = told or [None] * len(works)
             each = zip(works, parts, compared, firsts, known, strict=True)
             return [work.made(part, one, first, whole) for work, part, one, first, whole in each]
 
-        return agreed(self.strategy, wholes, make, lambda one: one.values)
+        if not works[0].common:
+            return agreed(self.strategy, wholes_of(tallies), make, lambda one: one.values), None
+        plan = works[0].planned(sum(map(len, parts)), planned_together(tallies))
+        made = make([Whole({}, plan=plan)] * len(works))
+        ways = Combinations.together([one.trails for one in made if one.trails is not None])
+        return made, works[0].checked(plan, ways)
 
     def refuse(self, surveys: Sequence[Survey], coding: Coding, name: Callable[[int], str]) -> None:
         """Stop here if the snapshot changed in ways that the strategy cannot protect."""
@@ -101,12 +109,11 @@ class Publishing:
     def works(self, division: Division, before: Coding, coding: Coding) -> list[Work]:
         """What is to be done in each fragment."""
         number = len(self.ledger.releases) + 1
-        domains, shelves = division.domains(self.strategy, coding), self.ledger.shelf.divided(division.count)
+        shelves = self.ledger.shelf.divided(division.count)
         return [
             Work(
                 shelf=shelves[fragment],
                 coding=coding,
-                domains=domains[fragment],
                 strategy=self.strategy,
                 number=number,
                 seed=derived_seed(self.ledger.seed, number),
@@ -135,9 +142,12 @@ class Publishing:
         division = Division.read(self.ledger, self.strategy, coding)
         if division is not None:
             return division
-        count = Division.wanted(self.ledger, self.strategy, len(rows))
-        made = Division.made(count, rows, coding, self.strategy, self.ledger.seed)
-        return made.asked_for(self.ledger, self.strategy)
+
+        def cuts(count: int, side: Requirement) -> Fragments:
+            some = np.flatnonzero(sampled(np.arange(len(rows)), len(rows), self.ledger.seed))
+            return divide(rows.codes[some], rows.values[some], coding.domains, count, side)
+
+        return Division.new(self.ledger, self.strategy, len(rows), cuts)
 
     def _write(
         self,
@@ -166,7 +176,7 @@ class Publishing:
 
     def _write_public(self, stage: Stage, works: Sequence[Work], parts: Sequence[Rows], made: Sequence[Made]) -> None:
         seed, coding = works[0].seed, works[0].coding
-        facts = joined([one.facts for one in made], seed)
+        facts = joined([one.facts for one in made], seed, works[0].common)
         insensitive = parts[0].insensitive
         rows: Int64 | None = None
         if insensitive is not None:
@@ -186,17 +196,23 @@ class Publishing:
         surveys: Sequence[Survey],
         results: Sequence[Result],
         firsts: Sequence[int],
+        checked: Checked | None,
         name: Callable[[int], str],
     ) -> ReleaseRecord:
-        """What the catalogue will say of the release."""
+        """What the catalogue will say of the release. checked: as a whole, where classes are common to fragments."""
         policy = policy_of(self.strategy)
         rows = {key: sum(one.tally[key] for one in results) for key in results[0].tally}
         rows |= {key: sum(getattr(one, key) for one in surveys) for key in ("new", "gone", "back", "changed")}
-        cost = together([one.utility for one in results])
+        costs = [one.utility for one in results]
+        if checked is None:
+            cost = together(costs)
+        else:
+            rows["classes"] = checked.extent.classes
+            cost = together(costs, checked.extent.classes, checked.squares)
         counts: dict[str, object] = {"rows": rows, "utility": shown_cost(cost)}
         if work.fragments > 1:
-            counts["fragments"] = [int(first) for first in firsts]
-        steps = [with_subjects(step, name) for step in told(self.strategy, surveys, results)]
+            counts |= {"fragments": [int(first) for first in firsts], "common_classes": work.common}
+        steps = [with_subjects(step, name) for step in told(self.strategy, surveys, results, checked)]
         return ReleaseRecord(
             number=work.number,
             strategy=str(policy.pop("strategy")),

@@ -79,7 +79,7 @@ class Series:
 
         policy = policy_of(strategy)
         engine = checked_engine(engine)
-        fragments = checked_fragments(fragments, strategy)
+        fragments = checked_fragments(fragments)
         asked_for = _checked_audit(audit or {})
         meta = {
             "schema": schema.to_dict(),

@@ -27,7 +27,7 @@ KEY_FIELD = pa.field(KEY, pa.int64())
 class Share:
     """One fragment's share of a public table.
 
-    offset: classes of the fragments before it; classes: of all fragments
+    offset: classes of the fragments before it; classes: of all fragments; neither matters where classes are common
     """
 
     work: Work
@@ -40,9 +40,9 @@ class Share:
         work = self.work
         table = work.shelf.store.read_staged(self.staged)
         place = table.column_names.index(class_column(work.coding))
-        classes = table.column(place).to_numpy().astype(np.int64) + self.offset
-        if work.fragments > 1:
-            classes = scattered(classes, self.classes, work.seed)
+        classes = table.column(place).to_numpy().astype(np.int64)
+        if work.fragments > 1 and not work.common:
+            classes = scattered(classes + self.offset, self.classes, work.seed)
         table = table.set_column(place, table.schema.field(place), pa.array(classes.astype(np.int32)))
         if by_class:
             key = classes

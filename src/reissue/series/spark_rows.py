@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding
-from reissue.core.fragments import Fragments, Side, divide
+from reissue.core.fragments import Fragments, divide
 from reissue.ledger import Shelf
 from reissue.series.dividing import Division
 from reissue.series.work import Rows
 
 if TYPE_CHECKING:
+    from reissue.core.requirements import Requirement
     from reissue.engine.spark.verbs import Frame, Spark
 
 
@@ -77,7 +78,7 @@ def with_fragment(rows: Frame, division: Division) -> Frame:
     return rows.mapInArrow(mapped(run, schema), schema)
 
 
-def cuts(spark: Spark, sample: Frame, count: int, coding: Coding, side: Side) -> Fragments:
+def cuts(spark: Spark, sample: Frame, count: int, coding: Coding, side: Requirement) -> Fragments:
     """The cuts, made by one worker from a sample of the rows; only they come to the driver."""
     from reissue.engine.spark.tasks import mapped, spark_schema
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
+from reissue.core.combinations import Combinations
 from reissue.core.whole import Counts, Tally, Whole, added
 from reissue.ledger import PartWriter, Shelf
-from reissue.ledger.store import Staged
+from reissue.ledger.store import Staged, Store
 from reissue.series.spark_rows import spread
 
 if TYPE_CHECKING:
@@ -67,3 +68,33 @@ def exchanged(
     told = spark.collect(spark.grouped(back, ["fragment"], kernel, schema), "summaries of fragments").to_pylist()
     found = {row["fragment"]: cast("Staged", pickle.loads(row["told"])) for row in told}
     return [found.get(fragment) for fragment in range(len(nearby))]
+
+
+def combinations_table(counted: Combinations) -> pa.Table:
+    columns = {f"c{place}": pa.array(column) for place, column in enumerate(counted.columns)}
+    return pa.table(columns | {"count": pa.array(counted.counts)})
+
+
+def combinations_of(table: pa.Table) -> Combinations:
+    *columns, counts = (np.array(column) for column in table.columns)
+    return Combinations(tuple(column.astype(np.int32) for column in columns), counts.astype(np.int64))
+
+
+def summed(spark: Spark, store: Store, parts: Sequence[Staged], width: int, writer: PartWriter) -> Staged:
+    """The combinations that all fragments counted, of so many columns, added up: a private file.
+
+    One shuffle of what was counted, added up by workers; one of them sorts and writes it.
+    """
+    names = [f"c{place}" for place in range(width)]
+    schema = pa.schema([*((name, pa.int32()) for name in names), ("count", pa.int64())])
+    everything = spread(spark, parts, lambda staged: [store.read_staged(staged)], schema)
+    total = everything.groupBy(*names).sum("count").toDF(*schema.names).selectExpr("*", "0 AS all")
+
+    def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
+        found = combinations_of(table.select(schema.names))
+        ordered = combinations_table(Combinations.of(found.columns, found.counts))
+        return pa.table({"told": pa.array([pickle.dumps(writer.rows(ordered))], pa.binary())})
+
+    told = pa.schema([("told", pa.binary())])
+    made = spark.collect(spark.grouped(total, ["all"], kernel, told), "summaries of fragments").column("told")
+    return cast("Staged", pickle.loads(made[0].as_py())) if len(made) else parts[0]  # all are empty, then

@@ -12,12 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.core.domain import Domain, Int64
+from reissue.core.snapshot import Candidate, Counterfeits
 from reissue.core.whole import Counts, Tally, Whole
 from reissue.ledger import PartWriter, Stage
+from reissue.ledger.parquet import pack, unpack
 from reissue.ledger.store import Staged
+from reissue.series.common import Checked
 from reissue.series.publication import public_tables, source_rows
 from reissue.series.spark_rows import rows_of
-from reissue.series.spark_whole import counts_of, counts_table
+from reissue.series.spark_whole import combinations_of, combinations_table, counts_of, counts_table
 from reissue.series.telling import Result, Survey
 from reissue.series.work import Made, Rows, Work
 
@@ -29,13 +32,15 @@ if TYPE_CHECKING:
 class Surveyed:
     """What a worker found in the rows of a fragment, and where it put them.
 
-    tally: what the other fragments need to know, but for what is `nearby`: that is in a file
+    tally: what the other fragments need to know, but for what is in files: what is `nearby`, and by name with the
+           number of its columns what the planner needs
     """
 
     survey: Survey
     rows: Staged
     tally: Tally | None
     nearby: Staged | None
+    planned: Mapping[str, tuple[Staged, int]]
 
 
 def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) -> list[Surveyed]:
@@ -50,11 +55,14 @@ def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) ->
         staged = writers[fragment].rows(table)
         rows = rows_of(table)
         permitted = works[fragment].compared(rows)
-        tally, nearby = works[fragment].tally(rows, permitted.compared), None
-        if tally is not None and len(tally.nearby.key):
-            nearby = writers[fragment].rows(counts_table(tally.nearby))
-            tally = replace(tally, nearby=Counts.none())
-        return Surveyed(Survey.of(permitted, rows), staged, tally, nearby)
+        tally, nearby, planned = works[fragment].tally(rows, permitted.compared), None, {}
+        if tally is not None:
+            if len(tally.nearby.key):
+                nearby = writers[fragment].rows(counts_table(tally.nearby))
+            for name, counted in tally.planned.items():
+                planned[name] = writers[fragment].rows(combinations_table(counted)), len(counted.columns)
+            tally = replace(tally, nearby=Counts.none(), planned={})
+        return Surveyed(Survey.of(permitted, rows), staged, tally, nearby, planned)
 
     def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
         fragment = int(str(key[0]))
@@ -74,23 +82,54 @@ def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) ->
 
 
 @dataclass(frozen=True, eq=False)
+class Planning:
+    """Making one plan for all fragments, on a worker. combinations: files with the sums of what all counted."""
+
+    work: Work
+    writer: PartWriter
+    rows: int
+    combinations: Mapping[str, Staged]
+
+    def run(self) -> Staged:
+        """The file with the plan."""
+        read = self.work.shelf.store.read_staged
+        counted = {name: combinations_of(read(staged)) for name, staged in self.combinations.items()}
+        return self.writer.rows(_plan_table(self.work.planned(self.rows, counted)))
+
+
+@dataclass(frozen=True, eq=False)
+class Checking:
+    """Checking a release whose classes are common to all fragments, on a worker: the plan, and everybody's trails."""
+
+    work: Work
+    plan: Staged
+    trails: Staged
+
+    def run(self) -> Checked:
+        read = self.work.shelf.store.read_staged
+        return self.work.checked(_plan_of(read(self.plan)), combinations_of(read(self.trails)))
+
+
+@dataclass(frozen=True, eq=False)
 class Done:
     """What a worker made of a fragment: its summary, and the private files it wrote.
 
     public: what is to be published of it, by table, with class numbers of its own; schemas: their columns
+    trails: what is left to be checked for all fragments together, with the number of its columns
     """
 
     result: Result
     private: tuple[Staged, ...]
     public: Mapping[str, Staged]
     schemas: Mapping[str, pa.Schema]
+    trails: tuple[Staged, int] | None
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """Making one fragment, on a worker.
 
-    whole: what it is told of the whole table; `nearby` is the file with the rest of that
+    whole: what it is told of the whole table; `nearby` and `plan` are files with the rest of that
     """
 
     work: Work
@@ -101,12 +140,15 @@ class Task:
     insensitive: pa.Schema
     whole: Whole | None = None
     nearby: Staged | None = None
+    plan: Staged | None = None
 
     def run(self) -> Done:
         read = self.work.shelf.store.read_staged
         rows, whole = rows_of(read(self.staged)), self.whole
         if whole is not None and self.nearby is not None:
             whole = replace(whole, nearby=counts_of(read(self.nearby)))
+        if self.plan is not None:
+            whole = Whole({}, plan=_plan_of(read(self.plan)))
         if rows.insensitive is not None:
             rows = replace(rows, insensitive=_restored(rows.insensitive, self.insensitive))
         compared = self.work.compared(rows).compared
@@ -120,7 +162,10 @@ class Task:
         tables = self._public(rows, made)
         public = {name: self.writer.rows(table) for name, table in tables.items()}
         schemas = {name: table.schema for name, table in tables.items()}
-        return Done(Result.of(made, self.observed), tuple(private), public, schemas)
+        trails = None
+        if made.trails is not None:
+            trails = self.writer.rows(combinations_table(made.trails)), len(made.trails.columns)
+        return Done(Result.of(made, self.observed), tuple(private), public, schemas, trails)
 
     def _public(self, rows: Rows, made: Made) -> dict[str, pa.Table]:
         """As `public_tables`, every dictionary resolved: the parts are sorted together before they are published."""
@@ -149,3 +194,20 @@ def _plain(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.table(dict(zip(table.column_names, columns, strict=True)))
+
+
+def _plan_table(plan: Candidate) -> pa.Table:
+    extras = {f"extra:{name}": array for name, array in plan.extras.items()}
+    return pack({"boxes": plan.boxes, "steps": np.array(plan.steps, dtype=np.str_), **extras})
+
+
+def _plan_of(table: pa.Table) -> Candidate:
+    arrays = unpack(table)
+    boxes = arrays["boxes"].astype(np.int32, copy=False)
+    return Candidate(
+        boxes=boxes,
+        classes=np.empty(0, dtype=np.int32),
+        counterfeits=Counterfeits.none(boxes.shape[1]),
+        steps=tuple(str(step) for step in arrays["steps"]),
+        extras={name.removeprefix("extra:"): array for name, array in arrays.items() if name.startswith("extra:")},
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from reissue.coding import Coding
 from reissue.core.domain import Domain, Int32, Int64
 from reissue.series.changes import Permitted, Problem, renewal_sentence
+from reissue.series.common import Checked
 from reissue.series.publication import Extent
 from reissue.series.work import Made, Rows
 from reissue.strategies.base import Strategy
@@ -101,8 +102,10 @@ def shown_cost(cost: Utility) -> dict[str, float]:
     }
 
 
-def told(strategy: Strategy, surveys: Sequence[Survey], results: Sequence[Result]) -> list[str]:
-    """`release.steps`: what was done, in plain sentences."""
+def told(
+    strategy: Strategy, surveys: Sequence[Survey], results: Sequence[Result], checked: Checked | None
+) -> list[str]:
+    """`release.steps`: what was done, in plain sentences. checked: where classes are common to all fragments."""
     rows, new, gone, back, changed, renewed = (
         sum(getattr(survey, name) for survey in surveys)
         for name in ("rows", "new", "gone", "back", "changed", "renewed")
@@ -111,15 +114,17 @@ def told(strategy: Strategy, surveys: Sequence[Survey], results: Sequence[Result
         f"Read {rows:,} rows: {new:,} new subjects, {gone:,} gone, {back:,} back again, {changed:,} changed.",
         *([renewal_sentence(strategy, renewed)] if renewed else []),
     ]
-    if len(results) == 1:
+    if len(results) > 1:
+        sizes = [survey.rows for survey in surveys]
+        how = "each anonymized by itself" if checked is None else "counted by themselves and planned together"
+        steps.append(
+            f"Divided the rows into {len(results)} fragments of {min(sizes):,} to {max(sizes):,} rows, {how}; who is "
+            "in which fragment never changes."
+        )
+    if len(results) == 1 or checked is not None:
         steps += results[0].steps
     else:
-        sizes = [survey.rows for survey in surveys]
-        steps.append(
-            f"Divided the rows into {len(results)} fragments of {min(sizes):,} to {max(sizes):,} rows, each anonymized "
-            "by itself; who is in which fragment never changes."
-        )
         steps += [f"Fragment {i}: {step}" for i, one in enumerate(results, start=1) for step in one.steps]
-    stopped = ", ".join(results[0].stopped)
+    stopped = ", ".join(results[0].stopped if checked is None else checked.stopped)
     against = f", and against the attacks it claims to stop ({stopped})" if stopped else ""
     return [*steps, f"Checked the finished release against the policy{against}."]

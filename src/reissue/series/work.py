@@ -12,17 +12,19 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding, CodingWords
-from reissue.core.domain import Domain, Int32, Int64
+from reissue.core.combinations import Combinations
+from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Words
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
-from reissue.core.whole import Tally, Whole
+from reissue.core.whole import Counted, Tally, Whole
 from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Shelf
 from reissue.series.changes import Compared, Permitted, compare, permit
-from reissue.series.checks import check_attacks, check_classes, check_promise, check_region, check_rows
+from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
+from reissue.series.common import Checked, check_common, trails
 from reissue.series.identities import Identities
 from reissue.series.past import ABSENT, PastReleases, fold, rebuild
-from reissue.strategies.base import Strategy
+from reissue.strategies.base import Planner, Strategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,10 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """One fragment of the release, checked. `caches` are those after it."""
+    """One fragment of the release, checked. `caches` are those after it.
+
+    trails: where classes are common to all fragments, what is left to be checked for all of them together
+    """
 
     coded: Coded
     candidate: Candidate
@@ -66,6 +71,7 @@ class Made:
     caches: Mapping[str, Table]
     steps: tuple[str, ...]
     stopped: tuple[str, ...]
+    trails: Combinations | None = None
 
     @property
     def values(self) -> Int64:
@@ -77,7 +83,6 @@ class Made:
 class Work:
     """One fragment of the release that is being made.
 
-    domains:     those of the coding, or, where boxes of fragments must never meet, those of this fragment
     seed:        of the whole release; each fragment derives its own
     fragment, fragments: which one of how many
     kept_caches: whether the caches in the ledger are of use; if not, they are folded anew from the facts
@@ -86,7 +91,6 @@ class Work:
 
     shelf: Shelf
     coding: Coding
-    domains: tuple[Domain, ...]
     strategy: Strategy
     number: int
     seed: int
@@ -113,6 +117,11 @@ class Work:
         return self.fragment if self.fragments > 1 else None
 
     @property
+    def common(self) -> bool:
+        """Whether classes are common to all fragments: then one plan is made for all."""
+        return self.fragments > 1 and isinstance(self.strategy, Planner)
+
+    @property
     def own_seed(self) -> int:
         return self.seed if self.fragments == 1 else derived_seed(self.seed, self.fragment + 1)
 
@@ -120,6 +129,9 @@ class Work:
         """The rows against the last word on each subject of this fragment."""
         last = self.past[-1] if len(self.past) else None
         compared = compare(rows.numbers, rows.codes, rows.values, last, self.caches.get(ABSENT))
+        left_out = getattr(self.strategy, "left_out", None)
+        if left_out is not None:
+            compared = compared.without(left_out(compared.numbers, self._history(None)))
         named = rows.identifier_at
         return permit(self.strategy, compared, rows.codes, rows.values, self.coding, named, self.on_change)
 
@@ -128,8 +140,26 @@ class Work:
         survey = getattr(self.strategy, "survey", None)
         if survey is None or self.fragments == 1:
             return None
-        coded = Coded(compared.numbers, rows.codes, rows.values, self.domains, len(self.coding.values))
+        coded = Coded(compared.numbers, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
         return cast("Tally", survey(coded, self._history(None)))
+
+    def planned(self, rows: int, combinations: Mapping[str, Combinations]) -> Candidate:
+        """The release without its rows, from what all fragments counted of so many rows."""
+        assert isinstance(self.strategy, Planner)
+        counted = Counted(rows, self.coding.domains, len(self.coding.values), combinations)
+        words = CodingWords(self.coding, "subject {}".format)
+        try:
+            plan = self.strategy.plan(counted, self._history(None))
+        except InfeasiblePolicy as error:
+            raise InfeasiblePolicy(named(str(error), words)) from error
+        return _anonymous(plan, self.seed, words)
+
+    def checked(self, plan: Candidate, ways: Combinations) -> Checked:
+        """The release of all fragments, found sound; `ways` are their trails, added up."""
+        assert isinstance(self.strategy, Planner)
+        boxes = [*(facts.boxes for facts in self.past), plan.boxes]
+        words = CodingWords(self.coding, lambda _: "somebody")
+        return check_common(self.strategy, boxes, ways, self.coding.domains, len(self.coding.values), words)
 
     def made(self, rows: Rows, compared: Compared, first: int, whole: Whole | None = None) -> Made:
         """Anonymize the rows and check the result; new subjects are numbered from `first` on."""
@@ -139,13 +169,13 @@ class Work:
         words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
         candidate = self._anonymized(strategy, coded, history, words)
         facts = candidate.facts(self.number, coded)
-        check_rows(facts, coded, int((candidate.classes < 0).sum()))
-        if self.domains is not self.coding.domains:
-            check_region(facts, self.coding.domains, self.domains)
+        check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
+        caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
+        if self.common:
+            return Made(coded, candidate, facts, caches, candidate.steps, (), trails([*self.past, facts]))
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
-        caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
         return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
 
     def _history(self, whole: Whole | None) -> History:
@@ -156,7 +186,7 @@ class Work:
         new = compared.numbers < 0
         subjects = compared.numbers.copy()
         subjects[new] = np.arange(first, first + new.sum())
-        return Coded(subjects, rows.codes, rows.values, self.domains, len(self.coding.values))
+        return Coded(subjects, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
 
     def _prepared(self, rows: Rows, subjects: Int64) -> Strategy:
         """The strategy with its knowledge read in the series' terms, if it wants any."""
@@ -172,14 +202,12 @@ class Work:
         return cast("Strategy", prepare(CodingNames(self.coding, lookup)))
 
     def _anonymized(self, strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
-        """What the strategy proposes, its classes renumbered at random so that numbers say nothing."""
+        """What the strategy proposes; where a plan was made for all fragments, its classes have their numbers."""
         try:
             candidate = strategy.publish(coded, history)
         except InfeasiblePolicy as error:
             raise InfeasiblePolicy(self._located(named(str(error), words))) from error
-        numbers = np.random.default_rng([history.seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
-        steps = tuple(named(step, words) for step in candidate.steps)
-        return replace(candidate.renumbered(numbers), steps=steps)
+        return candidate if self.common else _anonymous(candidate, history.seed, words)
 
     def _located(self, problem: str) -> str:
         if self.fragments == 1:
@@ -188,6 +216,13 @@ class Work:
             f"In fragment {self.fragment + 1} of {self.fragments}: {problem} (Each fragment must be feasible by "
             "itself; a series with fewer fragments may be where this one is not.)"
         )
+
+
+def _anonymous(candidate: Candidate, seed: int, words: Words) -> Candidate:
+    """The classes renumbered at random, so that numbers say nothing; the steps in people's words."""
+    numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
+    steps = tuple(named(step, words) for step in candidate.steps)
+    return replace(candidate.renumbered(numbers), steps=steps)
 
 
 def derived_seed(seed: int, number: int) -> int:

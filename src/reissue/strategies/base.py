@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
+from reissue.core.whole import Counted, Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,8 @@ class Strategy(Protocol):
     Optional, where a strategy needs it: `requirement`, what each class must satisfy on its own (checked by
     `core.requirements`); `prepare(names) -> Strategy`, called before publishing to read knowledge files in the
     series' terms; `check(release, history) -> str | None`, an independent test of a promise that is no attack;
-    `private_settings`, names of settings that must not be published.
+    `private_settings`, names of settings that must not be published; `left_out(subjects, history) -> bool[rows]`, who
+    will not be published in any case, so that it does not matter what has changed about them (new subjects are -1).
 
     Where a table is made fragment by fragment (see docs/spark.md):
     `survey(snapshot, history) -> Tally`, called for every fragment before any is published: what all fragments need to
@@ -44,9 +46,7 @@ class Strategy(Protocol):
     snapshot who are new are -1 there. `settles`, true if the check needs the values that all fragments together
     publish: the release is made again, each time with `history.whole.published` grown by what was published last, until
     the same is published twice. `follows`, names of the strategies whose earlier releases it can build on (default:
-    any). `apart`, true if boxes of different fragments must never meet: then fragments are cut along numeric attributes
-    only, and the snapshot's domains are those of the fragment. `whole_table`, true if the guarantee would not hold for
-    a table made in fragments.
+    any). Strategies whose classes cannot be divided are `Planner`s.
     """
 
     name: ClassVar[str]
@@ -63,4 +63,25 @@ class Strategy(Protocol):
 
     def thresholds(self) -> Mapping[str, float]:
         """The promises by name (k, c, m, e, n, ...): what the self-check and the audit measure against."""
+        ...
+
+
+@runtime_checkable
+class Planner(Strategy, Protocol):
+    """A strategy whose guarantee would not hold if each fragment were made by itself.
+
+    Fragments only count; one plan is made for all of them, on the sums of their counts; then each puts its own rows
+    into the classes of the plan, which are common to all. The promise must be one that the attacks of `stops` measure,
+    and these must be able to do so on counts (see `attacks.base`): `requirement` and `check` see single fragments.
+    """
+
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """What the planner needs to know of one fragment, as `Tally.planned`; new subjects are -1."""
+        ...
+
+    def plan(self, counted: Counted, history: History) -> Candidate:
+        """The next release without its rows. Of `history`, which is one fragment's, only what all have alike is read.
+
+        `publish` finds it in `history.whole.plan`.
+        """
         ...

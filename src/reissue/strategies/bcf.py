@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from reissue.core.candidates import Chain, all_meet, possible_targets
 from reissue.core.chainlog import ChainLog
+from reissue.core.combinations import Combinations
 from reissue.core.cracks import Grouped
-from reissue.core.distinct import distinct, tally
-from reissue.core.domain import Int32, Int64
+from reissue.core.distinct import distinct
+from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.recoding import Cut, Frontier, clipped, labels_of, limits_of, splittable
+from reissue.core.records import Records
 from reissue.core.requirements import Requirement
 from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.specialize import Items, known
 from reissue.core.topdown import Check, Score, Task, TopDown
+from reissue.core.whole import Counted, Tally
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.strategies.base import INSERT_ONLY, Changes
 
@@ -43,8 +46,6 @@ class BCF:
     name: ClassVar[str] = "bcf"
     supports: ClassVar[Changes] = INSERT_ONLY
     stops: ClassVar[tuple[str, ...]] = ("correspondence",)
-    apart: ClassVar[bool] = True
-    follows: ClassVar[tuple[str, ...]] = ("bcf",)
 
     k: int
     score: Score = "discernibility"
@@ -73,11 +74,6 @@ class BCF:
             )
         self._requirements()
 
-    @property
-    def whole_table(self) -> bool:
-        """Whether to start a new chain when the running one cannot go on is decided for all records at once."""
-        return self.start_new_chain is True
-
     def _requirements(self) -> tuple[Requirement, Requirement]:
         shares = [share for share in (self.confidence, self.alpha) if share is not None]
         first = Requirement(k=self.k, c=min(shares, default=1.0), l=self.entropy_l, diversity="entropy")
@@ -87,17 +83,65 @@ class BCF:
         return first, Requirement(l=l, diversity="recursive", recursive_c=c)
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
-        """Propose the next release; the running chain is continued unless a new one is asked for or needed."""
+        """Propose the next release; the running chain is continued unless a new one is asked for or needed.
+
+        Planned on counts, then applied to rows: where the rows are only a fragment of the table, the plan is given.
+        """
         number, log = len(history) + 1, self._log(history)
-        forced = self.start_new_chain is not False and self.start_new_chain is not True
-        if number > 1 and forced and self.start_new_chain == number:
-            return self._make(snapshot, _renewed(log, number), number, "as asked")
+        arrival = log.arrivals(snapshot.subjects, number)
+        if not self._asked_anew(number):
+            _refuse_gone(log, arrival, number)
+        if history.whole is not None and history.whole.plan is not None:
+            plan = history.whole.plan
+            first, home = distinct([*snapshot.codes.T])
+            return _placed(plan, snapshot.codes[first], home, arrival)
+        rows = None if log.start == 1 else np.flatnonzero(arrival >= log.start)
+        part = snapshot if rows is None else snapshot.part(rows)
+        records, home = Records.of_rows(
+            part.codes, part.values, arrival if rows is None else arrival[rows], log.start, number
+        )
+        plan = self._planned(records, log, number, Counted(len(snapshot), snapshot.domains, snapshot.value_count, {}))
+        if rows is not None:
+            everyone = np.zeros(len(snapshot), dtype=np.int32)  # who came before the chain is left out, wherever it is
+            everyone[rows] = home
+            home = everyone
+        return _placed(plan, records.codes, home, arrival)
+
+    def left_out(self, subjects: Int64, history: History) -> Bool:
+        """People of earlier chains: every release of the running one left them out."""
+        log = self._log(history)
+        return np.asarray(log.arrivals(subjects, len(history) + 1) < log.start, dtype=np.bool_)
+
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """The records of the running chain in counts, and what its releases showed of these rows' people."""
+        log = self._log(history)
+        arrival = log.arrivals(snapshot.subjects, len(history) + 1)
+        rows = np.flatnonzero(arrival >= log.start)
+        what = [snapshot.values, *snapshot.codes.T, arrival]
+        return Tally(planned={"records": Combinations.of([c[rows] for c in what]), "groups": log.groups()})
+
+    def plan(self, counted: Counted, history: History) -> Candidate:
+        """The next release without its rows, for all fragments. Of `history` only what is common to all is read."""
+        number = len(history) + 1
+        log = self._log(history).with_groups(counted.combinations["groups"])
+        records = Records.of_counts(counted.combinations["records"], log.start, number)
+        return self._planned(records, log, number, counted)
+
+    def _asked_anew(self, number: int) -> bool:
+        """Whether the settings want a new chain to start with this release."""
+        return not isinstance(self.start_new_chain, bool) and self.start_new_chain == number
+
+    def _planned(self, records: Records, log: ChainLog, number: int, of: Counted) -> Candidate:
+        """The release without its rows; the running chain is continued unless a new one is asked for or needed."""
+        if number > 1 and self._asked_anew(number):
+            return self._make(records.newest(), log.renewed(number), number, of, "as asked")
         try:
-            return self._make(snapshot, log, number, None)
+            return self._make(records, log, number, of, None)
         except InfeasiblePolicy:
             if self.start_new_chain is not True or number == 1:
                 raise
-            return self._make(snapshot, _renewed(log, number), number, "since the running chain cannot hold k")
+            why = "since the running chain cannot hold k"
+            return self._make(records.newest(), log.renewed(number), number, of, why)
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         return ChainLog.read(caches).after(release).tables()
@@ -122,80 +166,66 @@ class BCF:
             log = log.after(facts)
         return log
 
-    def _make(self, snapshot: Coded, log: ChainLog, number: int, renewed: str | None) -> Candidate:
-        """The release that continues the chain of `log`."""
-        arrival = log.arrivals(snapshot.subjects, number)
-        _refuse_gone(log, arrival, number)
-        rows = None if log.start == 1 else np.flatnonzero(arrival >= log.start)
-        part = snapshot if rows is None else _part(snapshot, rows)
-        if len(part) == 0:
+    def _make(self, records: Records, log: ChainLog, number: int, of: Counted, renewed: str | None) -> Candidate:
+        """The release that continues the chain of `log`, without its rows."""
+        _refuse_plain(log)
+        if records.total == 0:
             raise InfeasiblePolicy(
                 f"k = {self.k} cannot hold: there are no {'new ' if renewed else ''}records to publish. Wait for some."
             )
-        first, home = distinct(part.codes, part.values)
-        arrived = arrival if rows is None else arrival[rows]
-        counts = tally(home, arrived, log.start, len(first), number - log.start + 1)
         cuts = [cut for cut in log.cuts if cut is not None]
-        limits = limits_of(snapshot.domains, part.codes[first], cuts)
-        task = self._task(part, log, (part.codes[first], part.values[first]), counts, limits)
+        limits = limits_of(of.domains, records.codes, cuts)
         last = cuts[-1] if cuts else None
-        frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(snapshot.domains)]
-        search = TopDown(task, frontiers, self.score, int(counts[-1].sum()))
+        frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(of.domains)]
+        task = self._task(records, log, of.value_count, limits)
+        search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()))
         self._refuse_infeasible(search, number - log.start)
         search.run()
-        classes = search.classes_of_items()[home]
-        if rows is not None:
-            everyone = np.full(len(snapshot), -1, dtype=np.int32)
-            everyone[rows] = classes
-            classes = everyone
         return Candidate(
             boxes=clipped(search.boxes(), limits),
-            classes=classes,
-            counterfeits=Counterfeits.none(len(snapshot.domains)),
-            steps=self._steps(search, len(part), len(snapshot), number, log, renewed),
+            classes=np.empty(0, dtype=np.int32),
+            counterfeits=Counterfeits.none(len(of.domains)),
+            steps=self._steps(search, records.total, of.rows, number, log, renewed),
             extras=_cut(frontiers, limits, log.start).table(),
         )
 
-    def _task(
-        self, snapshot: Coded, log: ChainLog, found: tuple[Int32, Int32], counts: Int64, known_limits: Int64
-    ) -> Task:
+    def _task(self, records: Records, log: ChainLog, value_count: int, known_limits: Int64) -> Task:
         """The count tables and limits; exact flows check every step where an earlier release was no global cut."""
-        codes, values = found
+        codes, values, counts = records.codes, records.values, records.counts
         newest = len(counts) - 1
         chain, total = log.chain(), counts.sum(axis=0)
         after = counts[::-1].cumsum(axis=0)[::-1][1:]
         arrivals = [*chain.arrivals(), *([newest] if counts[newest].any() else [])]
-        table = np.bincount(values, total, minlength=snapshot.value_count).astype(np.int64)
+        table = np.bincount(values, total, minlength=value_count).astype(np.int64)
         limits, more = (requirement.limits(table) for requirement in self._requirements())
         cuts = [cut for cut in log.cuts if cut is not None]
         limited = splittable(known_limits, cuts)
-        codes = np.ascontiguousarray(codes)
         if len(cuts) == newest:
             targets = [possible_targets(chain, t) for t in arrivals if t < newest]
             boxes = [chain.joint_boxes(target) for target in targets]
             items = Items(codes, values, total, np.ascontiguousarray(after))
             past = known(arrivals, targets, boxes, codes.shape[1])
-            return Task(items, past, arrivals, cuts, limits, more, snapshot.value_count, limited)
+            return Task(items, past, arrivals, cuts, limits, more, value_count, limited)
         items = Items(codes, values, total, np.empty((0, len(values)), dtype=np.int64))
-        check = self._exact_check(snapshot, chain, (values, total), arrivals, known_limits)
+        check = self._exact_check(value_count, chain, (values, total), arrivals, known_limits)
         size_only = Requirement(k=self.k).limits(table)
         past = known([0], [], [], codes.shape[1])
         nothing = Requirement().limits(table)
-        return Task(items, past, arrivals, [], size_only, nothing, snapshot.value_count, limited, check)
+        return Task(items, past, arrivals, [], size_only, nothing, value_count, limited, check)
 
     def _exact_check(
-        self, snapshot: Coded, chain: Chain, found: tuple[Int32, Int64], arrivals: list[int], known_limits: Int64
+        self, value_count: int, chain: Chain, found: tuple[Int32, Int64], arrivals: list[int], known_limits: Int64
     ) -> Check:
         """The attack's own measure of a step, by flows: for chains that were begun with another strategy."""
         values, total = found
-        table = np.bincount(values, total, minlength=snapshot.value_count).astype(np.int64)
+        table = np.bincount(values, total, minlength=value_count).astype(np.int64)
         limits = [requirement.limits(table) for requirement in self._requirements()]
 
         def check(home: Int32, boxes: Int32) -> tuple[bool, Int64]:
             longer = chain.extended(_grouped(home, values, total, clipped(boxes, known_limits)))
             everyone = [possible_targets(longer, t, strict=True) for t in arrivals]
             fewest = np.array([int(t.totals.min()) if len(t) else 0 for t in everyone], dtype=np.int64)
-            return longer.holds_last() and all(all_meet(t, limits, snapshot.value_count) for t in everyone), fewest
+            return longer.holds_last() and all(all_meet(t, limits, value_count) for t in everyone), fewest
 
         return check
 
@@ -257,14 +287,14 @@ def _reached(fewest: Int64, arrivals: Int64, newest: int) -> str:
     return " and ".join(parts)
 
 
-def _part(snapshot: Coded, rows: Int64) -> Coded:
-    """Some rows of a snapshot."""
-    codes = np.asfortranarray(snapshot.codes[rows])
-    return Coded(snapshot.subjects[rows], codes, snapshot.values[rows], snapshot.domains, snapshot.value_count)
-
-
-def _renewed(log: ChainLog, number: int) -> ChainLog:
-    return ChainLog(number, log.subjects, log.arrival)
+def _placed(plan: Candidate, codes: Int32, home: Int32, arrival: Int32) -> Candidate:
+    """The plan with rows: int32[rows] the combination of each, of which int32[n, attributes] are the codes."""
+    cut = Cut.read(plan.extras)
+    assert cut is not None
+    classes = np.where(arrival >= cut.chain, cut.classes_of(codes, plan.boxes)[home], np.int32(-1))
+    if ((classes < 0) & (arrival >= cut.chain)).any():
+        raise AssertionError("a record has no place in the plan that was made from the counts of all")
+    return replace(plan, classes=classes)
 
 
 def _refuse_gone(log: ChainLog, arrival: Int32, number: int) -> None:
@@ -276,6 +306,10 @@ def _refuse_gone(log: ChainLog, arrival: Int32, number: int) -> None:
             f"{expected - here:,} subjects of earlier releases are not in the snapshot. BCF protects tables that only "
             "grow; keep them, or use a strategy for deletions such as m-invariance."
         )
+
+
+def _refuse_plain(log: ChainLog) -> None:
+    """No release that continues one with exact quasi-identifiers can hold anything."""
     if not log.plain:
         raise InfeasiblePolicy(
             "An earlier release publishes quasi-identifiers as they are, so its records can be told apart. Start a new "

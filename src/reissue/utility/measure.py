@@ -66,13 +66,18 @@ def measure(release: Facts | Release, snapshot: Coded, observed: Sequence[Domain
     )
 
 
-def together(parts: Sequence[Utility]) -> Utility:
-    """The measures of a release from those of its fragments, which were measured with the same `observed` ranges."""
+def together(parts: Sequence[Utility], classes: int | None = None, squares: int | None = None) -> Utility:
+    """The measures of a release from those of its fragments, which were measured with the same `observed` ranges.
+
+    classes, squares: how many classes there are, and the sum of their squared sizes, where fragments share them.
+    """
     if len(parts) == 1:
         return parts[0]
     rows, missing = sum(part.rows for part in parts), sum(part.suppressed for part in parts)
-    classes, penalty = sum(part.classes for part in parts), sum(part.gcp for part in parts)
-    squares = sum(part.discernibility - part.suppressed * (part.rows + part.suppressed) for part in parts)
+    penalty = sum(part.gcp for part in parts)
+    if classes is None or squares is None:
+        classes = sum(part.classes for part in parts)
+        squares = sum(part.discernibility - part.suppressed * (part.rows + part.suppressed) for part in parts)
     total = squares + missing * (rows + missing)
     fakes = [part.counterfeits for part in parts if part.counterfeits is not None]
     return Utility(
