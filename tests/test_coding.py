@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterable
 from datetime import date, timedelta
 
@@ -136,6 +137,7 @@ def test_everything_that_does_not_fit_is_one_message() -> None:
     [
         ("01201", "1201", "'01201' without its zeros"),
         ("5", "5.0", "'5', read as a decimal"),
+        (" a", "a", "the hierarchy has ' a', with spaces around it"),
         ("a", "b", "'b' in row 1. Correct"),
     ],
 )
@@ -153,6 +155,16 @@ def test_values_that_differ_in_spaces_only_are_refused_not_counted_twice() -> No
         with pytest.raises(SnapshotError, match=r"differ only in spaces around them, in 3 rows, first in row 5\. They"):
             coding.learn(Seen(categories=seen.categories, numbers=seen.numbers, sensitive=values))
     assert coding.learn(snapshot(values=[("flu",), ("the flu",)])).values[-1] == "the flu"
+
+
+def test_values_that_read_alike_are_refused_not_counted_twice() -> None:
+    one, two = "Morbus Behçet", unicodedata.normalize("NFD", "Morbus Behçet")
+    assert one != two
+    seen = snapshot(values=[])
+    for before, values in (([], {(one,): (1, 0), (two,): (3, 4)}), ([(one,)], {(f" {two}",): (3, 4)})):
+        coding = Coding.start(clinic()).learn(snapshot(values=before))
+        with pytest.raises(SnapshotError, match=r"read alike but are made of other .*Morbus Behc.u0327et.* in row 5"):
+            coding.learn(Seen(categories=seen.categories, numbers=seen.numbers, sensitive=values))
 
 
 def test_an_absent_column_is_named() -> None:

@@ -197,6 +197,27 @@ def test_types_that_do_not_fit() -> None:
     assert "'note' holds list" in message(frame(note=[["a"], ["b"], ["c"]]))
     assert "1.5 cannot be an identifier, in row 2." in message(frame(patient=[1.0, 1.5, 2.0]))
     assert "9007199254740994 is too large, in row 3" in message(frame(age=[1, 2, 2**53 + 2]))
+    largest = pa.array([1, 2, 2**64 - 1], pa.uint64())
+    assert "18446744073709551615 is too large, in row 3" in message(frame(age=largest)), "as it is written"
+    assert "1e+300 is too large, in row 2" in message(frame(age=[1.0, 1e300, 2.0]))
+    for column in ("zip", "diagnosis", "patient"):
+        lengths = pa.array([datetime.timedelta(days) for days in (1, 2, 3)])
+        assert f"'{column}' is of type duration" in message(frame(**{column: lengths}))
+
+
+def test_numbers_that_are_too_large_are_told_as_they_are_written(tmp_path: Path) -> None:
+    for number in ("9" * 30, "1e300"):
+        told = message(write(tmp_path, GOOD.replace("p2,31", f"p2,{number}")))
+        assert f"Column 'age': '{number}' is too large, in row 2 (line 3). Give it" in told
+
+
+def test_dates_outside_the_calendar_are_told_with_their_rows(tmp_path: Path) -> None:
+    dates = GOOD.replace("p1,20", "p1,2026-01-31").replace("p2,31", "p2,0000-01-01").replace("p3,20", "p3,0001-01-01")
+    assert "'0000-01-01' is not a date, in row 2 (line 3). Write" in message(write(tmp_path, dates))
+    far = pa.array([0, 3_000_000, -800_000], pa.int32()).cast(pa.date32())
+    assert "Column 'age' has a date outside the years 1 to 9999 in rows 2, 3. Correct" in message(frame(age=far))
+    late = pa.array([0, 3_000_000 * 86_400 + 1, 0], pa.timestamp("s"))
+    assert "has a time of day, in row 2" in message(frame(age=late))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -108,6 +109,9 @@ def _hint(value: str, hierarchy: Hierarchy) -> str:
     known = hierarchy.codes
     if value.strip() in known:
         return " (with spaces around it)"
+    spaced = next((leaf for leaf in hierarchy.leaves if leaf != value and leaf.strip() == value), None)
+    if spaced is not None:
+        return f" (the hierarchy has {spaced!r}, with spaces around it)"
     padded = next(
         (text for width in range(len(value) + 1, len(value) + 4) if (text := value.zfill(width)) in known), ""
     )
@@ -218,19 +222,30 @@ def _twins(
     counts: Mapping[Labels, tuple[int, int]],
     places: _Places,
 ) -> list[str]:
-    """New labels that are another label with spaces around it: one value counted as two would pass for diversity."""
+    """New labels that read like another label: one value counted as two would pass for diversity."""
     known = {labels[i] for labels in coding.value_labels}
     new = {labels[i] for labels in fresh} - known
     by_text: dict[str, list[str]] = {}
     for label in sorted(known | new):
-        by_text.setdefault(label.strip(), []).append(label)
+        by_text.setdefault(_as_read(label), []).append(label)
     problems = []
     for text, twins in by_text.items():
         if len(twins) > 1 and not new.isdisjoint(twins):
             rows = [counted for labels, counted in counts.items() if labels[i] in twins and labels[i] != text]
             where = places.rows(sum(count for count, _ in rows), min(first for _, first in rows)) if rows else ""
             problems.append(
-                f"Column '{name}' (sensitive): {' and '.join(map(repr, twins))} differ only in spaces around them"
+                f"Column '{name}' (sensitive): {' and '.join(map(repr, twins))} {_difference(twins)}"
                 f"{f', in {where}' if where else ''}. They would count as different values: write them alike."
             )
     return problems
+
+
+def _as_read(label: str) -> str:
+    """The label without what a reader does not see: spaces around it, and how its accents are put together."""
+    return (label if label.isascii() else unicodedata.normalize("NFC", label)).strip()
+
+
+def _difference(twins: list[str]) -> str:
+    if len({label.strip() for label in twins}) == 1:
+        return "differ only in spaces around them"
+    return f"read alike but are made of other characters ({' and '.join(map(ascii, twins))})"

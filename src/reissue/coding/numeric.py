@@ -24,7 +24,8 @@ MISSING_CODE = -(2**30)
 """The code of a null of a numeric attribute, below every value."""
 
 _EPOCH = date(1970, 1, 1)
-_FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
+FIRST_DAY, LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
+"""The days of the years 1 to 9999, counted from 1970-01-01."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,7 @@ class NumericCoding:
         if not np.isfinite(value):
             return None
         code = int(np.rint(np.float64(value) * self.scale)) if isinstance(value, float) else int(value) * self.scale
-        if self.kind == "date" and not _FIRST_DAY <= code <= _LAST_DAY:
+        if self.kind == "date" and not FIRST_DAY <= code <= LAST_DAY:
             return None
         return code if -LARGEST_CODE <= code <= LARGEST_CODE else None
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reissue.coding.numeric import FIRST_DAY, LAST_DAY
 from reissue.core.domain import Bool, Float64, Int64
 from reissue.engine.problems import Check, Problems
 from reissue.engine.text import Text, text_of
@@ -22,6 +23,7 @@ NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 PLAIN = "Write plain numbers such as 1234.5: no units, no thousands separators, a point before the decimals"
 ISO = "Write dates as 2026-01-31"
+SMALLER = "Give it as text with a hierarchy, or in a larger unit."
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +94,11 @@ def _from_numbers(name: str, column: pa.ChunkedArray, expected: Expected, proble
         after = "Leave the field empty (null) if it is unknown, or correct it."
         problems.rows(name, Check.READABLE, f"Column '{name}': {values[rows[0]]} is not a number,", rows, after)
         return None
+    large = np.flatnonzero(np.abs(values) >= LARGEST)
+    if len(large):
+        before = f"Column '{name}': {column[int(large[0])].as_py()} is too large,"
+        problems.rows(name, Check.SIZE, before, large, SMALLER)
+        return None
     return _checked(name, values, expected, problems, exact)
 
 
@@ -102,11 +109,6 @@ def _filled(column: pa.ChunkedArray) -> Float64:
 
 def _checked(name: str, values: Float64, expected: Expected, problems: Problems, exact: int = 15) -> Numbers | None:
     """Whole numbers are an int column, whatever type carried them; under type "int" nothing else is allowed."""
-    large = np.flatnonzero(np.abs(values) >= LARGEST)
-    if len(large):
-        after = "Give it as text with a hierarchy, or in a larger unit."
-        problems.rows(name, Check.SIZE, f"Column '{name}': {values[large[0]]:.0f} is too large,", large, after)
-        return None
     broken = (np.floor(values) != values) & ~np.isnan(values)
     if expected == "int" and broken.any():
         rows = np.flatnonzero(broken)
@@ -125,12 +127,19 @@ def _from_dates(name: str, column: pa.ChunkedArray, expected: Expected, problems
         plain = column if column.type.tz is None else pc.local_timestamp(column)
         timed = np.flatnonzero(np.asarray(pc.not_equal(pc.floor_temporal(plain, unit="day"), plain).fill_null(False)))
         if len(timed):
-            shown = plain[int(timed[0])].as_py()
+            first = plain.slice(int(timed[0]), 1).cast(pa.timestamp("s"), safe=False)
+            shown = first.cast(pa.string())[0]  # Python knows no year beyond 9999
             before = f"Column '{name}': {shown} has a time of day,"
             problems.rows(name, Check.READABLE, before, timed, "Keep only the date.")
             return None
         column = plain
-    return Numbers("date", _filled(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64())))
+    days = _filled(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()))
+    outside = np.flatnonzero((days < FIRST_DAY) | (days > LAST_DAY))
+    if len(outside):
+        before = f"Column '{name}' has a date outside the years 1 to 9999"
+        problems.rows(name, Check.READABLE, before, outside, "Correct it, or leave it empty if it is unknown.")
+        return None
+    return Numbers("date", days)
 
 
 def _from_text(name: str, text: Text, expected: Expected, problems: Problems, as_date: bool | None) -> Numbers | None:
@@ -148,6 +157,10 @@ def _from_text(name: str, text: Text, expected: Expected, problems: Problems, as
         what, after = "not a number", f"{PLAIN}; or leave it empty if it is unknown."
     if (~good & used).any():
         problems.labels(name, Check.READABLE, text, np.flatnonzero(~good), what, after)
+        return None
+    large = np.abs(parsed) >= LARGEST
+    if (large & used).any():
+        problems.labels(name, Check.SIZE, text, np.flatnonzero(large), "too large", SMALLER)
         return None
     values = np.append(np.where(good, parsed, np.nan), np.nan)[text.index]
     return Numbers("date", values) if as_date else _checked(name, values, expected, problems)
@@ -168,8 +181,8 @@ def _floats(labels: pa.Array, numeric: Bool) -> tuple[Float64, Bool]:
 
 
 def _days(labels: pa.Array, dated: Bool) -> tuple[Float64, Bool]:
-    """float64[labels] days since 1970-01-01, and which labels are dates that exist; 2026-02-30 does not."""
-    chosen = pc.if_else(pa.array(dated), labels, None)
+    """float64[labels] days since 1970-01-01, and which labels are dates: 2026-02-30 and the year 0 are none."""
+    chosen = pc.if_else(pc.and_(pa.array(dated), pc.greater_equal(labels, "0001")), labels, None)
     moments = pc.strptime(chosen, format="%Y-%m-%d", unit="s", error_is_null=True)
     same = pc.equal(pc.strftime(moments, format="%Y-%m-%d"), chosen).fill_null(False)
     days: Int64 = np.asarray(moments.cast(pa.date32(), safe=False).cast(pa.int32()).fill_null(0)).astype(np.int64)

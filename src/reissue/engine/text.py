@@ -112,6 +112,8 @@ def as_text(values: pa.Array, plain: bool | None = None) -> pa.Array:
     kind = values.type
     if pa.types.is_dictionary(kind):
         return as_text(values.dictionary_decode(), plain)
+    if pa.types.is_duration(kind):  # Arrow would write a number without its unit
+        raise ValueError(f"{kind} has no text form of its own")
     if plain is None:
         plain = is_plain(values)
     if pa.types.is_floating(kind):
