@@ -7,7 +7,7 @@ import numpy as np
 from reissue.core.domain import Domain
 from reissue.core.forest import forest_of, scratch_of
 from reissue.core.requirements import Requirement
-from reissue.core.routing import _place, _place_dense
+from reissue.core.routing import Part, _place, _place_dense
 from tests.support.histories import uniform_tree
 
 
@@ -24,10 +24,11 @@ def test_counting_places_the_cuts_that_sorting_places() -> None:
         codes = rng.integers(start, start + reach, (rows, 2)).astype(np.int32)
         boxes = np.sort(rng.integers(0, 12, (clusters, 2, 2)), axis=2).astype(np.int32)
         scratch.low[:], scratch.high[:] = codes.min(axis=0), codes.max(axis=0)
-        everything = codes, boxes, np.arange(rows), np.arange(clusters), 0, rows, 0, clusters
+        values, marks = np.zeros(rows, dtype=np.int32), [np.zeros(many, dtype=np.bool_) for many in (rows, clusters)]
+        part = Part(codes, values, boxes, np.arange(rows), np.arange(clusters), *marks)
         for a in range(2):
             if scratch.low[a] < scratch.high[a]:
-                sorted_way = _place(*everything, a, forest, limits)
-                assert _place_dense(*everything, a, forest, limits, scratch) == sorted_way
+                sorted_way = _place(part, a, forest, limits)
+                assert _place_dense(part, a, forest, limits, scratch) == sorted_way
                 found += sorted_way[0] < np.inf
     assert found > 500

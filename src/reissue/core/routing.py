@@ -7,6 +7,8 @@ new row, or enough and diverse enough of them to stand alone.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from reissue.core.compiled import njit
@@ -16,6 +18,23 @@ from reissue.core.limits import Limits, slice_meets
 
 CLEAN = 0.15
 """Cost below which a cut is taken without looking at narrower attributes."""
+
+
+class Part(NamedTuple):
+    """New rows and clusters that are divided together.
+
+    codes: int32[rows, attributes], values: int32[rows], boxes: int32[clusters, attributes, 2], of the whole table
+    rows, clusters: int64[], those of this part, by number; right, cluster_right: bool[], of the whole table, who goes
+    to the right of the cut last taken
+    """
+
+    codes: Int32
+    values: Int32
+    boxes: Int32
+    rows: Int64
+    clusters: Int64
+    right: Bool
+    cluster_right: Bool
 
 
 @njit(cache=True)
@@ -28,28 +47,21 @@ def route(
     rows together must meet the limits. O((rows + clusters) * attributes * log^2).
     """
     rows, clusters = np.arange(len(codes)), np.arange(len(boxes))
+    right, cluster_right = np.empty(len(codes), np.bool_), np.empty(len(boxes), np.bool_)
     row_leaf, cluster_leaf = np.empty(len(codes), np.int64), np.empty(len(boxes), np.int64)
     room = 2 * (len(codes) // max(1, limits.k) + 2)
     stack = np.empty((room, 4), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, len(codes), 0, len(boxes)
     height, leaves = 1, 0
-    side, cluster_side = np.empty(len(codes), np.bool_), np.empty(len(boxes), np.bool_)
     while height:
         height -= 1
         r0, r1, c0, c1 = stack[height, 0], stack[height, 1], stack[height, 2], stack[height, 3]
-        cut = False
-        if r1 - r0 >= 2 * limits.k and c1 - c0 > 1:
-            cut = _cut(
-                codes, values, boxes, rows, clusters, r0, r1, c0, c1, forest, limits, scratch, side, cluster_side
-            )
-        if not cut:
-            for p in range(r0, r1):
-                row_leaf[rows[p]] = leaves
-            for p in range(c0, c1):
-                cluster_leaf[clusters[p]] = leaves
+        part = Part(codes, values, boxes, rows[r0:r1], clusters[c0:c1], right, cluster_right)
+        if r1 - r0 < 2 * limits.k or c1 - c0 <= 1 or not _cut(part, forest, limits, scratch):
+            row_leaf[part.rows], cluster_leaf[part.clusters] = leaves, leaves
             leaves += 1
             continue
-        r, c = _arrange(rows, r0, r1, side), _arrange(clusters, c0, c1, cluster_side)
+        r, c = r0 + _arrange(part.rows, right), c0 + _arrange(part.clusters, cluster_right)
         stack[height, 0], stack[height, 1], stack[height, 2], stack[height, 3] = r, r1, c, c1
         height += 1
         stack[height, 0], stack[height, 1], stack[height, 2], stack[height, 3] = r0, r, c0, c
@@ -58,125 +70,81 @@ def route(
 
 
 @njit(cache=True)
-def _arrange(order: Int64, start: int, stop: int, right: Bool) -> int:
-    """Those on the left first; where the right ones begin."""
-    kept, left = order[start:stop].copy(), start
-    for p in range(len(kept)):
-        if not right[kept[p]]:
-            order[left] = kept[p]
+def _arrange(some: Int64, right: Bool) -> int:
+    """Put those on the left first, in place; how many they are."""
+    kept, left = some.copy(), 0
+    for one in kept:
+        if not right[one]:
+            some[left] = one
             left += 1
     at = left
-    for p in range(len(kept)):
-        if right[kept[p]]:
-            order[at] = kept[p]
+    for one in kept:
+        if right[one]:
+            some[at] = one
             at += 1
     return left
 
 
 @njit(cache=True)
-def _cut(
-    codes: Int32,
-    values: Int32,
-    boxes: Int32,
-    rows: Int64,
-    clusters: Int64,
-    r0: int,
-    r1: int,
-    c0: int,
-    c1: int,
-    forest: Forest,
-    limits: Limits,
-    scratch: Scratch,
-    side: Bool,
-    cluster_side: Bool,
-) -> bool:
+def _cut(part: Part, forest: Forest, limits: Limits, scratch: Scratch) -> bool:
     """Choose the legal cut that crosses fewest clusters, wide attributes first; marks who goes right."""
+    codes, rows = part.codes, part.rows
     attributes = codes.shape[1]
     narrow, cost, last = np.empty(attributes), np.full(attributes, np.inf), np.zeros(attributes, np.int64)
     low, high = scratch.low, scratch.high
-    low[:], high[:] = codes[rows[r0]], codes[rows[r0]]
-    for p in range(r0 + 1, r1):
+    low[:], high[:] = codes[rows[0]], codes[rows[0]]
+    for row in rows[1:]:
         for a in range(attributes):
-            low[a], high[a] = min(low[a], codes[rows[p], a]), max(high[a], codes[rows[p], a])
+            low[a], high[a] = min(low[a], codes[row, a]), max(high[a], codes[row, a])
     for a in range(attributes):
         narrow[a] = 1.0 - (float(high[a]) - float(low[a])) / forest.span[a]
     for a in np.argsort(narrow, kind="mergesort"):
         if narrow[a] == 1.0:
             continue
-        if np.int64(high[a]) - np.int64(low[a]) <= 4 * (r1 - r0 + c1 - c0):
-            cost[a], last[a] = _place_dense(codes, boxes, rows, clusters, r0, r1, c0, c1, a, forest, limits, scratch)
+        if np.int64(high[a]) - np.int64(low[a]) <= 4 * (len(rows) + len(part.clusters)):
+            cost[a], last[a] = _place_dense(part, a, forest, limits, scratch)
         else:
-            cost[a], last[a] = _place(codes, boxes, rows, clusters, r0, r1, c0, c1, a, forest, limits)
+            cost[a], last[a] = _place(part, a, forest, limits)
         cost[a] += 0.2 * narrow[a]
-        if cost[a] < CLEAN and _take(
-            codes, values, boxes, rows, clusters, r0, r1, c0, c1, a, last[a], limits, scratch, side, cluster_side
-        ):
+        if cost[a] < CLEAN and _take(part, a, last[a], limits, scratch):
             return True
     for a in np.argsort(cost):
         if cost[a] == np.inf:
             return False
-        if _take(codes, values, boxes, rows, clusters, r0, r1, c0, c1, a, last[a], limits, scratch, side, cluster_side):
+        if _take(part, a, last[a], limits, scratch):
             return True
     return False
 
 
 @njit(cache=True)
-def _take(
-    codes: Int32,
-    values: Int32,
-    boxes: Int32,
-    rows: Int64,
-    clusters: Int64,
-    r0: int,
-    r1: int,
-    c0: int,
-    c1: int,
-    a: int,
-    last: int,
-    limits: Limits,
-    scratch: Scratch,
-    side: Bool,
-    cluster_side: Bool,
-) -> bool:
+def _take(part: Part, a: int, last: int, limits: Limits, scratch: Scratch) -> bool:
     """Mark who goes right of a cut of attribute `a` after code `last`, if the new rows of both sides stand alone."""
-    for p in range(r0, r1):
-        side[rows[p]] = codes[rows[p], a] > last
-    if not _sides_meet(values, rows, r0, r1, side, limits, scratch):
+    for row in part.rows:
+        part.right[row] = part.codes[row, a] > last
+    if not _sides_meet(part, limits, scratch):
         return False
-    for p in range(c0, c1):
-        centre = (np.int64(boxes[clusters[p], a, 0]) + np.int64(boxes[clusters[p], a, 1])) // 2
-        cluster_side[clusters[p]] = centre > last
+    for cluster in part.clusters:
+        centre = (np.int64(part.boxes[cluster, a, 0]) + np.int64(part.boxes[cluster, a, 1])) // 2
+        part.cluster_right[cluster] = centre > last
     return True
 
 
 @njit(cache=True)
-def _place(
-    codes: Int32,
-    boxes: Int32,
-    rows: Int64,
-    clusters: Int64,
-    r0: int,
-    r1: int,
-    c0: int,
-    c1: int,
-    a: int,
-    forest: Forest,
-    limits: Limits,
-) -> tuple[float, int]:
+def _place(part: Part, a: int, forest: Forest, limits: Limits) -> tuple[float, int]:
     """(cost, last code of the left side) of the best cut of one attribute; infinite if there is none."""
-    ordered, low, high = np.empty(r1 - r0, np.int64), np.empty(c1 - c0, np.int64), np.empty(c1 - c0, np.int64)
-    for p in range(r1 - r0):
-        ordered[p] = codes[rows[r0 + p], a]
-    for p in range(c1 - c0):
-        low[p], high[p] = boxes[clusters[c0 + p], a, 0], boxes[clusters[c0 + p], a, 1]
+    total, ends = len(part.rows), len(part.clusters)
+    ordered, low, high = np.empty(total, np.int64), np.empty(ends, np.int64), np.empty(ends, np.int64)
+    for p in range(total):
+        ordered[p] = part.codes[part.rows[p], a]
+    for p in range(ends):
+        low[p], high[p] = part.boxes[part.clusters[p], a, 0], part.boxes[part.clusters[p], a, 1]
     ordered.sort()
     low.sort()
     high.sort()
-    total = len(ordered)
     best, last = np.inf, np.int64(0)
     previous = np.int64(-1) << 40
-    for p in range(len(high) + 1):
-        at = high[p] if p < len(high) else ordered[(total - 1) // 2]
+    for p in range(ends + 1):
+        at = high[p] if p < ends else ordered[(total - 1) // 2]
         if at == previous or (forest.root[a] >= 0 and not _between_nodes(a, at, ordered[0], ordered[-1], forest)):
             continue
         previous = at
@@ -184,39 +152,26 @@ def _place(
         if min(left, total - left) < limits.k:
             continue
         crossed = np.searchsorted(low, at, side="right") - np.searchsorted(high, at, side="right")
-        cost = _cost(crossed / len(high), left / total)
+        cost = _cost(crossed / ends, left / total)
         if cost < best:
             best, last = cost, at
     return best, int(last)
 
 
 @njit(cache=True)
-def _place_dense(
-    codes: Int32,
-    boxes: Int32,
-    rows: Int64,
-    clusters: Int64,
-    r0: int,
-    r1: int,
-    c0: int,
-    c1: int,
-    a: int,
-    forest: Forest,
-    limits: Limits,
-    scratch: Scratch,
-) -> tuple[float, int]:
+def _place_dense(part: Part, a: int, forest: Forest, limits: Limits, scratch: Scratch) -> tuple[float, int]:
     """As _place, by counting instead of sorting: for attributes with few codes. O(rows + clusters + codes).
 
     Only cuts between the lowest and the highest code of the new rows can leave some of them on either side.
     """
-    first, total, ends = int(scratch.low[a]), r1 - r0, c1 - c0
+    first, total, ends = int(scratch.low[a]), len(part.rows), len(part.clusters)
     width = int(scratch.high[a]) - first
     here, opened, closed = np.zeros(width + 1, np.int64), np.zeros(width + 1, np.int64), np.zeros(width + 1, np.int64)
-    for p in range(r0, r1):
-        here[codes[rows[p], a] - first] += 1
+    for row in part.rows:
+        here[part.codes[row, a] - first] += 1
     before = 0  # clusters that end before the first new row
-    for p in range(c0, c1):
-        low, high = int(boxes[clusters[p], a, 0]) - first, int(boxes[clusters[p], a, 1]) - first
+    for cluster in part.clusters:
+        low, high = int(part.boxes[cluster, a, 0]) - first, int(part.boxes[cluster, a, 1]) - first
         opened[min(max(low, 0), width)] += 1
         if high < 0:
             before += 1
@@ -260,18 +215,19 @@ def _between_nodes(a: int, at: int, low: int, high: int, forest: Forest) -> bool
 
 
 @njit(cache=True)
-def _sides_meet(values: Int32, rows: Int64, r0: int, r1: int, side: Bool, limits: Limits, scratch: Scratch) -> bool:
+def _sides_meet(part: Part, limits: Limits, scratch: Scratch) -> bool:
     """Whether the new rows of both sides meet the limits."""
-    picked, left, right = np.empty(r1 - r0, np.int32), 0, r1 - r0
-    for p in range(r0, r1):
-        if side[rows[p]]:
+    total = len(part.rows)
+    picked, left, right = np.empty(total, np.int32), 0, total
+    for row in part.rows:
+        if part.right[row]:
             right -= 1
-            picked[right] = values[rows[p]]
+            picked[right] = part.values[row]
         else:
-            picked[left] = values[rows[p]]
+            picked[left] = part.values[row]
             left += 1
     return slice_meets(picked, 0, left, scratch.counts, scratch.present, limits) and slice_meets(
-        picked, left, len(picked), scratch.counts, scratch.present, limits
+        picked, left, total, scratch.counts, scratch.present, limits
     )
 
 
