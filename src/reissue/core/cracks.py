@@ -48,12 +48,16 @@ class Grouped:
         return Grouped(boxes, start, values.astype(np.int32), counts.astype(np.int64))
 
     @staticmethod
+    def counted(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> Grouped:
+        """From counts in any order, in which a group may come twice."""
+        found = Combinations.of([classes, values], counts)
+        return Grouped.of(boxes, found.columns[0], found.columns[1], found.counts)
+
+    @staticmethod
     def published(release: Release) -> Grouped:
         width = int(release.values.max()) + 1 if len(release.values) else 1
         if release.amounts is not None:
-            found = Combinations.of([release.classes, release.values], release.amounts)
-            classes, values = found.columns
-            return Grouped.of(release.boxes, classes, values, found.counts)
+            return Grouped.counted(release.boxes, release.classes, release.values, release.amounts)
         if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
             return Grouped.of(release.boxes, *release.groups)
         counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort

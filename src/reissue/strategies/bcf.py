@@ -8,19 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.core.candidates import Chain, all_meet, possible_targets
 from reissue.core.chainlog import ChainLog
+from reissue.core.chaintask import task_of
 from reissue.core.combinations import Combinations
-from reissue.core.cracks import Grouped
 from reissue.core.distinct import distinct
 from reissue.core.domain import Bool, Int32, Int64
-from reissue.core.recoding import Cut, Frontier, clipped, labels_of, limits_of, splittable
+from reissue.core.recoding import Cut, Frontier, clipped, labels_of, limits_of
 from reissue.core.records import Records
 from reissue.core.requirements import Requirement
 from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.core.specialize import Items, known
-from reissue.core.topdown import Check, Score, Task, TopDown
+from reissue.core.topdown import Score, TopDown
 from reissue.core.whole import Counted, Tally
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.strategies.base import INSERT_ONLY, Changes
@@ -97,9 +95,8 @@ class BCF:
             return _placed(plan, snapshot.codes[first], home, arrival)
         rows = None if log.start == 1 else np.flatnonzero(arrival >= log.start)
         part = snapshot if rows is None else snapshot.part(rows)
-        records, home = Records.of_rows(
-            part.codes, part.values, arrival if rows is None else arrival[rows], log.start, number
-        )
+        since = arrival if rows is None else arrival[rows]
+        records, home = Records.of_rows(part.codes, part.values, since, log.start, number)
         plan = self._planned(records, log, number, Counted(len(snapshot), snapshot.domains, snapshot.value_count, {}))
         if rows is not None:
             everyone = np.zeros(len(snapshot), dtype=np.int32)  # who came before the chain is left out, wherever it is
@@ -177,7 +174,7 @@ class BCF:
         limits = limits_of(of.domains, records.codes, cuts)
         last = cuts[-1] if cuts else None
         frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(of.domains)]
-        task = self._task(records, log, of.value_count, limits)
+        task = task_of(records, log, self._requirements(), of.value_count, limits)
         search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()))
         self._refuse_infeasible(search, number - log.start)
         search.run()
@@ -188,46 +185,6 @@ class BCF:
             steps=self._steps(search, records.total, of.rows, number, log, renewed),
             extras=_cut(frontiers, limits, log.start).table(),
         )
-
-    def _task(self, records: Records, log: ChainLog, value_count: int, known_limits: Int64) -> Task:
-        """The count tables and limits; exact flows check every step where an earlier release was no global cut."""
-        codes, values, counts = records.codes, records.values, records.counts
-        newest = len(counts) - 1
-        chain, total = log.chain(), counts.sum(axis=0)
-        after = counts[::-1].cumsum(axis=0)[::-1][1:]
-        arrivals = [*chain.arrivals(), *([newest] if counts[newest].any() else [])]
-        table = np.bincount(values, total, minlength=value_count).astype(np.int64)
-        limits, more = (requirement.limits(table) for requirement in self._requirements())
-        cuts = [cut for cut in log.cuts if cut is not None]
-        limited = splittable(known_limits, cuts)
-        if len(cuts) == newest:
-            targets = [possible_targets(chain, t) for t in arrivals if t < newest]
-            boxes = [chain.joint_boxes(target) for target in targets]
-            items = Items(codes, values, total, np.ascontiguousarray(after))
-            past = known(arrivals, targets, boxes, codes.shape[1])
-            return Task(items, past, arrivals, cuts, limits, more, value_count, limited)
-        items = Items(codes, values, total, np.empty((0, len(values)), dtype=np.int64))
-        check = self._exact_check(value_count, chain, (values, total), arrivals, known_limits)
-        size_only = Requirement(k=self.k).limits(table)
-        past = known([0], [], [], codes.shape[1])
-        nothing = Requirement().limits(table)
-        return Task(items, past, arrivals, [], size_only, nothing, value_count, limited, check)
-
-    def _exact_check(
-        self, value_count: int, chain: Chain, found: tuple[Int32, Int64], arrivals: list[int], known_limits: Int64
-    ) -> Check:
-        """The attack's own measure of a step, by flows: for chains that were begun with another strategy."""
-        values, total = found
-        table = np.bincount(values, total, minlength=value_count).astype(np.int64)
-        limits = [requirement.limits(table) for requirement in self._requirements()]
-
-        def check(home: Int32, boxes: Int32) -> tuple[bool, Int64]:
-            longer = chain.extended(_grouped(home, values, total, clipped(boxes, known_limits)))
-            everyone = [possible_targets(longer, t, strict=True) for t in arrivals]
-            fewest = np.array([int(t.totals.min()) if len(t) else 0 for t in everyone], dtype=np.int64)
-            return longer.holds_last() and all(all_meet(t, limits, value_count) for t in everyone), fewest
-
-        return check
 
     def _refuse_infeasible(self, search: TopDown, newest: int) -> None:
         """Corollary 5.1: if the most general release does not hold, none does."""
@@ -315,13 +272,6 @@ def _refuse_plain(log: ChainLog) -> None:
             "An earlier release publishes quasi-identifiers as they are, so its records can be told apart. Start a new "
             "chain (start_new_chain), or go on with the strategy that made it."
         )
-
-
-def _grouped(home: Int32, values: Int32, counts: Int64, boxes: Int32) -> Grouped:
-    width = int(values.max()) + 1
-    key, at = np.unique(home.astype(np.int64) * width + values, return_inverse=True)
-    amounts = np.bincount(at, counts).astype(np.int64)
-    return Grouped.of(boxes, (key // width).astype(np.int32), (key % width).astype(np.int32), amounts)
 
 
 def _cut(frontiers: list[Frontier], limits: Int64, chain: int) -> Cut:
