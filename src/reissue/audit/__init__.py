@@ -6,7 +6,8 @@ import sys
 from types import ModuleType
 
 from reissue.audit.adopting import Adopted, adopt
-from reissue.audit.auditing import Audit, audit, audit_series
+from reissue.audit.auditing import audit, audit_series
+from reissue.audit.result import Audit
 
 __all__ = ["Adopted", "Audit", "adopt", "audit", "audit_series"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reissue.audit.auditing import Audit
 from reissue.audit.gathering import Gathered, gather
+from reissue.audit.result import Audit
 from reissue.coding import Coding
 from reissue.core.boxes import snap
 from reissue.core.domain import Int32, Int64

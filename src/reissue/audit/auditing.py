@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import cached_property
-from importlib import import_module
-from os import PathLike
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from reissue.attacks.base import Finding, Outcome
-from reissue.audit.document import document, places, verdict
+from reissue.audit.document import places
 from reissue.audit.gathering import Sheet, gather
 from reissue.audit.looking import Here, Look
 from reissue.audit.parallel import Runner, on_whole
 from reissue.audit.portions import ReadReleases
-from reissue.audit.running import Checked, check_given, chosen_names, run_attacks
-from reissue.audit.traceable import Columns, ReadColumns, Traceable, traceable
+from reissue.audit.result import IN_REPORT as IN_REPORT
+from reissue.audit.result import Audit
+from reissue.audit.running import check_given, chosen_names, run_attacks
+from reissue.audit.traceable import Columns, ReadColumns, traceable
 from reissue.audit.words import AuditWords
 from reissue.beliefs.names import CodingNames
 from reissue.coding import Coding
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
 from reissue.core.observed import Release as ObservedRelease
-from reissue.core.sets import union
 from reissue.errors import SeriesError, SettingsError
 from reissue.schema import Schema
 from reissue.series.identities import Identities
+from reissue.series.options import checked_engine
 from reissue.series.past import PastReleases
 from reissue.series.settings import policy_of
 from reissue.strategies.base import Strategy
@@ -43,111 +39,6 @@ if TYPE_CHECKING:
 
 ARX_RISK = 0.2
 """ARX counts a record as at risk above this chance of re-identification."""
-
-IN_REPORT = 40
-"""Findings of each attack that the HTML report shows."""
-
-
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """What an attacker with all the releases learns, about whom.
-
-    checked:  every attack, with its outcome or the reason why it did not run; breached ones first
-    sheets, look: what the document tells beside what an attacker sees
-    """
-
-    observed: Observed
-    coding: Coding
-    checked: Sequence[Checked]
-    sheets: Sequence[Sheet]
-    look: Look
-    traceable: Sequence[Traceable]
-    thresholds: Mapping[str, object]
-    thresholds_from: str
-    about: Mapping[str, object]
-    notes: Sequence[str]
-    names_shown: bool
-    risk_threshold: float
-    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-
-    @property
-    def outcomes(self) -> dict[str, Outcome]:
-        """What each attack found, by name; attacks that did not run are in `skipped`."""
-        return {one.name: one.outcome for one in self.checked if one.outcome is not None}
-
-    @property
-    def skipped(self) -> dict[str, str]:
-        """Why each of the other attacks did not run."""
-        return {one.name: str(one.reason) for one in self.checked if one.outcome is None}
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return tuple(finding for outcome in self.outcomes.values() for finding in outcome.findings)
-
-    @property
-    def breaches(self) -> tuple[Finding, ...]:
-        return tuple(finding for finding in self.findings if finding.breach)
-
-    @property
-    def subjects(self) -> int | None:
-        """How many different people are in the series; None where nobody is known."""
-        return self.look.people
-
-    @cached_property
-    def at_risk(self) -> Int64:
-        """int64[]: different people whom a successful attack puts at risk, by number."""
-        parts = [
-            ids for one in self.checked if one.outcome and one.outcome.breaches for ids in one.outcome.at_risk.values()
-        ]
-        return union(*parts)
-
-    @property
-    def verdict(self) -> str:
-        return str(verdict(self)["sentence"])
-
-    def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
-        """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
-        return document(self, findings)
-
-    def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """The document as text, also written to `path` if one is given."""
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
-
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """One self-contained offline page, also written to `path` if one is given."""
-        # the report lies above this layer and is a function of the document alone: it is only looked up when asked for
-        report = import_module("reissue.report")
-        page = str(report.audit_html(self.to_dict(findings=IN_REPORT)))
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
-        return page
-
-    def describe(self) -> str:
-        """The audit in a few lines, for a terminal."""
-        lines = [self.verdict, ""]
-        for one in self.checked:
-            lines.append(f"{one.status:9} {one.name}: {_in_a_line(one)}")
-            if one.outcome is not None:
-                lines += [f"            - {finding.sentence}" for finding in one.outcome.breaches[:3]]
-                listed = len(one.outcome.breaches)
-                more = (one.outcome.total if listed == len(one.outcome.findings) else listed) - 3
-                lines += [f"            - ... and {more:,} more"] if more > 0 else []
-                lines += [f"            note: {note}" for note in one.outcome.notes]
-        lines += [f"traceable {one.sentence}" for one in self.traceable]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
-
-
-def _in_a_line(one: Checked) -> str:
-    if one.outcome is None:
-        return str(one.reason)
-    at_risk = [len(ids) for ids in one.outcome.at_risk.values()]
-    most = max(at_risk, default=0)
-    people = f", up to {'1 person' if most == 1 else f'{most:,} people'} at risk in one release" if most else ""
-    found = "1 finding" if one.outcome.total == 1 else f"{one.outcome.total:,} findings"
-    return f"{found}{people}. Assumes: {one.attack.assumes}"
 
 
 def audit(
@@ -212,8 +103,6 @@ def audit_series(
     say = progress or (lambda stage: None)
     chosen = chosen_names(attacks)
     check_given(chosen, thresholds)
-    from reissue.series.series import checked_engine
-
     asked = {**series.engine, "name": engine} if engine else series.engine
     settings = checked_engine({"name": "embedded"} if runner and not engine else asked)
     public = [one.path for one in series.releases]

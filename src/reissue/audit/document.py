@@ -19,7 +19,7 @@ from reissue.core.domain import Domain
 from reissue.core.sets import union
 
 if TYPE_CHECKING:
-    from reissue.audit.auditing import Audit
+    from reissue.audit.result import Audit
 
 FORMAT = "reissue-audit/1"
 CLASSES = 12

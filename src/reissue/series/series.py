@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from reissue.engine.read import Source
     from reissue.series.publishing import Publishing
 
-__all__ = ["Series", "checked_engine"]
-
 
 class Series:
     """The releases of one table, and the ledger that keeps them private side by side.

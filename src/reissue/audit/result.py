@@ -1,0 +1,127 @@
+"""What an audit tells: findings and breaches, as a document, as a page, as lines for a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+from reissue.attacks.base import Finding, Outcome
+from reissue.audit.document import document, verdict
+from reissue.audit.gathering import Sheet
+from reissue.audit.looking import Look
+from reissue.audit.running import Checked
+from reissue.audit.traceable import Traceable
+from reissue.coding import Coding
+from reissue.core.domain import Int64
+from reissue.core.observed import Observed
+from reissue.core.sets import union
+
+IN_REPORT = 40
+"""Findings of each attack that the HTML report shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an attacker with all the releases learns, about whom.
+
+    checked:  every attack, with its outcome or the reason why it did not run; breached ones first
+    sheets, look: what the document tells beside what an attacker sees
+    """
+
+    observed: Observed
+    coding: Coding
+    checked: Sequence[Checked]
+    sheets: Sequence[Sheet]
+    look: Look
+    traceable: Sequence[Traceable]
+    thresholds: Mapping[str, object]
+    thresholds_from: str
+    about: Mapping[str, object]
+    notes: Sequence[str]
+    names_shown: bool
+    risk_threshold: float
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """What each attack found, by name; attacks that did not run are in `skipped`."""
+        return {one.name: one.outcome for one in self.checked if one.outcome is not None}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Why each of the other attacks did not run."""
+        return {one.name: str(one.reason) for one in self.checked if one.outcome is None}
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for outcome in self.outcomes.values() for finding in outcome.findings)
+
+    @property
+    def breaches(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.breach)
+
+    @property
+    def subjects(self) -> int | None:
+        """How many different people are in the series; None where nobody is known."""
+        return self.look.people
+
+    @cached_property
+    def at_risk(self) -> Int64:
+        """int64[]: different people whom a successful attack puts at risk, by number."""
+        parts = [
+            ids for one in self.checked if one.outcome and one.outcome.breaches for ids in one.outcome.at_risk.values()
+        ]
+        return union(*parts)
+
+    @property
+    def verdict(self) -> str:
+        return str(verdict(self)["sentence"])
+
+    def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
+        """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
+        return document(self, findings)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The document as text, also written to `path` if one is given."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """One self-contained offline page, also written to `path` if one is given."""
+        from reissue.report import audit_html
+
+        page = audit_html(self.to_dict(findings=IN_REPORT))
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def describe(self) -> str:
+        """The audit in a few lines, for a terminal."""
+        lines = [self.verdict, ""]
+        for one in self.checked:
+            lines.append(f"{one.status:9} {one.name}: {_in_a_line(one)}")
+            if one.outcome is not None:
+                lines += [f"            - {finding.sentence}" for finding in one.outcome.breaches[:3]]
+                listed = len(one.outcome.breaches)
+                more = (one.outcome.total if listed == len(one.outcome.findings) else listed) - 3
+                lines += [f"            - ... and {more:,} more"] if more > 0 else []
+                lines += [f"            note: {note}" for note in one.outcome.notes]
+        lines += [f"traceable {one.sentence}" for one in self.traceable]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _in_a_line(one: Checked) -> str:
+    if one.outcome is None:
+        return str(one.reason)
+    at_risk = [len(ids) for ids in one.outcome.at_risk.values()]
+    most = max(at_risk, default=0)
+    people = f", up to {'1 person' if most == 1 else f'{most:,} people'} at risk in one release" if most else ""
+    found = "1 finding" if one.outcome.total == 1 else f"{one.outcome.total:,} findings"
+    return f"{found}{people}. Assumes: {one.attack.assumes}"
