@@ -75,3 +75,13 @@ def test_import_reissue_is_light() -> None:
     heavy = ["altair", "jinja2", "numba", "numpy", "polars", "pyarrow", "pydantic", "pyspark", "scipy", "sqlalchemy"]
     code = f"import sys, reissue; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_publishing_does_not_wait_for_scipy() -> None:
+    """A fifth of a second in every process that publishes: what needs SciPy imports it when it gets that far."""
+    names = [f"strategies.{path.stem}" for path in (SOURCE / "strategies").glob("[a-z]*.py")]
+    checks = ["association", "correspondence", "difference", "historical_correlation", "intersection", "record_tracing"]
+    names += ["series.publishing", *(f"attacks.{name}" for name in checks)]
+    code = f"import sys; {'; '.join(f'import reissue.{name}' for name in names)}; print('scipy.sparse' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "False", done.stderr

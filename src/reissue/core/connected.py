@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from reissue.core.compiled import njit
 from reissue.core.domain import Int64
@@ -12,6 +10,9 @@ from reissue.core.domain import Int64
 
 def strong_components(tail: Int64, head: Int64, nodes: int) -> Int64:
     """int64[nodes]: the strong component of each node."""
+    from scipy.sparse import coo_array  # few releases need it, so none waits for the import before it does
+    from scipy.sparse.csgraph import connected_components
+
     arcs = coo_array((np.ones(len(tail), dtype=np.int8), (tail, head)), shape=(nodes, nodes))
     return connected_components(arcs.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
 

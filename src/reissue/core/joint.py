@@ -8,14 +8,16 @@ small because only kinds connected with the target matter.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from reissue.core.candidates import Chain, Targets, possible_targets
 from reissue.core.cracks import Grouped
 from reissue.core.domain import Int32, Int64
+
+if TYPE_CHECKING:  # is only needed on request, so that nobody else waits for the import
+    from scipy.sparse import csr_array
 
 
 class Kinds:
@@ -25,6 +27,9 @@ class Kinds:
     """
 
     def __init__(self, chain: Chain, value: int) -> None:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         only = Chain([_of_value(release, value) for release in chain.releases])
         paths = [possible_targets(only, arrival) for arrival in range(len(chain))]
         self.arrival = np.concatenate([np.full(len(p), p.arrival, dtype=np.int64) for p in paths])
@@ -38,6 +43,8 @@ class Kinds:
 
     def _incidence(self, only: Chain) -> csr_array:
         """groups x kinds: which kinds a group's records may be."""
+        from scipy.sparse import csr_array
+
         offset, group, kind = 0, [], []
         for position, release in enumerate(only.releases):
             place = np.full(len(release.boxes) + 1, -1, dtype=np.int64)
@@ -51,6 +58,8 @@ class Kinds:
 
     def most(self, kind: int) -> int | None:
         """The most records that can be of this kind, over all histories that explain the releases, if any does."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
         piece = self._piece[self._rows.shape[0] + kind]
         groups = np.flatnonzero(self._piece[: self._rows.shape[0]] == piece)
         kinds = np.flatnonzero(self._piece[self._rows.shape[0] :] == piece)
