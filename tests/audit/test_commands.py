@@ -15,26 +15,12 @@ import reissue as ri
 from reissue.cli.audit import adopt, audit
 from reissue.errors import ReissueError, SettingsError
 from tests.audit.test_audit import FIRST, SECOND, SNAPSHOTS
-from tests.support.hospital import hospital_schema
-
-CONFIG = """
-[schema]
-identifier = "name"
-sensitive = "diagnosis"
-[schema.quasi_identifiers]
-age = { type = "numeric" }
-gender = { hierarchy = "gender.csv" }
-[policy]
-strategy = "static"
-k = 2
-c = 0.5
-"""
+from tests.support.hospital import hospital_schema, write_config
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "c.toml").write_text(CONFIG)
-    (tmp_path / "gender.csv").write_text("Male;Person\nFemale;Person\n")
+    write_config(tmp_path, "c = 0.5")
     for i, (release, snapshot) in enumerate(zip((FIRST, SECOND), SNAPSHOTS, strict=True), start=1):
         pa.csv.write_csv(release, tmp_path / f"r{i}.csv")
         pa.csv.write_csv(snapshot, tmp_path / f"s{i}.csv")

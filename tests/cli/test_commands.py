@@ -14,19 +14,7 @@ import pyarrow.csv
 import pytest
 
 from reissue.cli import main
-from tests.support.hospital import FIGURE_1, FIGURE_3, frame
-
-CONFIG = """
-[schema]
-identifier = "name"
-sensitive = "diagnosis"
-[schema.quasi_identifiers]
-age = { type = "numeric" }
-gender = { hierarchy = "gender.csv" }
-[policy]
-strategy = "static"
-k = 2
-"""
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame, write_config
 
 
 def reissue(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -37,8 +25,7 @@ def reissue(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def clinic(tmp_path: Path) -> Path:
     """A folder with a config, a hierarchy, two snapshots and an empty series."""
-    (tmp_path / "c.toml").write_text(CONFIG)
-    (tmp_path / "gender.csv").write_text("Male;Person\r\nFemale;Person\r\n")
+    write_config(tmp_path)
     pa.csv.write_csv(frame(FIGURE_1), tmp_path / "1.csv")
     pa.csv.write_csv(frame(FIGURE_3), tmp_path / "2.csv")
     done = reissue("init", "s", "--config", "c.toml", cwd=tmp_path)

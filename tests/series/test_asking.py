@@ -14,18 +14,9 @@ import reissue as ri
 from reissue.cli import main
 from reissue.errors import SettingsError
 from reissue.series.asking import asked, checked_audit
-from tests.support.hospital import FIGURE_1, FIGURE_3, frame
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame, write_config
 
-CONFIG = """
-[schema]
-identifier = "name"
-sensitive = "diagnosis"
-[schema.quasi_identifiers]
-age = { type = "numeric" }
-gender = { type = "categorical" }
-[policy]
-strategy = "static"
-k = 2
+SECTION = """
 [audit]
 attacks = ["difference", "background-knowledge"]
 k = 3
@@ -37,10 +28,9 @@ risk_threshold = 0.5
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    (tmp_path / "c.toml").write_text(CONFIG)
     for number, figure in enumerate((FIGURE_1, FIGURE_3), start=1):
         pa.csv.write_csv(frame(figure), tmp_path / f"{number}.csv")
-    return tmp_path / "c.toml"
+    return write_config(tmp_path, SECTION)
 
 
 def test_a_series_keeps_the_section_and_its_audits_follow_it(config: Path, tmp_path: Path) -> None:
@@ -60,7 +50,7 @@ def test_a_series_keeps_the_section_and_its_audits_follow_it(config: Path, tmp_p
         assert told.checked[0].settings == {"c": 0.9, "limit": 7}, "settings of other attacks are left out"
         assert {one.name: one.settings for one in series.audit(k=4).checked}["difference"]["k"] == 4
     written = tomllib.loads((tmp_path / "s" / "reissue.toml").read_text())
-    assert written["audit"] == tomllib.loads(CONFIG)["audit"]
+    assert written["audit"] == tomllib.loads(SECTION)["audit"]
 
 
 def test_an_audit_of_files_follows_the_section(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 
@@ -21,6 +23,17 @@ FIGURE_3 = [
     ("Sal", 59, "Female", "Flu"),
 ]
 GENDERS = {"Person": ["Male", "Female"]}
+CONFIG = """
+[schema]
+identifier = "name"
+sensitive = "diagnosis"
+[schema.quasi_identifiers]
+age = { type = "numeric" }
+gender = { hierarchy = "gender.csv" }
+[policy]
+strategy = "static"
+k = 2
+"""
 
 
 def hospital_schema() -> ri.Schema:
@@ -29,6 +42,14 @@ def hospital_schema() -> ri.Schema:
         quasi_identifiers={"age": ri.Numeric(), "gender": ri.Categorical(hierarchy=ri.Hierarchy.from_nested(GENDERS))},
         sensitive="diagnosis",
     )
+
+
+def write_config(folder: Path, more: str = "") -> Path:
+    """The hospital's config c.toml and its hierarchy in a folder; `more` continues the policy."""
+    (folder / "gender.csv").write_text("Male;Person\r\nFemale;Person\r\n")
+    path = folder / "c.toml"
+    path.write_text(CONFIG + more)
+    return path
 
 
 def frame(rows: list[tuple[str, int, str, str]]) -> pa.Table:
