@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,7 +15,8 @@ from click.testing import CliRunner, Result
 
 import reissue as ri
 from reissue.cli.audit import adopt, audit
-from reissue.errors import ReissueError, SettingsError
+from reissue.cli.report import report
+from reissue.errors import InputError, ReissueError, SettingsError
 from tests.audit.test_audit import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import hospital_schema, write_config
 
@@ -72,6 +75,56 @@ def test_audit_of_a_series(folder: Path) -> None:
     assert document["releases"][1]["steps"]
 
 
+def test_an_audit_that_checked_nothing_is_no_success(folder: Path) -> None:
+    """Of attacks that need members without snapshots, none runs; where one runs, the others only did not apply."""
+    config = "--config", "c.toml", *FILES
+    for more in ((), ("--json",)):
+        done = run(audit, *config, "--attack", "intersection", "--attack", "difference", *more)
+        assert isinstance(done.exception, InputError)
+        assert "Nothing was checked" in str(done.exception)
+        for name in ("intersection", "difference"):
+            assert f"- {name}: it needs to know who is in which class: give the snapshots" in str(done.exception)
+        assert "intersection" in done.output, "the document is printed all the same"
+    assert run(audit, *config, "--attack", "intersection", "--attack", "correspondence").exit_code in (0, 1)
+
+
+def test_a_report_of_an_audit_that_checked_nothing_is_no_success(folder: Path) -> None:
+    saved = run(audit, "--config", "c.toml", *FILES, "--attack", "intersection", "--json")
+    (folder / "a.json").write_text(saved.output)
+    done = run(report, "a.json", "-o", "r.html")
+    assert isinstance(done.exception, InputError)
+    assert "Nothing was checked" in str(done.exception)
+    page = (folder / "r.html").read_text()
+    assert "? Nothing could be checked" in page
+    assert 'class="verdict good"' not in page
+
+
+def test_a_report_of_a_damaged_document_says_so(folder: Path) -> None:
+    whole = json.loads(run(audit, "--config", "c.toml", *FILES, *MORE, "--attack", "difference", "--json").output)
+    for key in whole:
+        for damaged in ({name: value for name, value in whole.items() if name != key}, {**whole, key: 5}):
+            (folder / "a.json").write_text(json.dumps(damaged))
+            done = run(report, "a.json", "-o", "r.html")
+            assert done.exit_code == 0 or isinstance(done.exception, InputError), (key, done.exception)
+    for text in ("[" * 100_000, "1" * 5_000, '{"format": "reissue-audit/1"}'):
+        (folder / "a.json").write_text(text)
+        assert isinstance(run(report, "a.json", "-o", "r.html").exception, InputError)
+
+
+def test_an_audit_notes_public_files_that_are_missing(folder: Path) -> None:
+    schema = replace(hospital_schema(), insensitive=("gender",), quasi_identifiers={"age": ri.Numeric()})
+    with ri.Series.create("s", schema, ri.Static(k=2), seed=1) as series:
+        series.publish("s1.csv")
+        series.publish("s2.csv")
+        assert not series.audit(attacks=["difference"]).notes
+        shutil.rmtree(series.releases[0].path)
+        (note,) = series.audit(attacks=["difference"]).notes
+        assert "published files of release 1 are missing" in note
+        assert series.releases[0].missing
+        assert f"Missing: {series.releases[0].path}" in series.releases[0].describe()
+        assert f"Hand out: {series.releases[1].path}" in series.releases[1].describe()
+
+
 def test_html_is_written_where_the_report_is(folder: Path) -> None:
     run(audit, "--config", "c.toml", *FILES, *MORE, "--html", "a.html")
     assert "<html" in (folder / "a.html").read_text()[:2000].lower()
@@ -97,7 +150,7 @@ def test_usage(folder: Path, arguments: list[str]) -> None:
 def test_bodies_are_short() -> None:
     import inspect
 
-    for command in (audit, adopt):
+    for command in (audit, adopt, report):
         source = inspect.getsource(command.callback)  # type: ignore[arg-type]
         body = source.split('"""')[2]
         assert len([line for line in body.splitlines() if line.strip()]) <= 15

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +17,8 @@ import pyarrow.csv
 import pytest
 
 from reissue.cli import main
+from reissue.cli.options import writable
+from reissue.errors import InputError
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, write_config
 
 
@@ -57,6 +62,16 @@ def test_verify_names_damage_and_returns_2(clinic: Path) -> None:
     assert done.returncode == 2
     assert "release.csv" in done.stdout
     assert json.loads(reissue("verify", "s", "--json", cwd=clinic).stdout)[0]["file"].endswith("release.csv")
+
+
+def test_publishing_warns_of_releases_that_are_gone(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    shutil.rmtree(clinic / "s" / "releases" / "0001")
+    done = reissue("publish", "s", "2.csv", "--json", cwd=clinic)
+    assert done.returncode == 0, "the ledger remembers: nothing is less safe"
+    assert json.loads(done.stdout)["number"] == 2
+    assert done.stderr.startswith("Warning: s/releases/0001: published before, but not there any more.")
+    assert "Missing: s/releases/0001" in reissue("log", "s", cwd=clinic).stdout
 
 
 def test_changing_the_strategy(clinic: Path) -> None:
@@ -239,3 +254,13 @@ def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None
         assert done.stderr.startswith("Error: `")
         assert "Not a directory (file/x" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_a_place_without_permission_is_found_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may do everything, as root may, cannot be refused by the disk: the disk's answer is made up."""
+    (tmp_path / "old.html").touch()
+    writable(str(tmp_path / "new.html"))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    for name, place in (("old.html", tmp_path / "old.html"), ("new.html", tmp_path)):
+        with pytest.raises(InputError, match=re.escape(f"you may not write to {place}. Choose another place")):
+            writable(str(tmp_path / name))

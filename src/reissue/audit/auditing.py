@@ -18,7 +18,7 @@ from reissue.audit.portions import ReadReleases
 from reissue.audit.result import IN_REPORT as IN_REPORT
 from reissue.audit.result import Audit
 from reissue.audit.running import check_given, chosen_names, run_attacks
-from reissue.audit.traceable import Columns, ReadColumns, traceable
+from reissue.audit.traceable import Columns, ReadColumns, public_table, traceable
 from reissue.audit.words import AuditWords
 from reissue.beliefs.names import CodingNames
 from reissue.coding import Coding
@@ -144,7 +144,20 @@ def _of_series(
         for one in series.releases
     ]
     about = {"name": Path(series.path).name, "kind": "series", **_policy(series.strategy)}
-    return _Case(observed, coding, sheets, identities, about, (), names, look or Here(observed), insensitive)
+    notes = _unseen(series, coding.schema)
+    return _Case(observed, coding, sheets, identities, about, notes, names, look or Here(observed), insensitive)
+
+
+def _unseen(series: Series, schema: Schema) -> list[str]:
+    """What is not known because public files are gone: the ledger keeps no insensitive columns."""
+    gone = [str(one.number) for one in series.releases if schema.insensitive and public_table(one.path) is None]
+    if not gone:
+        return []
+    many = f"releases {', '.join(gone)}" if len(gone) > 1 else f"release {gone[0]}"
+    return [
+        f"The published files of {many} are missing, so that no row could be traced by its insensitive columns "
+        "there. Restore them from a backup of the series."
+    ]
 
 
 class Naming(Protocol):

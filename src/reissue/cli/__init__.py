@@ -89,8 +89,8 @@ def _leave(code: str | int | None) -> NoReturn:
 def main() -> None:
     """Publish the same person-level table again and again, and keep the whole series private.
 
-    Exit codes: 0 done; 1 the audit found a breach; 2 bad input or usage; 3 no safe release exists under this policy;
-    70 a fault in Reissue; 130 interrupted.
+    Exit codes: 0 done; 1 the audit found a breach; 2 bad input or usage, or no attack could be run; 3 no safe release
+    exists under this policy; 70 a fault in Reissue; 130 interrupted.
     """
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reissue.cli import show
 from reissue.cli.options import ENGINE, JSON, KEY, SERIES, writable
-from reissue.errors import SettingsError
+from reissue.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from reissue.audit import Audit
@@ -61,7 +61,8 @@ def audit(
 ) -> None:
     """Attack SERIES, or releases made with another tool (--config and --release), and say what they give away.
 
-    Exit code 1 if an attack succeeds. Without --snapshot only attacks run that need not know who is in which class.
+    Exit code 1 if an attack succeeds, 2 if none could be run. Without --snapshot only attacks run that need not know
+    who is in which class.
     """
     if html:
         from reissue.report import require
@@ -78,7 +79,24 @@ def audit(
     if html:
         done.to_html(html)
     click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
-    raise SystemExit(1 if done.breaches else 0)
+    raise SystemExit(exit_code(done))
+
+
+def exit_code(done: Audit) -> int:
+    refuse_unchecked(unchecked(done))
+    return 1 if done.breaches else 0
+
+
+def unchecked(done: Audit) -> dict[str, str]:
+    """Why each attack was not run, if none was."""
+    return {} if done.outcomes else done.skipped
+
+
+def refuse_unchecked(skipped: Mapping[str, str]) -> None:
+    """An audit that checked nothing must not look like one that found nothing."""
+    if skipped:
+        reasons = "\n".join(f"- {name}: {reason}" for name, reason in skipped.items())
+        raise InputError(f"Nothing was checked, since none of the attacks could be run:\n{reasons}")
 
 
 def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
@@ -171,4 +189,4 @@ def adopt(
             progress=progress,
         )  # fmt: skip
     click.echo(adopted.audit.to_json() if as_json else adopted.describe(), nl=not as_json)
-    raise SystemExit(1 if adopted.audit.breaches else 0)
+    raise SystemExit(1 if adopted.audit.breaches else 0)  # adopted, whether or not an attack could be run

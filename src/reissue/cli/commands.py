@@ -74,7 +74,9 @@ def publish(
             table=table,
             progress=progress,
         )
+        published = opened.releases
     show.document(release.to_dict()) if as_json else click.echo(release.describe())
+    show.missing(published)
 
 
 @click.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -23,3 +24,6 @@ def writable(path: str) -> None:
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{path} cannot be written: there is no folder {folder}. Make it, or choose another place.")
+    place = Path(path) if Path(path).exists() else folder
+    if not os.access(place, os.W_OK):
+        raise InputError(f"{path} cannot be written: you may not write to {place}. Choose another place.")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from reissue.cli import show
-from reissue.cli.audit import audited_series
+from reissue.cli.audit import audited_series, refuse_unchecked, unchecked
 from reissue.cli.options import KEY, writable
-from reissue.errors import InputError, SettingsError
+from reissue.errors import InputError, ReissueError, SettingsError
+
+if TYPE_CHECKING:
+    from reissue.audit import Audit
 
 
 @click.command()
@@ -25,26 +29,54 @@ def report(
 ) -> None:
     """Audit SERIES and write what was found as one HTML page that opens without a network.
 
-    Instead of a series, SERIES may be an audit that was saved with `reissue audit --json`.
+    Instead of a series, SERIES may be an audit that was saved with `reissue audit --json`. Exit code 2 if no attack
+    could be run; what was found does not change the exit code.
     """
-    from reissue.audit.auditing import IN_REPORT
-    from reissue.report import audit_html, require
+    from reissue.report import require
 
     require()
     writable(output)
     with show.progress("auditing") as progress:
         if Path(source).is_file():
-            document = _saved(source, attacks, settings, names)
+            drawn = _of_document(source, _saved(source, attacks, settings, names))
         else:
-            document = audited_series(source, attacks, settings, names, key, progress).to_dict(findings=IN_REPORT)
-        Path(output).write_text(audit_html(document), encoding="utf-8")
-    click.echo(f"{_verdict(document)}\nWrote {output}. Keep it as safe as the raw data.")
+            drawn = _of_audit(audited_series(source, attacks, settings, names, key, progress))
+        Path(output).write_text(drawn.page, encoding="utf-8")
+    click.echo(f"{drawn.verdict}\nWrote {output}. Keep it as safe as the raw data.")
+    refuse_unchecked(drawn.unchecked)
 
 
-def _verdict(document: Mapping[str, object]) -> object:
-    verdict = document["verdict"]
-    assert isinstance(verdict, Mapping)
-    return verdict["sentence"]
+class _Drawn(NamedTuple):
+    """unchecked: why each attack was not run, if none was."""
+
+    page: str
+    verdict: str
+    unchecked: Mapping[str, str]
+
+
+def _of_audit(done: Audit) -> _Drawn:
+    from reissue.audit.auditing import IN_REPORT
+    from reissue.report import audit_html
+
+    return _Drawn(audit_html(done.to_dict(findings=IN_REPORT)), done.verdict, unchecked(done))
+
+
+def _of_document(path: str, document: Mapping[str, Any]) -> _Drawn:
+    """From a file that may come from anywhere: whatever is wrong with it is a mistake in the file, not of ours."""
+    from reissue.report import audit_html
+
+    try:
+        page, attacks = audit_html(document), document["attacks"]
+        nothing = all(one["status"] == "skipped" for one in attacks)
+        reasons = {one["name"]: one["reason"] for one in attacks if nothing}
+        return _Drawn(page, document["verdict"]["sentence"], reasons)
+    except ReissueError as error:
+        raise InputError(f"{path}: {error}") from error
+    except Exception as error:
+        raise InputError(
+            f"{path} is not what `reissue audit --json` writes: something in it is missing or of another kind "
+            f"({error}). Run the audit again."
+        ) from error
 
 
 def _saved(path: str, attacks: tuple[str, ...], settings: tuple[str, ...], names: bool) -> Mapping[str, object]:
@@ -54,7 +86,7 @@ def _saved(path: str, attacks: tuple[str, ...], settings: tuple[str, ...], names
         raise SettingsError(f"{path} is a finished audit: --attack, --set and --names belong to `reissue audit`.")
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is neither a series nor an audit saved with --json: {error}.") from error
     if not isinstance(document, dict):
         raise InputError(f"{path} is not an audit saved with --json.")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from reissue.series.release import Release
 
 STAGES = ("read", "compare", "anonymize", "write", "commit")
 
@@ -15,6 +19,18 @@ STAGES = ("read", "compare", "anonymize", "write", "commit")
 def document(content: object) -> None:
     """Print one JSON document."""
     click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+def missing(releases: Sequence[Release]) -> None:
+    """Warn of releases that are not there any more, on the side: the result is not about them."""
+    gone = [str(release.path) for release in releases if release.missing]
+    if gone:
+        click.echo(
+            f"Warning: {', '.join(gone)}: published before, but not there any more. The ledger remembers, so the "
+            "series keeps to its policy all the same. Restore the files from a backup of the series: `reissue verify` "
+            "names each.",
+            err=True,
+        )
 
 
 @contextmanager

@@ -28,6 +28,11 @@ class Release:
     utility: Mapping[str, float]
     steps: tuple[str, ...]
 
+    @property
+    def missing(self) -> bool:
+        """Whether its directory is not there any more. What it told, and what the ledger knows of it, stays."""
+        return not self.path.is_dir()
+
     def to_dict(self) -> dict[str, object]:
         """JSON-able."""
         return {**asdict(self), "path": str(self.path), "steps": list(self.steps)}
@@ -36,4 +41,4 @@ class Release:
         """The release in a few lines, for a terminal."""
         settings = ", ".join(f"{key}={value}" for key, value in self.settings.items() if value is not None)
         lines = [f"Release {self.number} ({self.created}), {self.strategy} {settings}".rstrip(), *self.steps]
-        return "\n  ".join([*lines, f"Hand out: {self.path}"])
+        return "\n  ".join([*lines, f"Missing: {self.path}" if self.missing else f"Hand out: {self.path}"])
