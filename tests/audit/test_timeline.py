@@ -109,7 +109,7 @@ def test_what_fragments_count_adds_up(fragments: int, strategy: Strategy, tmp_pa
         list(ReadReleases(shelf, coding)), coding.domains, len(coding.values), AuditWords(coding, lambda n: str(n))
     )
     here = Here(whole)
-    portions = [Portion(shelf, coding, fragment) for fragment in shelf.fragments]
+    portions = Portion.every(shelf, coding)
     assert len(portions) == fragments
     told = [portion.census() for portion in portions]
     hulls = [[one.tallies[position].hull for one in told] for position in range(3)]
@@ -131,11 +131,9 @@ def test_what_fragments_count_adds_up(fragments: int, strategy: Strategy, tmp_pa
 
 def _assert_cards(portions: list[Portion], here: Here, whole: Observed) -> None:
     counts = np.array([[one.classes for one in portion.census().tallies] for portion in portions])
-    before, total = np.cumsum(counts, axis=0) - counts, counts.sum(axis=0)
     wanted = {release.number: np.arange(0, release.class_count, 7) for release in whole.releases[1:]}
     found = {}
-    for portion, earlier in zip(portions, before.tolist(), strict=True):
-        named = NamedPortion(portion.shelf, portion.coding, portion.fragment, tuple(earlier), tuple(total.tolist()))
+    for named in NamedPortion.naming(portions, counts):
         found |= named.cards(wanted)
     right = here.cards((number, int(one)) for number, classes in wanted.items() for one in classes)
     assert found.keys() == right.keys()

@@ -95,17 +95,12 @@ class SparkAttacks:
 
     @cached_property
     def _censuses(self) -> list[Census]:
-        portions = [Portion(self._shelf, self._coding, fragment) for fragment in self._shelf.separate]
-        return self._spark.each(portions, Portion.census)
+        return self._spark.each(Portion.every(self._shelf, self._coding), Portion.census)
 
     @cached_property
     def _portions(self) -> list[NamedPortion]:
-        counts = np.array([[one.classes for one in census.tallies] for census in self._censuses], dtype=np.int64)
-        before, total = np.cumsum(counts, axis=0) - counts, counts.sum(axis=0)
-        return [
-            NamedPortion(self._shelf, self._coding, fragment, tuple(earlier), tuple(total.tolist()))
-            for fragment, earlier in zip(self._shelf.separate, before.tolist(), strict=True)
-        ]
+        classes = np.array([[one.classes for one in census.tallies] for census in self._censuses], dtype=np.int64)
+        return NamedPortion.naming(Portion.every(self._shelf, self._coding), classes)
 
     @property
     def people(self) -> int | None:

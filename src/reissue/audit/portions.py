@@ -61,11 +61,22 @@ class Census:
 
 @dataclass(frozen=True, eq=False)
 class Portion:
-    """One fragment of a series (None: all of it), to be read by a worker."""
+    """One fragment of a series (None: all of it), to be read by a worker.
+
+    shelf: with the files of this fragment, and the shapes of all; fragments: how many there are
+    """
 
     shelf: Shelf
     coding: Coding
     fragment: int | None
+    fragments: int
+
+    @staticmethod
+    def every(shelf: Shelf, coding: Coding) -> list[Portion]:
+        """All of a series, in portions that share neither people nor classes."""
+        separate = shelf.separate
+        shelves = shelf.divided(len(separate), common=["shape"])
+        return [Portion(own, coding, fragment, len(separate)) for own, fragment in zip(shelves, separate, strict=True)]
 
     @property
     def releases(self) -> Sequence[Release]:
@@ -107,7 +118,8 @@ class Portion:
             yield from self._inside(position, points, hulls[position])
 
     def _inside(self, position: int, points: Points, hulls: Sequence[Int32 | None]) -> Iterator[pa.Table]:
-        for fragment, hull in zip(self.shelf.separate, hulls, strict=True):
+        for other, hull in enumerate(hulls):
+            fragment = None if self.fragment is None else other
             if hull is not None and points.inside(hull[None], enough=1)[0]:
                 people = points.inside(shape_of(self.shelf, self.coding, position, fragment)[0])
                 some = np.flatnonzero(people)
@@ -146,6 +158,15 @@ class NamedPortion(Portion):
 
     before: tuple[int, ...]
     classes: tuple[int, ...]
+
+    @staticmethod
+    def naming(portions: Sequence[Portion], classes: Int64) -> list[NamedPortion]:
+        """The portions with names. classes: int64[portions, releases] how many each has."""
+        before, total = np.cumsum(classes, axis=0) - classes, tuple(classes.sum(axis=0).tolist())
+        return [
+            NamedPortion(one.shelf, one.coding, one.fragment, one.fragments, tuple(earlier), total)
+            for one, earlier in zip(portions, before.tolist(), strict=True)
+        ]
 
     def attacked(self, attack: Attack) -> Outcome | None:
         """What a worker tells; nothing where the fragment never had anybody."""
@@ -189,7 +210,7 @@ class NamedPortion(Portion):
         place[order] = np.arange(len(names), dtype=np.int32)
         members, fakes = release.members, release.counterfeits
         assert members is not None and fakes is not None  # noqa: PT018
-        subjects = global_subjects(fakes.subjects, self.fragment, len(self.shelf.separate))
+        subjects = global_subjects(fakes.subjects, self.fragment, self.fragments)
         return replace(
             release,
             boxes=release.boxes[order],

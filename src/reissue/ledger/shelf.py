@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,19 +91,21 @@ class Shelf:
         """The fragments, if they share neither people nor classes, so that each can be looked at alone; else [None]."""
         return [None] if any(record.common_classes for record in self.state.releases) else self.fragments
 
-    def divided(self, fragments: int) -> list[Shelf]:
+    def divided(self, fragments: int, common: Sequence[str] = ()) -> list[Shelf]:
         """For each fragment a shelf with its own files and those of no fragment: all that its worker needs. O(files).
 
         The whole list of files grows with fragments times releases; sent to every worker it would be what moves most.
+        common: roles of which every fragment needs the files of all
         """
         if fragments == 1:
             return [self]
-        common: dict[tuple[str, str], PrivateFile] = {}
+        shared: dict[tuple[str, str], PrivateFile] = {}
         own: list[dict[tuple[str, str], PrivateFile]] = [{} for _ in range(fragments)]
         for (role, name), file in self.state.files.items():
-            there = own[int(name.rpartition("-")[2])] if role in OF_FRAGMENTS else common
+            everybodys = role not in OF_FRAGMENTS or role in common
+            there = shared if everybodys else own[int(name.rpartition("-")[2])]
             there[role, name] = file
-        return [replace(self, state=replace(self.state, files={**common, **files})) for files in own]
+        return [replace(self, state=replace(self.state, files={**shared, **files})) for files in own]
 
     def caches(self, fragment: int | None = None) -> dict[str, Table]:
         """The strategy's caches after the last release, of one fragment if the series is divided."""
