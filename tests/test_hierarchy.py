@@ -238,11 +238,12 @@ def test_full_domain_levels_are_the_columns_of_an_arx_file(name: str) -> None:
         "\ufeff01;0-4;*\r\n2.0;0-4;*\r\n7;5-9;*",
         "01,0-4,*\n2.0,0-4,*\n\n7,5-9,*\n",
         '"01"\t"0-4"\t"*"\n2.0\t0-4\t*\n7\t5-9\t*\n',
+        "01|0-4|*\n2.0|0-4|*\n7|5-9|*\n",
         "01;0-4\n2.0;0-4\n7;5-9\n",
         "01;0-4;*\n2.0;0-4;*\n2.0;0-4;*\n7;5-9;*\n",
         "01;0-4;0-4;*\n2.0;0-4;0-4;*\n7;7;5-9;*\n",
     ],
-    ids=["plain", "bom-crlf", "comma", "tab-quotes", "no-root", "repeated-line", "repeated-label"],
+    ids=["plain", "bom-crlf", "comma", "tab-quotes", "bar", "no-root", "repeated-line", "repeated-label"],
 )
 def test_dialects_of_arx_files_read_the_same(tmp_path: Path, text: str) -> None:
     path = tmp_path / "age.csv"
@@ -359,6 +360,9 @@ def test_what_is_wrong_with_a_nested_hierarchy_is_named(tree: dict[str, object],
         ("a.json", '{"A": [', "Correct the file's JSON"),
         ("a.json", '{"A": ["x"], "A": ["y"]}', "'A' is written twice"),
         ("a.toml", "A = [", "Correct the file's TOML"),
+        pytest.param("a.json", "[" * 100_000, "nested too deeply", id="deep lists"),
+        pytest.param("a.json", '{"A": [' + "1" * 5_000 + "]}", "Correct the file's JSON", id="a long number"),
+        pytest.param("a.toml", "A = " + "[" * 5_000, "nested too deeply", id="deep TOML"),
     ],
 )
 def test_broken_nested_files_are_named(tmp_path: Path, name: str, text: str, part: str) -> None:
@@ -366,6 +370,19 @@ def test_broken_nested_files_are_named(tmp_path: Path, name: str, text: str, par
     with pytest.raises(SchemaError, match=part) as caught:
         Hierarchy.from_file(tmp_path / name)
     assert name in str(caught.value)
+
+
+def test_groups_nested_too_deeply_are_refused() -> None:
+    tree: dict[str, object] = {"x": None}
+    for depth in range(5_000):
+        tree = {f"group {depth}": tree}
+    with pytest.raises(SchemaError, match="nested too deeply"):
+        Hierarchy.from_nested(tree)
+
+
+def test_a_path_that_cannot_be_one_is_named() -> None:
+    with pytest.raises(SchemaError, match=r"cannot be read \(embedded null byte\)"):
+        Hierarchy.from_file("a\0b.csv")
 
 
 # --- extension, growth: refusals ------------------------------------------------------------------------------

@@ -140,6 +140,8 @@ def test_the_order_of_values_grown_before_is_stored() -> None:
         ({"sensitive": ()}, ["sensitive is empty"]),
         ({"quasi_identifiers": {}}, ["quasi_identifiers is empty"]),
         ({"identifier": ""}, ["identifier is empty"]),
+        ({"sensitive": ("diagnosis", "")}, ["sensitive: a column without a name is given"]),
+        ({"quasi_identifiers": {"age": Numeric(), "": Numeric()}}, ["quasi_identifiers: a column without a name"]),
         ({"missing": "drop"}, ["missing is 'drop'", "refuse, value"]),
         ({"bins": {"age": [1, 2]}}, ["bins.age: is not a sensitive column", "diagnosis"]),
         ({"bins": {"diagnosis": [2, 1]}}, ["bins.diagnosis", "must rise"]),
@@ -224,7 +226,8 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
             'policy = 5\n[schema]\nidentifier="p"\nsensitive="s"\nquasi_identifiers={a={type="int"}}',
             "policy: received 5",
         ),
-        ('[schema]\nidentifier="p"\nsensitive="s"\nquasi_identifiers=["a"]', "schema.quasi_identifiers: received"),
+        ('[schema]\nidentifier="p"\nsensitive="s"\nquasi_identifiers=["a"]', "with a line for each column"),
+        pytest.param("x = " + "[" * 5_000, "nested too deeply", id="deep"),
         (
             '[schema]\nidentifier="p"\nsensitive="s"\nquasi_identifiers={a={type="int"}}\nbins={s="x"}',
             "bins.s: bins: received",

@@ -81,6 +81,9 @@ def test_changing_the_strategy(clinic: Path) -> None:
     done = reissue("publish", "s", "2.csv", "--strategy", "statik", cwd=clinic)
     assert done.returncode == 2
     assert "Did you mean 'static'" in done.stderr
+    done = reissue("publish", "s", "2.csv", "--set", "strategy=merge", cwd=clinic)
+    assert done.returncode == 2
+    assert "use --strategy" in done.stderr
 
 
 def test_forget_and_extend(clinic: Path) -> None:

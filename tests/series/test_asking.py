@@ -71,7 +71,7 @@ def test_an_audit_of_files_follows_the_section(
     ("section", "wrong"),
     [
         ({"kk": 3}, r"\[audit\] no attack has a setting 'kk'. Did you mean 'k'"),
-        ({"attacks": ["diference"]}, r"\[audit\] There is no attack 'diference'"),
+        ({"attacks": ["diference"]}, r"\[audit\] There is no attack 'diference'. Did you mean 'difference'"),
         ({"attacks": []}, r"\[audit\] attacks is \[\]; list their names: intersection, "),
         ({"attacks": 3}, r"\[audit\] attacks is 3"),
         ({"attacks": "difference", "m": 3}, r"\[audit\] no attack has a setting 'm'"),
@@ -92,6 +92,22 @@ def test_what_no_attack_understands_is_refused_before_anything_is_created(
     schema = ri.Schema(identifier="name", quasi_identifiers={"age": ri.Numeric()}, sensitive="diagnosis")
     with pytest.raises(SettingsError, match=wrong):
         ri.Series.create(tmp_path / "s", schema, ri.Static(k=2), audit=section)
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ("[audit]\nk = 0\n", r"c\.toml: \[audit\] k is 0"),
+        ('[policy]\nstrategy = "static"\nk = 2\non_change = "skip"\n', r"c\.toml: \[policy\] on_change is 'skip'"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_the_file(more: str, wrong: str, tmp_path: Path) -> None:
+    policy = "" if "[policy]" in more else '[policy]\nstrategy = "static"\nk = 2\n'
+    schema = '[schema]\nidentifier = "name"\nsensitive = "x"\nquasi_identifiers = { age = { type = "int" } }\n'
+    (tmp_path / "c.toml").write_text(schema + policy + more)
+    with pytest.raises(SettingsError, match=wrong):
+        ri.Series.from_config(tmp_path / "s", tmp_path / "c.toml")
     assert not (tmp_path / "s").exists()
 
 

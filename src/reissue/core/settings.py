@@ -9,6 +9,9 @@ from numbers import Real
 
 from reissue.errors import SettingsError
 
+LARGEST = 2**53
+"""What a setting may be at most: kernels and floats take every whole number up to it."""
+
 
 def check_kinds(kind: type, given: Mapping[str, object]) -> None:
     """Refuse settings of a dataclass that are no number, no whole number, or not true or false, where they must be."""
@@ -20,6 +23,8 @@ def check_kinds(kind: type, given: Mapping[str, object]) -> None:
         parts = {part.strip() for part in str(field.type).split("|")}
         if parts <= {"int", "float", "None"} and not isinstance(value, Real):
             raise SettingsError(f"{field.name} is {value!r}; it must be a number.")
+        if isinstance(value, int) and abs(value) > LARGEST and field.name != "seed":
+            raise SettingsError(f"{field.name} is beyond {LARGEST:,}, the most that is possible. Lower it.")
         if parts <= {"int", "None"} and not float(value).is_integer():  # type: ignore[arg-type]
             raise SettingsError(f"{field.name} is {value}; it must be a whole number.")
         if parts == {"bool"} and not (isinstance(value, Real) and value in (0, 1)):

@@ -9,9 +9,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from reissue.errors import SchemaError
 from reissue.hierarchy.links import ROOT, Links, Nodes
+
+DEEP = "it is nested too deeply to be read. A hierarchy has a handful of levels."
 
 Rows = list[tuple[int, list[str]]]
 """(line number, fields) of each line that is not empty."""
@@ -21,8 +24,8 @@ def read_text(path: Path) -> str:
     """The file's text; UTF-8 with or without a byte order mark."""
     try:
         data = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        reason = getattr(error, "strerror", None) or str(error)
         raise SchemaError(f"{path}: cannot be read ({reason}). Check the path of the hierarchy or config.") from error
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SchemaError(f"{path}: the file is UTF-16, not UTF-8. Save it as UTF-8 (in Excel: 'CSV UTF-8').")
@@ -37,7 +40,7 @@ def read_text(path: Path) -> str:
 
 
 def read_arx(path: Path) -> Nodes:
-    """ARX's format: value;level1;...;* without a header; `;`, `,` or tab, found by looking at the lines."""
+    """ARX's format: value;level1;...;* without a header; `;`, `,`, `|` or tab, found by looking at the lines."""
     source = str(path)
     rows = _table(read_text(path), source)
     if not rows:
@@ -66,7 +69,7 @@ def _table(text: str, source: str) -> Rows:
     """Lines split by the delimiter that gives all of them the same number of fields (at least two)."""
     best: Rows = []
     most = 0
-    for delimiter in ";,\t":
+    for delimiter in ";,|\t":
         if delimiter not in text:
             continue
         rows = _split(text, delimiter, source)
@@ -106,18 +109,27 @@ def read_json(path: Path) -> Nodes:
     """A nested table in JSON."""
     try:
         tree = json.loads(read_text(path), object_pairs_hook=lambda pairs: _once(pairs, str(path)))
-    except json.JSONDecodeError as error:
+    except RecursionError as error:
+        raise SchemaError(f"{path}: {DEEP}") from error
+    except ValueError as error:
         raise SchemaError(f"{path}: {error}. Correct the file's JSON.") from error
     return nested(tree, str(path))
 
 
 def read_toml(path: Path) -> Nodes:
     """A nested table in TOML: the keys of the file are the groups below the root."""
+    return nested(toml_of(path), str(path))
+
+
+def toml_of(path: Path) -> dict[str, Any]:
+    """What a TOML file says."""
+    text = read_text(path)
     try:
-        tree = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise SchemaError(f"{path}: {DEEP}") from error
+    except ValueError as error:
         raise SchemaError(f"{path}: {error}. Correct the file's TOML.") from error
-    return nested(tree, str(path))
 
 
 def _once(pairs: list[tuple[str, object]], source: str) -> dict[str, object]:
@@ -132,8 +144,11 @@ def _once(pairs: list[tuple[str, object]], source: str) -> dict[str, object]:
 def nested(tree: object, source: str = "hierarchy") -> Nodes:
     """A mapping of group to members, or a list of values (and of such mappings); unequal depths are fine."""
     links = Links(source)
-    for path in _paths(tree, (), source):
-        links.add(path, " > ".join(reversed(path[1:])))
+    try:
+        for path in _paths(tree, (), source):
+            links.add(path, " > ".join(reversed(path[1:])))
+    except RecursionError as error:
+        raise SchemaError(f"{source}: {DEEP}") from error
     nodes = links.build()
     if len(nodes.names) == 1:
         raise SchemaError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -12,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, field_validator
 
 from reissue.errors import SchemaError
-from reissue.hierarchy.files import read_text
+from reissue.hierarchy.files import toml_of
 from reissue.schema.attributes import Attribute, Missing
 from reissue.schema.bins import Bins
 from reissue.schema.problems import Strict, unknown, validated
@@ -66,6 +65,16 @@ class _SchemaTable(Strict):
     missing: Missing = "refuse"
     bins: dict[str, object] = Field(default={})
 
+    @field_validator("quasi_identifiers", mode="before")
+    @classmethod
+    def _by_column(cls, given: object) -> object:
+        if not isinstance(given, Mapping):
+            raise ValueError(
+                "Write a section [schema.quasi_identifiers] with a line for each column, such as "
+                'age = { type = "numeric" }'
+            )
+        return given
+
     @field_validator("sensitive", "insensitive", mode="before")
     @classmethod
     def _one_or_many(cls, given: object) -> object:
@@ -78,10 +87,7 @@ class _SchemaTable(Strict):
 def read_config(path: str | PathLike[str]) -> Config:
     """The config in a TOML file; hierarchy paths are relative to it."""
     path = Path(path)
-    try:
-        given = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise SchemaError(f"{path}: {error}. Correct the file's TOML.") from error
+    given = toml_of(path)
     if isinstance(given.get("engine"), str):  # engine = "spark", above all sections
         given["engine"] = {"name": given["engine"]}
     problems = [unknown(name, SECTIONS, "section") for name in given if name not in SECTIONS]

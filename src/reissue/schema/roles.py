@@ -194,6 +194,11 @@ def role_problems(
         if not any(roles[role]):
             problems.append(f"{role} is empty. Name at least one column.")
     problems += [
+        f"{role}: a column without a name is given. Name the column, here and in the first line of the table."
+        for role, columns in roles.items()
+        if any(columns) and "" in columns
+    ]
+    problems += [
         f"bins.{column}: is not a sensitive column. Bins are for: {', '.join(sensitive)}."
         for column in bins
         if column not in sensitive

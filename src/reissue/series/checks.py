@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn, cast
 
@@ -35,7 +36,9 @@ ATTACKS = {
 def attack_class(name: str) -> type[Attack]:
     """The attack of that name."""
     if name not in ATTACKS:
-        raise SettingsError(f"There is no attack '{name}'. Attacks are: {', '.join(ATTACKS)}.")
+        near = get_close_matches(name, ATTACKS, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
+        raise SettingsError(f"There is no attack '{name}'.{hint} Attacks are: {', '.join(ATTACKS)}.")
     module, attribute = ATTACKS[name].split(":")
     return cast("type[Attack]", getattr(import_module(module), attribute))
 

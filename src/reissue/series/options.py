@@ -42,7 +42,7 @@ def parsed_settings(settings: Sequence[str]) -> dict[str, object]:
             raise SettingsError(f"'{setting}' is not KEY=VALUE, for example k=5.")
         try:
             parsed[key] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             parsed[key] = value
     return parsed
 

@@ -117,8 +117,13 @@ class Series:
         on_change = policy.pop("on_change", "refuse")
         try:
             strategy = strategy_from(policy)
+            checked_on_change(str(on_change))
         except SettingsError as error:
             raise SettingsError(f"{config}: [policy] {error}") from None
+        try:
+            _checked_audit(read.audit)
+        except SettingsError as error:
+            raise SettingsError(f"{config}: {error}") from None
         settings = dict(read.engine)
         fragments = settings.pop("fragments", None)
         return cls.create(
@@ -237,9 +242,11 @@ class Series:
         """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
         if name is None and not settings:
             return None
-        current = policy_of(self.strategy)
+        changes, current = parsed_settings(settings), policy_of(self.strategy)
+        if "strategy" in changes:
+            raise SettingsError("'strategy' is not a setting of a strategy: use --strategy.")
         policy = dict(current) if name in (None, current["strategy"]) else {"strategy": name}
-        return strategy_from({**policy, **parsed_settings(settings)})
+        return strategy_from({**policy, **changes})
 
     def membership(self, number: int) -> pa.Table:
         """Private: who was in which class of release `number` with which value.
