@@ -18,18 +18,16 @@ def distinct(columns: Sequence[Int32]) -> tuple[Int64, Int32]:
     Combinations are ascending by the first column, then by the second, and so on: in an order that does not depend on
     the order of the rows.
     """
-    key, ascending = _packed(columns)
+    key = _packed(columns)
     home, first = number(key)
-    order = np.argsort(key[first]) if ascending else np.lexsort([column[first] for column in reversed(columns)])
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return first[order], rank[home]
+    order = np.argsort(key[first])
+    return first[order], _ranks(order)[home]
 
 
-def _packed(columns: Sequence[Int32]) -> tuple[Int64, bool]:
-    """(int64[rows] one key per row, different for different combinations; whether keys ascend as combinations do).
+def _packed(columns: Sequence[Int32]) -> Int64:
+    """int64[rows]: one key per row; keys are equal, and ascend, as the combinations do.
 
-    They do unless the columns must be renumbered on the way, since they have no room in one number.
+    Columns that have no room in one number together are renumbered on the way.
     """
     ends = [_ends(column) for column in columns]
     key: Int64 = np.zeros(len(columns[0]), dtype=np.int64)
@@ -37,11 +35,19 @@ def _packed(columns: Sequence[Int32]) -> tuple[Int64, bool]:
     for at, (low, high) in enumerate(ends):
         if room * (high - low + 1) > _ROOM:
             _append(key, columns[done:at], np.array(ends[done:at], dtype=np.int64))
-            numbered, first = number(key)
-            key, room, done = numbered.astype(np.int64), len(first), at
+            home, first = number(key)
+            key = _ranks(np.argsort(key[first]))[home].astype(np.int64)
+            room, done = len(first), at
         room *= high - low + 1
     _append(key, columns[done:], np.array(ends[done:], dtype=np.int64))
-    return key, done == 0
+    return key
+
+
+def _ranks(order: Int64) -> Int32:
+    """int32[n]: where each one comes in the order."""
+    ranks = np.empty(len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return ranks
 
 
 def _append(key: Int64, columns: Sequence[Int32], ends: Int64) -> None:

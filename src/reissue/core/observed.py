@@ -70,6 +70,7 @@ class Release:
         """How often each value occurs in each class: counted once for all attacks. O(rows)."""
         from reissue.core.overlap import Groups
 
+        assert self.amounts is None, "rows that stand for many are counted by who can read `amounts`"
         return Groups.of(self.classes, self.values, len(self.boxes), int(self.values.max(initial=-1)) + 1)
 
     @cached_property
