@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from reissue.core.connected import components, strong_components
+from reissue.core.connected import components, connected, strong_components
 from reissue.core.flows import Transport, incident
 
 
@@ -99,3 +99,8 @@ def test_components_equal_those_of_scipy_and_are_numbered_alike() -> None:
         arcs = coo_array((np.ones(edges), (left, right + lefts)), shape=(lefts + rights, lefts + rights))
         expected = connected_components(arcs.tocsr(), directed=False)[1]
         assert np.array_equal(np.concatenate(components(left, right, lefts, rights)), expected)
+        assert np.array_equal(connected(right + lefts, left, lefts + rights), expected)
+        tail, head = rng.integers(0, lefts, (2, edges))
+        arcs = coo_array((np.ones(edges), (tail, head)), shape=(lefts, lefts))
+        assert np.array_equal(connected(tail, head, lefts), connected_components(arcs.tocsr(), directed=False)[1])
+    assert len(connected(tail[:0], head[:0], 0)) == 0

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from reissue.core.ascending import seek
 from reissue.core.association import members_of
+from reissue.core.connected import connected
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.observed import Release
 from reissue.core.signatures import Signatures, distinct, joined
@@ -173,9 +172,8 @@ def components(rows: Rows, patterns: Patterns) -> Int32:
     O(steps).
     """
     later = np.flatnonzero(patterns.parent >= 0)
-    ends = patterns.row[patterns.parent[later]], patterns.row[later]
-    graph = coo_array((np.ones(len(later), dtype=np.int32), ends), shape=(len(rows.shows), len(rows.shows)))
-    return connected_components(graph, directed=False)[1].astype(np.int32) if len(rows.shows) else rows.shows
+    before, after = patterns.row[patterns.parent[later]], patterns.row[later]
+    return connected(before.astype(np.int64), after.astype(np.int64), len(rows.shows)).astype(np.int32)
 
 
 def invariant(rows: Rows, patterns: Patterns) -> bool:

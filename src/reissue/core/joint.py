@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.core.candidates import Chain, Targets, possible_targets
+from reissue.core.connected import components
 from reissue.core.cracks import Grouped
 from reissue.core.domain import Int32, Int64
 
@@ -27,19 +28,14 @@ class Kinds:
     """
 
     def __init__(self, chain: Chain, value: int) -> None:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         only = Chain([_of_value(release, value) for release in chain.releases])
         paths = [possible_targets(only, arrival) for arrival in range(len(chain))]
         self.arrival = np.concatenate([np.full(len(p), p.arrival, dtype=np.int64) for p in paths])
         self.classes = np.concatenate([_padded(p, len(chain)) for p in paths])
         self._sums = np.concatenate([release.counts for release in only.releases])
         self._rows = self._incidence(only)
-        nodes = self._rows.shape[0] + self._rows.shape[1]
-        group, kind = self._rows.nonzero()
-        arcs = coo_array((np.ones(len(kind)), (group, kind + self._rows.shape[0])), shape=(nodes, nodes))
-        self._piece = connected_components(arcs.tocsr(), directed=False)[1]
+        group, kind = (end.astype(np.int64) for end in self._rows.nonzero())
+        self._of_group, self._of_kind = components(group, kind, *self._rows.shape)
 
     def _incidence(self, only: Chain) -> csr_array:
         """groups x kinds: which kinds a group's records may be."""
@@ -60,9 +56,8 @@ class Kinds:
         """The most records that can be of this kind, over all histories that explain the releases, if any does."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        piece = self._piece[self._rows.shape[0] + kind]
-        groups = np.flatnonzero(self._piece[: self._rows.shape[0]] == piece)
-        kinds = np.flatnonzero(self._piece[self._rows.shape[0] :] == piece)
+        groups = np.flatnonzero(self._of_group == self._of_kind[kind])
+        kinds = np.flatnonzero(self._of_kind == self._of_kind[kind])
         sums = self._sums[groups].astype(np.float64)
         goal = -(kinds == kind).astype(np.float64)
         fixed = LinearConstraint(self._rows[groups][:, kinds], sums, sums)

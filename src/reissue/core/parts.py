@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from reissue.core.compiled import njit
+from reissue.core.connected import connected
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Observed, Release
 from reissue.core.overlap import by_bucket
@@ -66,12 +65,10 @@ def parts_of(links: Links, people: Sequence[Int64], parts: int) -> list[Int32]:
     """
     counts = tuple(len(of) for of in people)
     first = _first(counts)
-    classes = int(first[-1])
     tail, head = first[links.earlier] + links.left, first[links.later] + links.right
-    graph = coo_array((np.ones(len(tail), dtype=np.bool_), (tail, head)), shape=(classes, classes))
-    number, component = connected_components(graph, directed=False) if classes else (0, np.empty(0, dtype=np.int32))
+    component = connected(tail, head, int(first[-1]))
     members = np.concatenate([np.empty(0, dtype=np.int64), *people])
-    weight = np.bincount(component, weights=members, minlength=number).astype(np.int64)
+    weight = np.bincount(component, weights=members).astype(np.int64)
     bins = max(1, min(parts, int(np.count_nonzero(weight))))
     dealt = _deal(weight, np.argsort(-weight, kind="stable"), bins)[component]
     return [dealt[start:end] for start, end in pairwise(first.tolist())]

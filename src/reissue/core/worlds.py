@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from reissue.core.connected import connected
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.observed import Members, Release
 from reissue.core.sets import union
@@ -213,10 +212,7 @@ def components(worlds: Worlds, open_entries: Int64) -> list[Int64]:
     kept = place[entry] >= 0
     paths = len(worlds.size)
     row = worlds.path[entry[kept]].astype(np.int64)
-    graph = coo_array(
-        (np.ones(len(row), dtype=np.int8), (row, paths + cell[kept])), shape=(paths + len(worlds.total),) * 2
-    )
-    _, label = connected_components(graph, directed=False)
+    label = connected(row, paths + cell[kept].astype(np.int64), paths + len(worlds.total))
     own = label[worlds.path[open_entries]]
     order = np.argsort(own, kind="stable")
     parts = np.split(open_entries[order], np.flatnonzero(np.diff(own[order])) + 1)
