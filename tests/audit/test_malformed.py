@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -229,3 +230,18 @@ def test_second_release_is_named() -> None:
     wrong = SECOND.set_column(1, "gender", pa.array(["Persn"] * 7))
     with pytest.raises(ReleaseError, match="'Persn'"):
         audit([FIRST, wrong], hospital_schema(), SNAPSHOTS)
+
+
+@pytest.mark.parametrize("column", ["age", "gender"])
+def test_a_label_that_means_nothing_is_told_with_its_row(tmp_path: Path, column: str) -> None:
+    """Also where a release has it twice: the first row is told, of the first release that has it."""
+    for label, known in (("2?", ()), ("20…30", (SNAPSHOTS[0], SNAPSHOTS[1])), ("{20, x}", ())):
+        cells = SECOND[column].to_pylist()
+        cells[2] = cells[4] = label
+        broken = SECOND.set_column(SECOND.column_names.index(column), column, pa.array(cells))
+        pa.csv.write_csv(FIRST, tmp_path / "1.csv")
+        pa.csv.write_csv(broken, tmp_path / "2.csv")
+        with pytest.raises(ReleaseError, match=column) as caught:
+            audit([tmp_path / "1.csv", tmp_path / "2.csv"], hospital_schema(), known or None)
+        assert f"{label!r} in row 3 of 2.csv" in str(caught.value)
+        assert "the hierarch" in str(caught.value), "and what to do"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.audit.labels import intervals, learned
-from reissue.audit.matching import Matched, by_content, by_exact, by_order
+from reissue.audit.labels import Told, intervals, learned, short
+from reissue.audit.matching import BY_CONTENT, Matched, by_content, by_exact, by_order
 from reissue.audit.reading import Published, longest_label, read_published
 from reissue.audit.words import AuditWords
 from reissue.coding import Coding
@@ -114,11 +114,25 @@ def _learned(schema: Schema, published: Sequence[Published], loaded: Sequence[Sn
         else:
             fresh = _distinct(one.counts[1], schema, np.ones(len(one.counts[2]), dtype=np.bool_))
         values |= dict.fromkeys(fresh)
-    coding = learned(coding, {name: list(found) for name, found in labels.items()})
+    coding = learned(coding, {name: list(found) for name, found in labels.items()}, _standing(published))
     new = [value for value in values if value not in coding.value_lookup]
     if not new:
         return coding
     return replace(coding, version=coding.version + 1, value_labels=(*coding.value_labels, *sorted(new)))
+
+
+def _standing(published: Sequence[Published]) -> Told:
+    """Labels told with the first row (from 1) in which they stand."""
+
+    def told(name: str, label: str) -> str:
+        for one in published:
+            text = one.labels[name]
+            places = [place for place in np.flatnonzero(text.counts).tolist() if str(text.labels[place]) == label]
+            if places:
+                return f"{short(label)} in row {int(text.first[places].min()) + 1:,} of {one.name}"
+        return short(label)
+
+    return told
 
 
 def _distinct(table: Mapping[str, Text], schema: Schema, rows: Bool) -> list[tuple[str, ...]]:
@@ -147,7 +161,8 @@ def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> t
         text = one.labels[name]
         read = np.zeros((len(text.labels), 2), dtype=np.int32)
         used = np.flatnonzero(text.counts)
-        read[used], told = intervals(coding, name, [str(text.labels[place]) for place in used.tolist()])
+        labels = [str(text.labels[place]) for place in used.tolist()]
+        read[used], told = intervals(coding, name, labels, _standing([one]))
         notes += [f"{one.name}: {note}" for note in told]
         boxes[:, a] = read[text.index]
     if one.counts is not None:
@@ -263,7 +278,7 @@ def _misfit(one: Published, coded: Coded, coding: Coding) -> Callable[[int, int 
                 f"says {str(text.labels[text.index[row]])!r} in '{name}', but row {row + 1} of the snapshot has "
                 f"{coding.label(a, exact, exact)!r}"
             )
-        return f'row {row + 1} {what}. If the rows are in another order, match by content (match="content").'
+        return f"row {row + 1} {what}. If the rows are in another order, {BY_CONTENT}."
 
     return told
 

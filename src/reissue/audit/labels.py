@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 
 import numpy as np
 
 from reissue.coding import MISSING, Coding, NumericCoding
+from reissue.coding.foreign import REMEDY
 from reissue.core.domain import Bool, Int32
 from reissue.errors import ReissueError, ReleaseError, SchemaError
 from reissue.hierarchy import ROOT, Hierarchy
@@ -161,9 +162,18 @@ def representatives(hierarchy: Hierarchy, labels: Iterable[str]) -> list[str]:
     return found
 
 
-def learned(coding: Coding, labels: Mapping[str, Sequence[str]]) -> Coding:
+Told = Callable[[str, str], str]
+"""How a label of a column is called in a message."""
+
+
+def just_quoted(_: str, label: str) -> str:
+    return short(label)
+
+
+def learned(coding: Coding, labels: Mapping[str, Sequence[str]], told: Told = just_quoted) -> Coding:
     """The coding with what the labels show; one error names every label that cannot be read."""
     to_learn: dict[str, list[str]] = {}
+    written: dict[str, str] = {}  # of ranges, as their releases have them
     problems = []
     for name, given in labels.items():
         if name in coding.numbers:
@@ -171,6 +181,7 @@ def learned(coding: Coding, labels: Mapping[str, Sequence[str]]) -> Coding:
             for label in given:
                 try:
                     ranges.append(as_range(label))
+                    written[ranges[-1]] = label
                 except ReleaseError:
                     bad.append(label)
             to_learn[name] = ranges
@@ -180,13 +191,13 @@ def learned(coding: Coding, labels: Mapping[str, Sequence[str]]) -> Coding:
             fresh = representatives(hierarchy, given) if hierarchy.grows else []
             to_learn[name] = [*fresh, *([MISSING] if MISSING in given else [])]
         if bad:
-            problems.append(f"- {name}: {_listed(bad)}")
+            problems.append(f"- {name}: {_listed(name, bad, told)}")
     if problems:
-        raise ReleaseError("These labels of the releases cannot be read:\n" + "\n".join(problems))
-    return coding.learn_labels(to_learn)
+        raise ReleaseError("\n".join(["These labels of the releases cannot be read:", *problems, REMEDY]))
+    return coding.learn_labels(to_learn, lambda name, label: told(name, written.get(label, label)))
 
 
-def intervals(coding: Coding, name: str, labels: Sequence[str]) -> tuple[Int32, list[str]]:
+def intervals(coding: Coding, name: str, labels: Sequence[str], told: Told = just_quoted) -> tuple[Int32, list[str]]:
     """(int32[labels, 2] closed intervals of codes, notes about labels read more coarsely than written)."""
     wider: dict[str, str] = {}
     read = _numeric(coding, name) if name in coding.numbers else Reader(coding.hierarchies[name], wider).interval
@@ -194,8 +205,8 @@ def intervals(coding: Coding, name: str, labels: Sequence[str]) -> tuple[Int32, 
     bad = [label for label, interval in zip(labels, found, strict=True) if interval is None]
     if bad:
         raise ReleaseError(
-            f"{name}: {_listed(bad)} cannot be read: neither a value or group of its hierarchy, nor a range, set or "
-            "prefix of its values. Give the hierarchy that the release was made with."
+            f"{name}: {_listed(name, bad, told)} cannot be read: neither a value or group of its hierarchy, nor a "
+            "range, set or prefix of its values. Give the hierarchy that the release was made with."
         )
     notes = []
     if name in coding.numbers:
@@ -221,6 +232,6 @@ def _numeric(coding: Coding, name: str):  # type: ignore[no-untyped-def]
     return read
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _listed(name: str, labels: Sequence[str], told: Told) -> str:
     more = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
-    return ", ".join(short(label) for label in labels[:SHOWN]) + more
+    return ", ".join(told(name, label) for label in labels[:SHOWN]) + more

@@ -14,6 +14,8 @@ from reissue.core.domain import Int32, Int64
 from reissue.core.meets import meeting
 from reissue.errors import ReleaseError
 
+BY_CONTENT = 'match by content (--match content, in Python match="content")'
+
 
 @dataclass(frozen=True, eq=False)
 class Matched:
@@ -42,7 +44,7 @@ def by_order(
     if len(classes) != len(codes):
         raise ReleaseError(
             f"the release has {len(classes):,} rows and its snapshot {len(codes):,}, so they cannot be matched by "
-            'order. Give the snapshot that the release was made from, or match by content (match="content").'
+            f"order. Give the snapshot that the release was made from, or {BY_CONTENT}."
         )
     shown = np.flatnonzero(classes >= 0)
     its = classes[shown]

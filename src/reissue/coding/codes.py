@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -149,14 +149,17 @@ class Coding:
             return self
         return Coding(self.schema, self.version + 1, hierarchies, numbers, values)
 
-    def learn_labels(self, labels: Mapping[str, Iterable[str]]) -> Coding:
+    def learn_labels(
+        self, labels: Mapping[str, Iterable[str]], told: Callable[[str, str], str] | None = None
+    ) -> Coding:
         """With what the distinct labels of releases made elsewhere show, by quasi-identifier: limits and values.
 
-        Raises one ReleaseError with every label that cannot be read. Itself where nothing is new.
+        Raises one ReleaseError with every label that cannot be read. Itself where nothing is new. told: how a label
+        of a column is called in it, for example with where it stands.
         """
         from reissue.coding.foreign import learned_from_labels
 
-        hierarchies, numbers = learned_from_labels(self, labels)
+        hierarchies, numbers = learned_from_labels(self, labels, told or (lambda _, label: repr(label)))
         if (hierarchies, numbers) == (self.hierarchies, self.numbers):
             return self
         return replace(self, version=self.version + 1, hierarchies=hierarchies, numbers=numbers)

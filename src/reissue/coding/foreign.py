@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from reissue.coding.codes import Coding
 
 SHOWN = 10
+REMEDY = "Give the hierarchies that the releases were made with, and ranges as 20-29, [20, 30[ or >=65."
 
 
 def learned_from_labels(
-    coding: Coding, labels: Mapping[str, Iterable[str]]
+    coding: Coding, labels: Mapping[str, Iterable[str]], told: Callable[[str, str], str]
 ) -> tuple[dict[str, Hierarchy], dict[str, NumericCoding]]:
-    """The hierarchies and numeric codings after reading published labels; one error with all that cannot be read."""
+    """The hierarchies and numeric codings after reading published labels; one error with all that cannot be read.
+
+    told: how a label of a column is called in the error
+    """
     hierarchies, numbers = dict(coding.hierarchies), dict(coding.numbers)
     problems: list[str] = []
     for name, given in labels.items():
@@ -34,12 +38,12 @@ def learned_from_labels(
             hierarchies[name], bad = _groups(hierarchies[name], distinct)
         if bad:
             more = f" ... and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
-            problems.append(f"{name}: {', '.join(map(repr, bad[:SHOWN]))}{more}")
+            problems.append(f"{name}: {', '.join(told(name, label) for label in bad[:SHOWN])}{more}")
     if problems:
         raise ReleaseError(
             "These labels of the releases cannot be read:\n"
             + "\n".join(f"- {line}" for line in problems)
-            + "\nGive the hierarchies that the releases were made with, or the snapshots."
+            + f"\n{REMEDY}"
         )
     return hierarchies, numbers
 
