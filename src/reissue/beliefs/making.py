@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from reissue.core.requirements import Limits, Requirement, classes_meet, distrib
 from reissue.core.sets import once
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
 from reissue.core.whole import Tally
-from reissue.errors import InfeasiblePolicy
+from reissue.errors import InfeasiblePolicy, SettingsError
 
 Leftovers = Literal["suppress", "relax", "counterfeit"]
 
@@ -58,6 +59,12 @@ class Promise:
 
     def sentence(self) -> str:
         return f"{self.requirement.sentence()}, J = {self.J:.4g}"
+
+
+def check_divergence(limit: float) -> None:
+    """Refuse a J that means nothing."""
+    if not (limit >= 0 and isfinite(limit)):
+        raise SettingsError(f"J is {limit}; it is a divergence in bits, at least 0; 0.2 to 0.8 are usual.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from math import expm1, inf, log1p
 
+from reissue.core.settings import check_m
 from reissue.errors import InfeasiblePolicy, SettingsError
 
 _MOST_RELEASES = 1_000_000
@@ -16,19 +17,19 @@ _MOST_RELEASES = 1_000_000
 
 def ct_probability(p: float, lived: int) -> float:
     """Lemma 1: the chance that a value is ruled out for a person published `lived` times by compromised people."""
-    _check(p=p, lived=lived)
+    check_chances(p=p, lived=lived)
     return -expm1(lived * _log1m(p))
 
 
 def hc_probability(p: float, lived: int, m: int, n: int) -> float:
     """Lemma 2: the chance that a value is ruled out by historical correlations between sets of n people or more."""
-    _check(p=p, lived=lived, m=m, n=n)
+    check_chances(m=m, p=p, lived=lived, n=n)
     return -expm1(lived * (m // n) * _log1m((p - p / m) ** n))
 
 
 def breach_probability(p: float, lived: int, m: int, n: int) -> float:
     """Theorem 2: the chance that everything but the true value is ruled out for a person published `lived` times."""
-    _check(p=p, lived=lived, m=m, n=n)
+    check_chances(m=m, p=p, lived=lived, n=n)
     kept = lived * _log1m(p) + lived * (m // n) * _log1m((p - p / m) ** n)  # log of the chance that one value stays
     return float((-expm1(kept)) ** (m - 1))
 
@@ -38,7 +39,7 @@ def choose_degree(p: float, L: int, m: int, h: float) -> int:
 
     Raises InfeasiblePolicy, naming which of L, m and h could change and to what, if there is none.
     """
-    _check(p=p, lived=L, m=m, n=1, h=h)
+    check_chances(m=m, p=p, lived=L, h=h)
     for n in range(1, m + 1):
         if breach_probability(p, L, m, n) < h:
             return n
@@ -98,14 +99,16 @@ def _log1m(x: float) -> float:
     return log1p(-x) if x < 1.0 else -inf
 
 
-def _check(*, p: float, lived: int, m: int = 2, n: int = 1, h: float = 1.0) -> None:
-    if not 0.0 <= p <= 1.0:
+def check_chances(
+    *, m: int = 2, p: float | None = None, lived: int | None = None, h: float | None = None, n: int | None = None
+) -> None:
+    """Refuse numbers that mean nothing; those that are not given are not looked at."""
+    check_m(m)
+    if p is not None and not 0.0 <= p <= 1.0:
         raise SettingsError(f"p is {p}; it is the share of people who are compromised, between 0 and 1.")
-    if lived < 1:
+    if lived is not None and lived < 1:
         raise SettingsError(f"L is {lived}; a row is published at least once, so L must be 1 or more.")
-    if m < 2:
-        raise SettingsError(f"m is {m}; it must be at least 2, since with m=1 a class tells its value.")
-    if not 1 <= n <= m:
-        raise SettingsError(f"n is {n}; it must be between 1 and m={m}.")
-    if not 0.0 < h <= 1.0:
+    if h is not None and not 0.0 < h <= 1.0:
         raise SettingsError(f"h is {h}; it is a probability above 0 and at most 1.")
+    if n is not None and not 1 <= n <= m:
+        raise SettingsError(f"n is {n}; it must be between 1 and m={m}.")

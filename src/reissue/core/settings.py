@@ -31,6 +31,20 @@ def check_kinds(kind: type, given: Mapping[str, object]) -> None:
             raise SettingsError(f"{field.name} is {value!r}; it must be true or false.")
 
 
+def check_choices(settings: object, **allowed: tuple[str, str]) -> None:
+    """Refuse settings that are neither of the two words allowed for them."""
+    for name, (one, other) in allowed.items():
+        given = getattr(settings, name)
+        if given not in (one, other):
+            raise SettingsError(f'{name} is "{given}"; use "{one}" or "{other}".')
+
+
+def check_m(m: int) -> None:
+    """Refuse an m of m-invariance that promises nothing."""
+    if m < 2:
+        raise SettingsError(f"m is {m}; it must be at least 2, since with m=1 a class tells its value.")
+
+
 def refuse_booleans(kind: type, given: Mapping[str, object]) -> None:
     """Refuse true and false, alone or in a list or table, for settings of a dataclass that are something else."""
     for field in fields(kind):

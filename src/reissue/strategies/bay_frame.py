@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from reissue.beliefs.checking import broken_promise
 from reissue.beliefs.cycle import Reasoning, remembered
 from reissue.beliefs.informed import Informed
 from reissue.beliefs.knowledge import Knowledge
-from reissue.beliefs.making import Leftovers, Promise, believe, propose, survey
+from reissue.beliefs.making import Leftovers, Promise, believe, check_divergence, propose, survey
 from reissue.beliefs.posterior import ESTIMATORS, Estimator
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int64
@@ -123,8 +122,3 @@ class BayFrame(Informed):
     def thresholds(self) -> Mapping[str, float]:
         asked = {"k": self.k, "J": self.J, "beta": self.beta, "t": self.t}
         return {name: float(limit) for name, limit in asked.items() if limit is not None}
-
-
-def check_divergence(limit: float) -> None:
-    if not (limit >= 0 and isfinite(limit)):
-        raise SettingsError(f"J is {limit}; it is a divergence in bits, at least 0; 0.2 to 0.8 are usual.")

@@ -10,14 +10,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.core.boxes import hulls, snap
-from reissue.core.breach import breach_probability, choose_degree, longest_life
+from reissue.core.breach import breach_probability, check_chances, choose_degree, longest_life
 from reissue.core.buckets import demand_of, divide, plan
 from reissue.core.cor_partition import History as Past
 from reissue.core.cor_partition import Partition, cor_partition, wanting, without_empty_sets
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.placement import Fakes, counterfeits, inside, place, steps
-from reissue.core.settings import check_kinds
+from reissue.core.settings import check_choices, check_kinds
 from reissue.core.signatures import Known, recall
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.splitting import split
@@ -56,23 +56,13 @@ class CorSplit:
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        if self.m < 2:
-            raise SettingsError(f"m is {self.m}; it must be at least 2, since with m=1 a class tells its value.")
-        if self.p is not None and not 0.0 <= self.p <= 1.0:
-            raise SettingsError(f"p is {self.p}; it is the share of people who are compromised, between 0 and 1.")
-        if self.L is not None and self.L < 1:
-            raise SettingsError(f"L is {self.L}; a row is published at least once, so L must be 1 or more.")
-        if self.h is not None and not 0.0 < self.h <= 1.0:
-            raise SettingsError(f"h is {self.h}; it is a probability above 0 and at most 1.")
-        if self.n is not None and not 1 <= self.n <= self.m:
-            raise SettingsError(f"n is {self.n}; it must be between 1 and m={self.m}.")
-        for setting, allowed in (
-            ("on_limit", ("refuse", "retire")),
-            ("publishing", ("generalized", "anatomized")),
-            ("on_ineligible", ("refuse", "counterfeit")),
-        ):
-            if getattr(self, setting) not in allowed:
-                raise SettingsError(f'{setting} is "{getattr(self, setting)}"; use "{allowed[0]}" or "{allowed[1]}".')
+        check_chances(m=self.m, p=self.p, lived=self.L, h=self.h, n=self.n)
+        check_choices(
+            self,
+            on_limit=("refuse", "retire"),
+            publishing=("generalized", "anatomized"),
+            on_ineligible=("refuse", "counterfeit"),
+        )
         self._check_degree()
 
     def _check_degree(self) -> None:

@@ -15,7 +15,7 @@ from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.lifespans import TWICE, Events, Spans, new_cuts, recall_spans, remember_spans, without
 from reissue.core.placement import Fakes, counterfeits, kept_fakes, place, steps
-from reissue.core.settings import check_kinds
+from reissue.core.settings import check_choices, check_kinds, check_m
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import VALUES_PERSIST, Changes
@@ -40,12 +40,10 @@ class EEquivalence:
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        if self.m < 2:
-            raise SettingsError(f"m is {self.m}; it must be at least 2, since with m=1 a class tells its value.")
+        check_m(self.m)
         if self.e < 1:
             raise SettingsError(f"e is {self.e}; it must be at least 1 (1 forbids nothing, 2 forbids equal pairs).")
-        if self.on_ineligible not in ("refuse", "counterfeit"):
-            raise SettingsError(f'on_ineligible is "{self.on_ineligible}"; use "refuse" or "counterfeit".')
+        check_choices(self, on_ineligible=("refuse", "counterfeit"))
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng = np.random.default_rng(history.seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from reissue.beliefs.checking import broken_promise
 from reissue.beliefs.cycle import Reasoning, remembered
 from reissue.beliefs.informed import Informed
 from reissue.beliefs.knowledge import Knowledge
-from reissue.beliefs.making import Leftovers, Promise, believe, propose, survey
+from reissue.beliefs.making import Leftovers, Promise, believe, check_divergence, propose, survey
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int64
 from reissue.core.requirements import Requirement
@@ -54,8 +53,7 @@ class JSReduce(Informed):
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        if not (self.J >= 0 and isfinite(self.J)):
-            raise SettingsError(f"J is {self.J}; it is a divergence in bits, at least 0; 0.2 to 0.8 are usual.")
+        check_divergence(self.J)
         _ = self.promise
         if self.steps not in (1, 2):
             raise SettingsError(f"steps is {self.steps!r}; choose 1 or 2.")

@@ -13,11 +13,10 @@ from reissue.core.buckets import demand_of, divide, plan
 from reissue.core.curve import hilbert_keys
 from reissue.core.domain import Int32, Int64
 from reissue.core.placement import Fakes, counterfeits, inside, place, steps
-from reissue.core.settings import check_kinds
+from reissue.core.settings import check_choices, check_kinds, check_m
 from reissue.core.signatures import recall, remember
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.core.splitting import split
-from reissue.errors import SettingsError
 from reissue.strategies.base import VALUES_PERSIST, Changes
 
 
@@ -40,12 +39,8 @@ class MInvariance:
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        if self.m < 2:
-            raise SettingsError(f"m is {self.m}; it must be at least 2, since with m=1 a class tells its value.")
-        if self.publishing not in ("generalized", "anatomized"):
-            raise SettingsError(f'publishing is "{self.publishing}"; use "generalized" or "anatomized".')
-        if self.on_ineligible not in ("refuse", "counterfeit"):
-            raise SettingsError(f'on_ineligible is "{self.on_ineligible}"; use "refuse" or "counterfeit".')
+        check_m(self.m)
+        check_choices(self, publishing=("generalized", "anatomized"), on_ineligible=("refuse", "counterfeit"))
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng = np.random.default_rng(history.seed)
