@@ -248,9 +248,12 @@ def _placed(plan: Candidate, codes: Int32, home: Int32, arrival: Int32) -> Candi
     """The plan with rows: int32[rows] the combination of each, of which int32[n, attributes] are the codes."""
     cut = Cut.read(plan.extras)
     assert cut is not None
-    classes = np.where(arrival >= cut.chain, cut.classes_of(codes, plan.boxes)[home], np.int32(-1))
-    if ((classes < 0) & (arrival >= cut.chain)).any():
+    classes = cut.classes_of(codes, plan.boxes)[home]
+    left_out = None if cut.chain == 1 else arrival < cut.chain
+    if (classes if left_out is None else classes[~left_out]).min(initial=0) < 0:
         raise AssertionError("a record has no place in the plan that was made from the counts of all")
+    if left_out is not None:
+        classes[left_out] = -1
     return replace(plan, classes=classes)
 
 
