@@ -1,32 +1,86 @@
-"""`njit` for kernels, with a cache that several processes may fill at once.
+"""`njit` for kernels, with a cache that several processes may fill at once and that is quick to read.
 
 numba numbers the files of its cache 1, 2, ... by looking at what its index lists, so that two processes that compile
 the same kernel for different types at the same moment give both the same number: from then on every process that reads
 the cache runs one kernel's code in place of the other's. Workers of Spark, and tests side by side, do just that. Here a
 file is named by what it holds, so that it can only be overwritten by its equal.
+
+Before numba reads a kernel from its cache it imports all that it would need to compile one, among it SciPy's linear
+algebra. Here it does so only where there is something to compile.
 """
 
+# mypy: allow-untyped-calls
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from pickle import Unpickler
+from typing import TYPE_CHECKING, Any
 
-from numba import njit
-from numba.core.caching import IndexDataCacheFile
+import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.environment import _rebuild_env
+from numba.core.runtime.nrt import rtsys
 
 __all__ = ["njit"]
 
 
-def _save(self: Any, key: object, data: object) -> None:
-    """As numba's, but for the name."""
-    overloads = self._load_index()
-    name = overloads.get(key)
-    if name is None:
-        what = sha256(repr((self._source_stamp, str(key))).encode()).hexdigest()[:20]
-        name = f"{self._index_name.removesuffix('.nbi')}.{what}.nbc"
-        overloads[key] = name
-        self._save_index(overloads)
-    self._save_data(name, data)
+class _Files(IndexDataCacheFile):
+    """The index of a kernel's compiled forms, and a file of each."""
+
+    def save(self, key: object, data: object) -> None:
+        """As numba's, but for the name."""
+        overloads = self._load_index()
+        name = overloads.get(key)
+        if name is None:
+            what = sha256(repr((self._source_stamp, str(key))).encode()).hexdigest()[:20]
+            name = f"{self._index_name.removesuffix('.nbi')}.{what}.nbc"
+            overloads[key] = name
+            self._save_index(overloads)
+        self._save_data(name, data)
+
+    def _load_data(self, name: str) -> object:
+        with open(self._data_path(name), "rb") as file:
+            return _Reader(file).load()
 
 
-IndexDataCacheFile.save = _save  # type: ignore[method-assign]
+class _Reader(Unpickler):
+    """Reads a compiled kernel without importing the modules of numba that parts of it were compiled from."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: object, name: str) -> object:
+    """As numba's; the names of the module serve only kernels that call Python, which none of numba's own do."""
+    return _rebuild_env("numba" if module.startswith("numba.") else module, constants, name)
+
+
+class _Cache(FunctionCache):
+    """What was compiled of one kernel."""
+
+    def __init__(self, kernel: Callable[..., object]) -> None:
+        super().__init__(kernel)
+        self._cache_file.__class__ = _Files
+
+    def load_overload(self, signature: object, target: Any) -> object:
+        """As numba's, but for the refreshing of `target`, which compiling does anyway."""
+        rtsys.initialize(target)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, target)
+
+
+if TYPE_CHECKING:  # what it decorates keeps its type
+    from numba import njit
+else:
+
+    def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., object]], Any]:
+        """numba's decorator; `cache=True` keeps what was compiled for other processes."""
+
+        def compiled(kernel: Callable[..., object]) -> Any:
+            dispatcher = numba.njit(**options)(kernel)
+            if cache:
+                dispatcher._cache = _Cache(kernel)
+            return dispatcher
+
+        return compiled
