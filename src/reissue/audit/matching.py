@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components, maximum_flow
+from scipy.sparse.csgraph import maximum_flow
 
+from reissue.core.connected import strong_components
 from reissue.core.domain import Int32, Int64
 from reissue.core.meets import meeting
 from reissue.errors import ReleaseError
@@ -177,9 +178,7 @@ def _ambiguous(people: Int64, room: Int64, left: Int64, right: Int64, flow: Int6
     free, used = np.flatnonzero(filled < room), np.flatnonzero(filled > 0)
     heads = [left, kinds + right[back], np.full(len(waiting), source), placed, kinds + free, np.full(len(used), sink)]
     tails = [kinds + right, left[back], waiting, np.full(len(placed), source), np.full(len(free), sink), kinds + used]
-    head, tail = np.concatenate(heads), np.concatenate(tails)
-    graph = csr_array((np.ones(len(head), dtype=np.int8), (head, tail)), shape=(sink + 1, sink + 1))
-    _, part = connected_components(graph, directed=True, connection="strong")
+    part = strong_components(np.concatenate(heads), np.concatenate(tails), sink + 1)
     usable = (flow > 0) | (part[left] == part[kinds + right])
     nowhere = (sent < people) | ((part[:kinds] == part[source]) & (sent > 0))
     ways = np.bincount(left[usable], minlength=kinds) + nowhere

@@ -99,8 +99,11 @@ def _entropy(counts: Float64) -> float:
 
 
 @njit(cache=True)
-def smallest_part(items: Items, state: State, touched: Int64, attribute: int, bounds: Int32) -> int:
-    """Records of the smallest class that specializing the node would make. O(items touched)."""
+def smallest_part(items: Items, state: State, touched: Int64, attribute: int, bounds: Int32, enough: int = 0) -> int:
+    """Records of the smallest class that specializing the node would make; fewer than `enough` of one end the search.
+
+    O(items touched).
+    """
     smallest = int(np.iinfo(np.int64).max)
     sizes = np.zeros(len(bounds), dtype=np.int64)
     for x in range(len(touched)):
@@ -111,4 +114,6 @@ def smallest_part(items: Items, state: State, touched: Int64, attribute: int, bo
         for size in sizes:
             if size > 0:
                 smallest = min(smallest, int(size))
+        if smallest < enough:
+            break
     return smallest

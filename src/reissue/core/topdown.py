@@ -16,7 +16,7 @@ from reissue.core.limits import Limits
 from reissue.core.recoding import Cut, Frontier, Ranges
 from reissue.core.scores import best_split, gain_of_parts, smallest_part
 from reissue.core.specialize import Items, Known, Plan, apply, begin, homes, plan, tentative, whole
-from reissue.core.weighing import too_small, weigh
+from reissue.core.weighing import weigh
 
 Score = Literal["discernibility", "information-gain"]
 Check = Callable[[Int32, Int32], tuple[bool, Int64]]
@@ -108,8 +108,9 @@ class TopDown:
         above = np.array([cut.below(attribute, lo, hi) for cut in task.cuts], dtype=np.bool_)
         # someone who came with release t is told apart by every cut from t on, so the finest of them counts
         finest = np.array([bool(above[t:].any()) for t in task.past.arrivals.tolist()], dtype=np.bool_)
-        if too_small(task.items, self.state, touched, attribute, bounds, task.limits.k):
-            return False
+        k = task.limits.k
+        if smallest_part(task.items, self.state, touched, attribute, bounds, k) < k:
+            return False  # nobody there could keep k candidates
         step = plan(task.items, self.state, touched, attribute, bounds, above, finest)
         if not self._weigh(step, measure=False)[0]:
             return False

@@ -26,21 +26,6 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True)
-def too_small(items: Items, state: State, touched: Int64, attribute: int, bounds: Int32, k: int) -> bool:
-    """Whether the parts of some touched class would have fewer than k records: nobody there could keep k candidates."""
-    sizes = np.zeros(len(bounds), dtype=np.int64)
-    for x in range(len(touched)):
-        sizes[:] = 0
-        for p in range(state.begin[touched[x]], state.end[touched[x]]):
-            item = state.order[p]
-            sizes[np.searchsorted(bounds, items.codes[item, attribute])] += items.counts[item]
-        for size in sizes:
-            if 0 < size < k:
-                return True
-    return False
-
-
-@njit(cache=True)
 def weigh(
     items: Items,
     past: Known,
