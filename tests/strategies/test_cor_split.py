@@ -9,7 +9,6 @@ import pytest
 
 from reissue.attacks.association import Association
 from reissue.attacks.historical_correlation import HistoricalCorrelation
-from reissue.core.boxes import contain
 from reissue.core.breach import breach_probability
 from reissue.core.snapshot import Coded, Facts, History
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
@@ -17,7 +16,8 @@ from reissue.strategies.base import Strategy
 from reissue.strategies.cor_split import CorSplit
 from reissue.strategies.m_invariance import MInvariance
 from tests.support.correlations import groups_of, smallest_set
-from tests.support.histories import CHURN, Turnover, generate, observe, run_series, toy_domains
+from tests.support.histories import CHURN, PERSISTING, Turnover, generate, observe, run_series, toy_domains
+from tests.support.legal import assert_legal
 
 
 def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, n: int) -> None:
@@ -29,18 +29,9 @@ def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, n: int) 
     assert HistoricalCorrelation(n=n).run(series).findings == ()
     for number in range(1, len(releases) + 1):
         assert HistoricalCorrelation(n=n).run(series, involving=number).findings == ()
-    fakes: dict[int, int] = {}
-    for facts, taken in zip(releases, snapshots, strict=True):
-        assert contain(facts.boxes, facts.codes, facts.classes).all()
+    assert_legal(releases, snapshots)
+    for facts in releases:
         assert (np.bincount(facts.classes, minlength=facts.class_count) > 0).all()
-        for a, domain in enumerate(taken.domains):
-            if domain.tree is not None and len(facts.boxes):
-                nodes = set(zip(domain.tree.lo.tolist(), domain.tree.hi.tolist(), strict=True))
-                assert {(int(lo), int(hi)) for lo, hi in facts.boxes[:, a]} <= nodes
-        for subject, value in zip(
-            facts.subjects[~facts.real].tolist(), facts.values[~facts.real].tolist(), strict=True
-        ):
-            assert fakes.setdefault(subject, value) == value
 
 
 def assert_by_definition(releases: list[Facts], snapshot: Coded, n: int) -> None:
@@ -51,16 +42,7 @@ def assert_by_definition(releases: list[Facts], snapshot: Coded, n: int) -> None
         assert smallest is None or smallest >= n
 
 
-CASES: dict[str, Turnover] = {
-    "steady": Turnover(arrive=0.0),
-    "churn": CHURN,
-    "slow": Turnover(arrive=0.05, leave=0.05),
-    "arrivals": Turnover(arrive=0.4),
-    "departures": Turnover(arrive=0.0, leave=0.4),
-    "returns": Turnover(arrive=0.1, leave=0.5, back=0.6),
-    "moves": Turnover(arrive=0.2, leave=0.2, back=0.2, move=0.4),
-    "replaced": Turnover(arrive=0.9, leave=1.0),
-}
+CASES = {"steady": Turnover(arrive=0.0), "slow": Turnover(arrive=0.05, leave=0.05), **PERSISTING}
 
 
 @pytest.mark.parametrize("case", CASES)

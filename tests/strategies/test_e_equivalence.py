@@ -16,7 +16,7 @@ from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.e_equivalence import EEquivalence
 from reissue.strategies.m_invariance import MInvariance
 from tests.support.clinic import AT_T1, AT_T2, AT_T3, CANCER, FLU, MEASLES, snapshot
-from tests.support.histories import CHURN, Turnover, generate, observe, run_series
+from tests.support.histories import CHURN, PERSISTING, Turnover, generate, observe, run_series
 
 
 def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, e: int, *, exact: bool = False) -> None:
@@ -60,14 +60,7 @@ def test_example_10_ends_with_table_7() -> None:
     assert sizes == [[4, 4], [4, 4], [4, 4]]
 
 
-CASES: dict[str, Turnover] = {
-    "churn": CHURN,
-    "arrivals": Turnover(arrive=0.4),
-    "departures": Turnover(arrive=0.0, leave=0.4),
-    "returns": Turnover(arrive=0.1, leave=0.5, back=0.6),
-    "replaced": Turnover(arrive=0.9, leave=1.0),
-    "slow": Turnover(arrive=0.03, leave=0.03, back=0.5),
-}
+CASES = {**PERSISTING, "slow": Turnover(arrive=0.03, leave=0.03, back=0.5)}
 
 
 @pytest.mark.parametrize("case", CASES)

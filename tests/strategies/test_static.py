@@ -15,6 +15,7 @@ from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import Strategy
 from reissue.strategies.static import Static
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, run_series, uniform_tree
+from tests.support.legal import assert_nodes
 
 VALUES = {"Asthma": 0, "Flu": 1, "Alzheimer": 2, "Diabetes": 3, "Cancer": 4, "Hepatitis": 5}
 PEOPLE = {"Tom": 0, "Mike": 1, "Bob": 2, "Eve": 3, "Alice": 4, "Hank": 5, "Sal": 6}
@@ -40,10 +41,7 @@ def assert_holds(candidate: Candidate, snapshot: Coded, requirement: Requirement
     assert np.array_equal(np.unique(candidate.classes[kept]), np.arange(len(candidate.boxes)))
     assert contain(candidate.boxes, snapshot.codes, candidate.classes).all()
     assert violations(requirement, candidate.classes, snapshot.values, snapshot.value_count) == ()
-    for a, domain in enumerate(snapshot.domains):
-        if domain.tree is not None:
-            nodes = set(zip(domain.tree.lo.tolist(), domain.tree.hi.tolist(), strict=True))
-            assert set(map(tuple, candidate.boxes[:, a].tolist())) <= nodes
+    assert_nodes(candidate.boxes, snapshot.domains)
 
 
 def publish_all(strategy: Strategy, snapshots: list[Coded]) -> list[Candidate]:

@@ -56,6 +56,14 @@ class Turnover:
 INSERTS = Turnover()
 CHURN = Turnover(arrive=0.2, leave=0.2, back=0.3)
 EVERYTHING = Turnover(arrive=0.2, leave=0.15, back=0.3, move=0.1, update=0.15)
+PERSISTING = {  # every way in which people come and go while their values stay
+    "churn": CHURN,
+    "arrivals": Turnover(arrive=0.4),
+    "departures": Turnover(arrive=0.0, leave=0.4),
+    "returns": Turnover(arrive=0.1, leave=0.5, back=0.6),
+    "moves": Turnover(arrive=0.2, leave=0.2, back=0.2, move=0.4),
+    "replaced": Turnover(arrive=0.9, leave=1.0),
+}
 
 
 def generate(
