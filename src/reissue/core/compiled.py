@@ -5,6 +5,10 @@ the same kernel for different types at the same moment give both the same number
 the cache runs one kernel's code in place of the other's. Workers of Spark, and tests side by side, do just that. Here a
 file is named by what it holds, so that it can only be overwritten by its equal.
 
+numba also takes what it once compiled as long as the kernel's own file stays as it is, although the kernels that it
+calls were compiled into it: after an upgrade that mends one of those, it would still run the old one. Here a kernel
+belongs to the files of all the kernels it is made of, and to the constants they use.
+
 Before numba reads a kernel from its cache it imports all that it would need to compile one, among it SciPy's linear
 algebra. Here it does so only where there is something to compile.
 """
@@ -15,10 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 from pickle import Unpickler
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numba
+import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
 from numba.core.environment import _rebuild_env
 from numba.core.runtime.nrt import rtsys
 
@@ -63,11 +70,37 @@ class _Cache(FunctionCache):
         super().__init__(kernel)
         self._cache_file.__class__ = _Files
 
+    def _index_key(self, signature: object, codegen: Any) -> tuple[object, ...]:
+        return (*super()._index_key(signature, codegen), _made_of(self._py_func))
+
     def load_overload(self, signature: object, target: Any) -> object:
         """As numba's, but for the refreshing of `target`, which compiling does anyway."""
         rtsys.initialize(target)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(signature, target)
+
+
+def _made_of(kernel: Any) -> str:
+    """A digest of what is compiled into a kernel: kernels it calls, however deep, constants, and fields of tuples."""
+    parts, seen, left = [], {kernel}, [kernel]
+    while left:
+        kernel = left.pop()
+        for name in sorted(_names(kernel.__code__).union(map(str, kernel.__annotations__.values()))):
+            value = kernel.__globals__.get(name)
+            if isinstance(value, Dispatcher) and value.py_func not in seen:
+                seen.add(value.py_func)
+                left.append(value.py_func)
+                parts.append(repr(vars(value)["_cache"]._cache_file._source_stamp))
+            elif isinstance(value, bool | int | float | str | tuple | np.generic):
+                parts.append(f"{name} = {value!r}")
+            elif isinstance(value, type) and issubclass(value, tuple):
+                parts.append(f"{name}: {getattr(value, '_fields', ())}")
+    return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _names(code: CodeType) -> set[str]:
+    """What a piece of code, or a piece within it, may look up in its module."""
+    return {*code.co_names}.union(*(_names(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
 if TYPE_CHECKING:  # what it decorates keeps its type
