@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import reissue as ri
-from reissue.attacks.base import Outcome
+from reissue.attacks.base import Attack, Outcome
 from reissue.audit import Audit
 from reissue.audit.distributed import SparkAttacks
 from reissue.audit.gathered import knots
@@ -103,6 +103,25 @@ def test_the_audit_is_the_same_document(name: str, tmp_path: Path, monkeypatch: 
         assert here.breaches
         assert any("subject " in one for finding in here.findings for one in finding.subjects), "somebody was forgotten"
         assert any(one.startswith("P0") for finding in there.findings for one in finding.subjects)
+
+
+def test_who_keeps_the_promise_is_audited_on_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No worker reads all rows of a series with common classes, unless there is somebody to name."""
+    rows: list[str] = []
+    run = SparkAttacks._on_one_worker
+
+    def noted(self: SparkAttacks, attack: Attack) -> Outcome:
+        rows.append(attack.name)
+        return run(self, attack)
+
+    monkeypatch.setattr(SparkAttacks, "_on_one_worker", noted)
+    with made("bcf in 3", tmp_path) as series:
+        for k, read in ((4, []), (40, ["correspondence"])):
+            here, there = (series.audit(attacks=["correspondence"], k=k, engine=e) for e in ("embedded", "spark"))
+            assert told(there.to_dict()) == told(here.to_dict())
+            assert at_risk(there) == at_risk(here)
+            assert bool(here.breaches) == bool(read)
+            assert rows == read
 
 
 def _somebody(series: ri.Series) -> str:

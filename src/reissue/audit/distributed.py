@@ -3,7 +3,7 @@
 A series in fragments is in parts already: no two fragments share anybody, nor, unless one plan was made for all of
 them, a class. Otherwise workers count which classes are linked by people, the driver deals connected classes out to
 parts, and Spark brings each part's rows together. Attacks that are not separable (`attacks.merging` says which, and
-why) run on one worker, which reads the whole series.
+why) run on one worker, which reads the whole series; or, where `counted` says so, counts of it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from reissue.attacks.base import Attack, Outcome
 from reissue.attacks.merging import merge, separates
+from reissue.audit.counted import on_counts
 from reissue.audit.gathered import Gathered
 from reissue.audit.looking import Card, Place, by_release
 from reissue.audit.parallel import named
@@ -75,7 +76,8 @@ class SparkAttacks:
         The releases of `observed` are not looked at: workers read them from the ledger.
         """
         if not separates(attack):
-            return self._on_one_worker(attack)
+            counted = on_counts(self._spark, self._shelf, self._coding, attack)
+            return self._on_one_worker(attack) if counted is None else counted
         outcomes = [outcome for outcome in self._attacked(attack) if outcome is not None]
         if not outcomes:  # nobody is in the series
             return self._on_one_worker(attack)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.core.combinations import Combinations
+from reissue.core.distinct import distinct
 from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.observed import Members, Observed, Release, Words
 from reissue.core.sets import union
@@ -26,10 +27,11 @@ class Checked:
     stopped: tuple[str, ...]
 
 
-def trails(releases: Sequence[Facts]) -> Combinations:
-    """The ways of a fragment's people through the releases: value, and the class in each, -1 where they were not in it.
+def ways_of(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
+    """(the ways of a fragment's people through the releases, int64[ways] the first person who went each). O(rows).
 
-    What outsiders see of all releases, and who could be whom, follows from these counts over all fragments. O(rows).
+    A way is a value, and a class in each release, -1 where the person was not in it. What outsiders see of all
+    releases, and who could be whom, follows from how many people of all fragments went each way.
     """
     people = union(*(facts.subjects for facts in releases))
     values = np.full(len(people), -1, dtype=np.int32)
@@ -44,7 +46,24 @@ def trails(releases: Sequence[Facts]) -> Combinations:
         classes = np.full(len(people), -1, dtype=np.int32)
         classes[at] = facts.classes
         columns.append(classes)
-    return Combinations.of([values, *columns])
+    first, home = distinct([values, *columns])
+    counts = np.bincount(home, minlength=len(first)).astype(np.int64)
+    return Combinations(tuple(column[first] for column in (values, *columns)), counts), people[first]
+
+
+def counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) -> list[Release]:
+    """The releases in counts. All who went the same way are one member: the one of `people`, which ascend.
+
+    boxes: int32[classes, attributes, 2] of each release
+    """
+    values, *classes = ways.columns
+    releases = []
+    for number, (its, own) in enumerate(zip(boxes, classes, strict=True), start=1):
+        here = np.flatnonzero(own >= 0)
+        nothing = np.empty((len(here), 0), dtype=np.int32)
+        members = Members(people[here], own[here], nothing, values[here])
+        releases.append(Release(number, its, own[here], values[here], members, amounts=ways.counts[here]))
+    return releases
 
 
 def check_common(
@@ -57,13 +76,9 @@ def check_common(
 ) -> Checked:
     """No class is empty, and the attacks that the strategy claims to stop find nobody.
 
-    boxes: int32[classes, attributes, 2] of each release, the new one last; ways: `trails` of all fragments, added up
+    boxes: int32[classes, attributes, 2] of each release, the new one last; ways: of all fragments, added up
     """
-    values, *classes = ways.columns
-    releases = [
-        _release(number, its, values, own, ways.counts)
-        for number, (its, own) in enumerate(zip(boxes, classes, strict=True), start=1)
-    ]
+    releases = counted_releases(boxes, ways, np.arange(len(ways)))
     sizes = releases[-1].sizes
     if (sizes == 0).any():
         broken("a class is empty")
@@ -77,11 +92,3 @@ def check_common(
             broken(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
     extent = Extent(int(sizes.sum()), len(sizes), int(sizes.min(initial=0)), int(sizes.max(initial=0)))
     return Checked(extent, int((sizes**2).sum()), tuple(strategy.stops))
-
-
-def _release(number: int, boxes: Int32, values: Int32, classes: Int32, counts: Int64) -> Release:
-    """A release in counts; everybody who went the same way with the same value is one member."""
-    here = np.flatnonzero(classes >= 0).astype(np.int64)
-    nothing = np.empty((len(here), 0), dtype=np.int32)
-    members = Members(here, classes[here], nothing, values[here])
-    return Release(number, boxes, classes[here], values[here], members, amounts=counts[here])

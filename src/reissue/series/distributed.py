@@ -124,7 +124,7 @@ class SparkPublishing(Publishing):
         counted = {name: together([one.planned[name] for one in told]) for name in told[0].planned}
         [plan] = spark.each([Planning(work, writer, sum(one.survey.rows for one in told), counted)], Planning.run)
         done = spark.each([replace(task, plan=plan) for task in tasks], Task.run)
-        ways = together([one.trails for one in done if one.trails is not None])
+        ways = together([one.ways for one in done if one.ways is not None])
         return done, spark.each([Checking(work, plan, ways)], Checking.run)[0]
 
     def _agreed(self, spark: Spark, tasks: Sequence[Task], told: Sequence[Surveyed]) -> list[Done]:

@@ -98,7 +98,7 @@ class Publishing:
             return agreed(self.strategy, wholes_of(tallies), make, lambda one: one.values), None
         plan = works[0].planned(sum(map(len, parts)), planned_together(tallies))
         made = make([Whole({}, plan=plan)] * len(works))
-        ways = Combinations.together([one.trails for one in made if one.trails is not None])
+        ways = Combinations.together([one.ways for one in made if one.ways is not None])
         return made, works[0].checked(plan, ways)
 
     def refuse(self, surveys: Sequence[Survey], coding: Coding, name: Callable[[int], str]) -> None:

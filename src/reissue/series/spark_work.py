@@ -99,15 +99,15 @@ class Planning:
 
 @dataclass(frozen=True, eq=False)
 class Checking:
-    """Checking a release whose classes are common to all fragments, on a worker: the plan, and everybody's trails."""
+    """Checking a release whose classes are common to all fragments, on a worker: the plan, and everybody's ways."""
 
     work: Work
     plan: Staged
-    trails: Staged
+    ways: Staged
 
     def run(self) -> Checked:
         read = self.work.shelf.store.read_staged
-        return self.work.checked(_plan_of(read(self.plan)), combinations_of(read(self.trails)))
+        return self.work.checked(_plan_of(read(self.plan)), combinations_of(read(self.ways)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +115,14 @@ class Done:
     """What a worker made of a fragment: its summary, and the private files it wrote.
 
     public: what is to be published of it, by table, with class numbers of its own; schemas: their columns
-    trails: what is left to be checked for all fragments together, with the number of its columns
+    ways: what is left to be checked for all fragments together, with the number of its columns
     """
 
     result: Result
     private: tuple[Staged, ...]
     public: Mapping[str, Staged]
     schemas: Mapping[str, pa.Schema]
-    trails: tuple[Staged, int] | None
+    ways: tuple[Staged, int] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +162,10 @@ class Task:
         tables = self._public(rows, made)
         public = {name: self.writer.rows(table) for name, table in tables.items()}
         schemas = {name: table.schema for name, table in tables.items()}
-        trails = None
-        if made.trails is not None:
-            trails = self.writer.rows(combinations_table(made.trails)), len(made.trails.columns)
-        return Done(Result.of(made, self.observed), tuple(private), public, schemas, trails)
+        ways = None
+        if made.ways is not None:
+            ways = self.writer.rows(combinations_table(made.ways)), len(made.ways.columns)
+        return Done(Result.of(made, self.observed), tuple(private), public, schemas, ways)
 
     def _public(self, rows: Rows, made: Made) -> dict[str, pa.Table]:
         """As `public_tables`, every dictionary resolved: the parts are sorted together before they are published."""

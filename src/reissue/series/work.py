@@ -21,7 +21,7 @@ from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Shelf
 from reissue.series.changes import Compared, Permitted, compare, permit
 from reissue.series.checks import check_attacks, check_classes, check_promise, check_rows
-from reissue.series.common import Checked, check_common, trails
+from reissue.series.common import Checked, check_common, ways_of
 from reissue.series.identities import Identities
 from reissue.series.past import ABSENT, PastReleases, fold, rebuild
 from reissue.strategies.base import Planner, Strategy
@@ -62,7 +62,7 @@ class Rows:
 class Made:
     """One fragment of the release, checked. `caches` are those after it.
 
-    trails: where classes are common to all fragments, what is left to be checked for all of them together
+    ways: where classes are common to all fragments, what is left to be checked for all of them together
     """
 
     coded: Coded
@@ -71,7 +71,7 @@ class Made:
     caches: Mapping[str, Table]
     steps: tuple[str, ...]
     stopped: tuple[str, ...]
-    trails: Combinations | None = None
+    ways: Combinations | None = None
 
     @property
     def values(self) -> Int64:
@@ -155,7 +155,7 @@ class Work:
         return _anonymous(plan, self.seed, words)
 
     def checked(self, plan: Candidate, ways: Combinations) -> Checked:
-        """The release of all fragments, found sound; `ways` are their trails, added up."""
+        """The release of all fragments, found sound; `ways` are their ways, added up."""
         assert isinstance(self.strategy, Planner)
         boxes = [*(facts.boxes for facts in self.past), plan.boxes]
         words = CodingWords(self.coding, lambda _: "somebody")
@@ -172,7 +172,7 @@ class Work:
         check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
         caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
         if self.common:
-            return Made(coded, candidate, facts, caches, candidate.steps, (), trails([*self.past, facts]))
+            return Made(coded, candidate, facts, caches, candidate.steps, (), ways_of([*self.past, facts])[0])
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
