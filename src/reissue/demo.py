@@ -29,12 +29,23 @@ THRESHOLDS = {"k": 4, "c": 0.5, "m": 4}
 
 def write_data(directory: str) -> str:
     """Write the clinic's 24 monthly snapshots and config; a sentence that says what is there now."""
+    _refuse_foreign(Path(directory))
     clinic.write(Path(directory), format="both")
     return (
         f"Wrote 24 monthly snapshots of a made-up clinic to {directory}, with clinic.toml. Try:\n"
         f"  reissue init clinic.reissue --config {directory}/clinic.toml\n"
         f"  reissue publish clinic.reissue {directory}/2024-01.csv"
     )
+
+
+def _refuse_foreign(directory: Path) -> None:
+    """A steward may have a 2024-01.csv, too: nothing is written over that the demo has not written itself."""
+    made = directory / "clinic.toml"
+    ours = made.is_file() and made.read_text(encoding="utf-8", errors="replace") == clinic.config()
+    if directory.is_dir() and any(directory.iterdir()) and not ours:
+        raise InputError(
+            f"{directory} is not empty, and not as the demo leaves it; choose a new directory with --data."
+        )
 
 
 def run(directory: str, months: int, say: Callable[[str], None]) -> None:

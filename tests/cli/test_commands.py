@@ -64,6 +64,13 @@ def test_verify_names_damage_and_returns_2(clinic: Path) -> None:
     assert json.loads(reissue("verify", "s", "--json", cwd=clinic).stdout)[0]["file"].endswith("release.csv")
 
 
+def test_a_seed_that_cannot_be_one_makes_no_series(clinic: Path) -> None:
+    done = reissue("init", "t", "--config", "c.toml", "--seed", "-1", cwd=clinic)
+    assert done.returncode == 2
+    assert "seed is -1" in done.stderr
+    assert not (clinic / "t").exists()
+
+
 def test_publishing_warns_of_releases_that_are_gone(clinic: Path) -> None:
     reissue("publish", "s", "1.csv", cwd=clinic)
     shutil.rmtree(clinic / "s" / "releases" / "0001")
@@ -145,6 +152,13 @@ def test_demo_writes_data_and_refuses_foreign_directories(tmp_path: Path) -> Non
     refused = reissue("demo", "-o", "data", cwd=tmp_path)
     assert refused.returncode == 2
     assert (tmp_path / "data" / "clinic.toml").exists()
+    assert reissue("demo", "--data", "data", cwd=tmp_path).returncode == 0, "what it wrote it may write again"
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "2024-01.csv").write_text("mine")
+    refused = reissue("demo", "--data", "own", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "own is not empty" in refused.stderr
+    assert (tmp_path / "own" / "2024-01.csv").read_text() == "mine"
 
 
 def walk(command: click.Command, path: str = "reissue") -> list[tuple[str, click.Command]]:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import click.testing
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from playwright.sync_api import Browser
 
@@ -15,7 +17,7 @@ from reissue.cli.compare import compare as command
 from reissue.compare import Comparison, compare_config
 from reissue.compare.advice import advise
 from reissue.compare.running import Run
-from reissue.errors import InputError, SettingsError
+from reissue.errors import InputError, SettingsError, SnapshotError
 from reissue.report import comparison_html
 from reissue.schema import read_config
 from reissue.series import Series
@@ -119,6 +121,22 @@ def test_wrong_input_is_refused(data: Path, tmp_path: Path) -> None:
         compare_config(data / "clinic.toml", [])
     with pytest.raises(SettingsError, match="statik"):
         compare_config(data / "clinic.toml", sorted(data.glob("*.parquet")), strategies=["statik"])
+
+
+def test_a_snapshot_that_does_not_fit_is_no_result(data: Path, tmp_path: Path) -> None:
+    first = sorted(data.glob("*.parquet"))[0]
+    table = pa.parquet.read_table(first)
+    bad = tmp_path / "bad.parquet"
+    pa.parquet.write_table(table.drop_columns("exam"), bad)
+    with pytest.raises(SnapshotError, match="Column 'exam' is missing"):
+        compare_config(data / "clinic.toml", [first, bad], strategies=["static"])
+    few = tmp_path / "few.parquet"
+    pa.parquet.write_table(table.slice(0, 1), few)
+    done = click.testing.CliRunner().invoke(
+        command, ["--config", str(data / "clinic.toml"), "--strategy", "static", str(few)]
+    )
+    assert done.exit_code == 3, "nobody can publish one row"
+    assert "Nothing can be recommended" in done.output
 
 
 def test_the_command_prints_writes_and_draws(data: Path, tmp_path: Path) -> None:

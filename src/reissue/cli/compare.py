@@ -6,6 +6,7 @@ import click
 
 from reissue.cli import show
 from reissue.cli.options import JSON, writable
+from reissue.errors import InfeasiblePolicy
 
 
 @click.command()
@@ -33,7 +34,10 @@ def compare(
     picture: str | None,
     as_json: bool,
 ) -> None:
-    """Publish the tables SNAPSHOT... (oldest first) with every strategy, attack each series, and recommend one."""
+    """Publish the tables SNAPSHOT... (oldest first) with every strategy, attack each series, and recommend one.
+
+    Exit code 3 if no strategy could publish them.
+    """
     from reissue.compare import compare_config
     from reissue.report import require
 
@@ -48,3 +52,4 @@ def compare(
     if picture:
         done.to_picture(picture)
     click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
+    raise SystemExit(0 if any(run.status == "done" for run in done.runs) else InfeasiblePolicy.exit_code)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.compare.planning import Plan
-from reissue.errors import ChangeError, InputError, ReissueError
+from reissue.errors import ChangeError, InputError, ReissueError, SnapshotError
 from reissue.schema import Schema
 from reissue.series.settings import policy_of
 
@@ -115,6 +115,8 @@ class Runner:
                 for number, snapshot in enumerate(self.snapshots, start=1):
                     self.say(f"{plan.label}: release {number} of {len(self.snapshots)}")
                     releases.append(series.publish(Path(snapshot)))
+            except SnapshotError:  # no strategy can publish it
+                raise
             except ReissueError as error:
                 return _refused(plan, short_reason(error), len(releases) + 1, time.perf_counter() - start)
             published = time.perf_counter()

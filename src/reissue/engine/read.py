@@ -146,7 +146,7 @@ def files_of(folder: Path) -> list[Path]:
         if files:
             return sorted(files, key=lambda file: file.relative_to(folder).parts)
     raise SnapshotError(
-        f"{folder} is a folder without Parquet files. Name a CSV or Parquet file, or a folder of these."
+        f"{folder} is a folder without Parquet or CSV files. Name a CSV or Parquet file, or a folder of these."
     )
 
 

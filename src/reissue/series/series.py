@@ -75,6 +75,8 @@ class Series:
         """
         from reissue.series.configuration import config_text
 
+        if seed is not None and seed < 0:
+            raise SettingsError(f"seed is {seed}; it must be a whole number of at least 0.")
         policy = policy_of(strategy)
         engine = checked_engine(engine)
         fragments = checked_fragments(fragments)
