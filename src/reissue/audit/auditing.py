@@ -15,7 +15,6 @@ from reissue.audit.gathering import Sheet, gather
 from reissue.audit.looking import Here, Look
 from reissue.audit.parallel import Runner, on_whole
 from reissue.audit.portions import ReadReleases
-from reissue.audit.result import IN_REPORT as IN_REPORT
 from reissue.audit.result import Audit
 from reissue.audit.running import check_given, chosen_names, run_attacks
 from reissue.audit.traceable import Columns, ReadColumns, public_table, traceable

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from reissue.attacks.base import Attack, Outcome
 from reissue.audit.parallel import Task
 from reissue.audit.portions import shape_of
 from reissue.coding import Coding
+from reissue.core.connected import connected
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Members, Observed, Release
 from reissue.core.parts import Links, links_of, only, parts_of
@@ -147,8 +146,7 @@ def knots(rows: pa.Table, counts: Sequence[int]) -> tuple[Int64, Int64]:
         seen.append(Release(position + 1, np.empty((count, 0, 2), dtype=np.int32), number[own], number[own], members))
     links, first = links_of(seen), _first(counts)
     tail, head = first[links.earlier] + links.left, first[links.later] + links.right
-    graph = coo_array((np.ones(len(tail), dtype=np.bool_), (tail, head)), shape=(int(first[-1]), int(first[-1])))
-    _, component = connected_components(graph, directed=False)
+    component = connected(tail, head, int(first[-1]))
     representative = np.unique(component, return_index=True)[1].astype(np.int64)[component]
     moved = np.flatnonzero(representative != np.arange(len(representative)))
     return moved, representative[moved]
