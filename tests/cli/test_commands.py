@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+import reissue as ri
 from reissue.cli import main
 from reissue.cli.options import writable
-from reissue.errors import InputError
-from tests.support.hospital import FIGURE_1, FIGURE_3, frame, write_config
+from reissue.errors import ChangeError, InputError
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
 
 
 def reissue(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -159,6 +160,20 @@ def test_demo_writes_data_and_refuses_foreign_directories(tmp_path: Path) -> Non
     assert refused.returncode == 2
     assert "own is not empty" in refused.stderr
     assert (tmp_path / "own" / "2024-01.csv").read_text() == "mine"
+
+
+def test_forgetting_says_if_the_strategy_cannot_go_on(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(clinic)
+    with ri.Series.create("grows", hospital_schema(), ri.CheckedMondrian(k=2), seed=1) as series:
+        series.publish("2.csv")
+    with pytest.raises(SystemExit) as ended:
+        main.main(["forget", "grows", "Bob"])
+    assert ended.value.code == 0
+    assert "checked-mondrian is for tables that nobody leaves" in capsys.readouterr().out
+    with ri.Series.open("grows") as series, pytest.raises(ChangeError, match="whoever was forgotten counts as gone"):
+        series.publish("2.csv")
 
 
 def walk(command: click.Command, path: str = "reissue") -> list[tuple[str, click.Command]]:

@@ -211,6 +211,16 @@ def test_numbers_that_are_too_large_are_told_as_they_are_written(tmp_path: Path)
         assert f"Column 'age': '{number}' is too large, in row 2 (line 3). Give it" in told
 
 
+def test_numbers_that_do_not_fit_the_series_are_told_with_their_rows(tmp_path: Path) -> None:
+    before = Coding.start(CLINIC).learn(load(frame(), CLINIC).seen)
+    later = load(write(tmp_path, GOOD.replace("p3,20", "p3,20.5")), CLINIC)
+    with pytest.raises(SnapshotError, match=r"'age' has decimals \(20\.5 in row 3 \(line 4\)\), but this series"):
+        before.learn(later.seen)
+    fine = load(frame(age=[0.123456, 5_000.5, 2.0]), CLINIC)
+    with pytest.raises(SnapshotError, match=r"the value 5000\.5 in row 2 does not fit: with 6 decimals"):
+        Coding.start(CLINIC).learn(fine.seen)
+
+
 def test_dates_outside_the_calendar_are_told_with_their_rows(tmp_path: Path) -> None:
     dates = GOOD.replace("p1,20", "p1,2026-01-31").replace("p2,31", "p2,0000-01-01").replace("p3,20", "p3,0001-01-01")
     assert "'0000-01-01' is not a date, in row 2 (line 3). Write" in message(write(tmp_path, dates))

@@ -122,6 +122,7 @@ class Association:
         values = [words.value(int(v)) for v in state.sets.values[state.sets.start[own] : state.sets.start[own + 1]]]
         who = words.subject(int(state.subjects[i]))
         releases = named_releases(words, [number for number, _ in classes])
+        together = f"Laid side by side, {releases} leave" if len(classes) > 1 else f"Alone, {releases} leaves"
         left = "no value at all: the value must have changed" if not values else ", ".join(values)
         changed = " The set of values shown with this person changed." if state.changed[i] else ""
         return Finding(
@@ -134,7 +135,7 @@ class Association:
             unit="possible values",
             threshold=float(self.m),
             breach=True,
-            sentence=f"Laid side by side, {releases} leave for {who}: {left}.{changed}",
+            sentence=f"{together} for {who}: {left}.{changed}",
             details={"chance": 1.0 / max(len(values), 1), "values": tuple(values)},
             rank=(-1.0 / max(len(values), 1), 0, len(values), int(state.subjects[i])),
         )

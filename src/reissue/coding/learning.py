@@ -147,7 +147,7 @@ def _number(coding: Coding, name: str, seen: NumericSeen, places: _Places) -> tu
         number = replace(number, kind=_kind(seen, attribute))
     if number.kind == "date":
         number = replace(number, decimals=0)
-    problem = _misfit(name, number, seen)
+    problem = _misfit(name, number, seen, places)
     if problem:
         return number, [problem]
     if first and number.kind == "float" and attribute.decimals is None:
@@ -155,7 +155,7 @@ def _number(coding: Coding, name: str, seen: NumericSeen, places: _Places) -> tu
     low, high = number.code(seen.lowest), number.code(seen.highest)
     if low is None or high is None:
         worst = seen.lowest if low is None else seen.highest
-        return number, [f"Column '{name}': the value {worst} does not fit: {number.limits()}"]
+        return number, [f"Column '{name}': the value {worst}{_at(seen, worst, places)} does not fit: {number.limits()}"]
     return number.widened(low, high), []
 
 
@@ -166,15 +166,21 @@ def _kind(seen: NumericSeen, attribute: Numeric) -> Kind:
     return "float" if seen.kind == "int" and attribute.decimals else seen.kind
 
 
-def _misfit(name: str, number: NumericCoding, seen: NumericSeen) -> str | None:
+def _at(seen: NumericSeen, value: float, places: _Places) -> str:
+    return f" in {places.rows(1, seen.where(value)[1])}" if seen.where is not None else ""
+
+
+def _misfit(name: str, number: NumericCoding, seen: NumericSeen, places: _Places) -> str | None:
     if (number.kind == "date") != (seen.kind == "date"):
         return (
             f"Column '{name}' holds {_PLURAL[seen.kind]}, but this series codes it as {_PLURAL[number.kind or 'int']}. "
             "Give the column in the same form in every snapshot."
         )
     if number.kind == "int" and seen.kind == "float" and seen.decimals:
+        value, row = seen.where(None) if seen.where is not None else (0.0, 0)
+        first = f" ({value} in {places.rows(1, row)})" if seen.where is not None else ""
         return (
-            f"Column '{name}' has decimals, but this series codes it as whole numbers. Round the column; "
+            f"Column '{name}' has decimals{first}, but this series codes it as whole numbers. Round the column; "
             'for a new series set type = "float" and decimals in the schema.'
         )
     return None

@@ -22,6 +22,7 @@ class NumericSeen:
     lowest, highest: extremes of the values without nulls; days since 1970-01-01 for dates; None where all are null
     decimals:    digits after the point that the values need (for floats; at most 6 matter)
     nulls:       how many rows are null (NaN counts); first_null is the index of the first
+    where:       if known, for messages: (value, index) of the first row with this value, or for None with decimals
     """
 
     kind: Kind
@@ -30,6 +31,7 @@ class NumericSeen:
     decimals: int = 0
     nulls: int = 0
     first_null: int = 0
+    where: Callable[[float | None], tuple[float, int]] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

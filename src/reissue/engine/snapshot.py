@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -154,7 +154,15 @@ def _extremes(numbers: Numbers) -> NumericSeen:
         decimals=numbers.decimals(MOST_DECIMALS) if numbers.kind == "float" else 0,
         nulls=nulls,
         first_null=int(np.argmax(null)),
+        where=partial(_first, numbers),
     )
+
+
+def _first(numbers: Numbers, value: float | None) -> tuple[float, int]:
+    """(value, row from 0) of the first row with this value, or for None with one that is not whole. O(rows)."""
+    wanted = numbers.values == value if value is not None else np.rint(numbers.values) != numbers.values
+    row = int(np.argmax(wanted & ~np.isnan(numbers.values)))
+    return float(numbers.values[row]), row
 
 
 def _looked_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:

@@ -172,8 +172,8 @@ def refuse(strategy: Strategy, problems: Sequence[Problem], schema: Schema, name
 
 SENTENCES = {
     "gone": "{count:,} subjects of the last release are not in the snapshot: {people}. Remedies: keep everyone who "
-    "was ever published in the snapshot; or use a strategy for tables that people leave (m-invariance, "
-    "e-equivalence, cor-split).",
+    "was ever published in the snapshot (whoever was forgotten counts as gone); or use a strategy for tables that "
+    "people leave (m-invariance, e-equivalence, cor-split).",
     "back": "{count:,} subjects return after an absence: {people}. Remedies: use a strategy for tables that people "
     "leave and rejoin (m-invariance, e-equivalence, cor-split).",
     "moved": "{count:,} subjects changed in the quasi-identifiers {columns}: {people}. Remedies: publish a "
