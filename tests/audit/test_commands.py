@@ -125,6 +125,18 @@ def test_an_audit_notes_public_files_that_are_missing(folder: Path) -> None:
         assert f"Hand out: {series.releases[1].path}" in series.releases[1].describe()
 
 
+def test_what_is_named_and_cannot_be_used_is_no_attack_that_does_not_apply(folder: Path) -> None:
+    """Other attacks would run, and the audit would look as if all were well."""
+    (folder / "shares.csv").write_text("place,value\n")
+    for setting, told in (
+        ("compromised=['Zorro']", "Nobody called 'Zorro' is in these releases"),
+        ("knowledge={values='shares.csv'}", "shares.csv"),
+    ):
+        done = run(audit, "--config", "c.toml", *FILES, *MORE, "--set", setting)
+        assert isinstance(done.exception, InputError), setting
+        assert told in str(done.exception)
+
+
 def test_html_is_written_where_the_report_is(folder: Path) -> None:
     run(audit, "--config", "c.toml", *FILES, *MORE, "--html", "a.html")
     assert "<html" in (folder / "a.html").read_text()[:2000].lower()

@@ -199,7 +199,10 @@ class HistoricalCorrelation:
                     called[name] = number
             missing = sorted(names - set(called))
             if missing:
-                raise SettingsError(f"Nobody called {missing[0]!r} is in these releases; names are those of findings.")
+                raise SettingsError(
+                    f"Nobody called {missing[0]!r} is in these releases. Compromised people are named as in findings: "
+                    "by identifier with --names, else as 'subject 12'."
+                )
             numbers |= set(called.values())
         try:
             return world.people(np.array(sorted(numbers), dtype=np.int64))

@@ -14,6 +14,9 @@ from reissue.core.observed import Observed
 from reissue.errors import InputError, SettingsError
 from reissue.series import checks
 
+NAMED = {"knowledge", "compromised"}
+"""Settings that name files and people."""
+
 
 @dataclass(frozen=True, eq=False)
 class Checked:
@@ -103,6 +106,8 @@ def _run(
         prepare = getattr(attack, "prepare", None)
         outcome = runner(attack if prepare is None else prepare(words), observed)
     except InputError as error:  # an attack that finds what it needs missing
+        if NAMED & known & given and (isinstance(error, SettingsError) or "knowledge" in given):
+            raise  # it would look like an attack that does not apply, and what the caller named was not used
         return Checked(name, kind, used, None, str(error), time.perf_counter() - start)
     return Checked(name, kind, used, outcome, None, time.perf_counter() - start)
 

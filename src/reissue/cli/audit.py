@@ -142,14 +142,18 @@ def _of_files(
     from reissue.series.asking import asked, checked_audit
 
     read = read_config(config)
-    chosen, thresholds = asked(checked_audit(read.audit), attacks, _thresholds(settings))
+    try:
+        section, strategy = checked_audit(read.audit), strategy_of_config(read.policy)
+    except SettingsError as error:
+        raise SettingsError(f"{config}: {error}") from None
+    chosen, thresholds = asked(section, attacks, _thresholds(settings))
     return run(
         releases,
         read.schema,
         snapshots or None,
         match=match,
         attacks=chosen,
-        strategy=strategy_of_config(read.policy),
+        strategy=strategy,
         names=names,
         progress=progress,
         **thresholds,  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from shlex import quote
 
 import click
 
@@ -28,7 +29,8 @@ def init(
 
     with Series.from_config(series, config, catalogue=catalogue, seed=seed, key=key, engine=engine) as created:
         click.echo(
-            f"Created {series}: strategy {created.strategy.name}. Publish with: reissue publish {series} SNAPSHOT"
+            f"Created {series}: strategy {created.strategy.name}. "
+            f"Publish with: reissue publish {quote(series)} SNAPSHOT"
         )
 
 
