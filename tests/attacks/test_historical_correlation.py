@@ -15,7 +15,7 @@ from reissue.core.inference import infer, world_of
 from reissue.core.observed import Members, Observed, Release
 from reissue.errors import SettingsError
 from tests.support.correlations import fixed_point, groups_of, random_series, smallest_set
-from tests.support.hospital_table import FIRST, NUMBERS, SECOND, table
+from tests.support.hospital_table import FIRST, NUMBERS, SECOND, WORDS, table
 from tests.support.words import PlainWords
 
 
@@ -52,6 +52,16 @@ def test_numbers_name_people_too_and_strangers_are_refused() -> None:
     for stranger in ("Zoe", 99):
         with pytest.raises(SettingsError):
             HistoricalCorrelation(compromised=(stranger,)).run(table(FIRST, SECOND))
+
+
+def test_a_name_is_told_as_it_is_also_where_a_sentence_begins() -> None:
+    """p1 and P1 may be two people."""
+    series = table(FIRST, SECOND)
+    small = PlainWords(WORDS.values, {number: name.lower() for number, name in WORDS.subjects.items()})
+    named = Observed(series.releases, series.domains, series.value_count, small)
+    outcome = HistoricalCorrelation(n=2, compromised=("carl",)).run(named)
+    erica = next(finding for finding in outcome.findings if finding.subjects == ("erica",))
+    assert erica.sentence.startswith("carl has AIDS")
 
 
 def test_involving_names_only_what_the_release_adds() -> None:

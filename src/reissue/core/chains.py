@@ -11,6 +11,7 @@ from reissue.core.inference import CT, HC, Restricted, World
 from reissue.core.observed import Words
 
 _MOST_CLAUSES = 24
+_OUR_WORDS = ("the ", "only ", "subject ")
 _MOST_NAMES = 6
 
 
@@ -32,7 +33,9 @@ def explain(world: World, told: Restricted, words: Words, person: int) -> Chain:
     if told.left[person] == 1 and (not clauses or not clauses[-1].endswith(teller.has(person))):
         clauses.append(f"only {teller.value_of(person)} is left for {teller.name(person)}")
     text = "; ".join(clauses)
-    return Chain(f"{text[:1].upper()}{text[1:]}.", tuple(sorted(teller.used)))
+    if text.startswith(_OUR_WORDS):  # a name stays as it is: p1 and P1 may be two people
+        text = text[:1].upper() + text[1:]
+    return Chain(f"{text}.", tuple(sorted(teller.used)))
 
 
 def listed(names: Iterable[str], most: int = _MOST_NAMES) -> str:
