@@ -83,7 +83,7 @@ def main() -> None:
         "Polars reads the Parquet snapshot and writes it back. `reissue publish`: a fresh process with kernels cached, "
         "static strategy, k = 10, c = 0.5, Parquet output, ledger and self-check included. Fastest of three "
         "(10 million rows: one run). Part of every publish is the start of the process, whatever the rows: loading "
-        "numba, Arrow and NumPy takes some 0.8 s of processor time, about half of it beside reading the file.",
+        "numba, Arrow and NumPy takes some 0.6 s of processor time, about half of it beside reading the file.",
         ["rows", "algorithm", "yardstick s", "publish s", "ratio", "peak MB"],
         rows,
     )
