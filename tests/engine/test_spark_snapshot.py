@@ -209,7 +209,7 @@ def test_files_that_cannot_be_read(spark: Spark, tmp_path: Path) -> None:
         assert str(ours.value) == str(theirs.value)
     with pytest.raises(SnapshotError, match=r"'nowhere' cannot be read .* Check its name"):
         load(spark, "table:nowhere", CLINIC)
-    with pytest.raises(SnapshotError, match="folder without Parquet files"):
+    with pytest.raises(SnapshotError, match="folder without Parquet or CSV files"):
         load(spark, tmp_path / "folder", CLINIC)
 
 
