@@ -168,7 +168,10 @@ def test_mistakes_are_told_as_on_one_machine(tmp_path: Path) -> None:
             tmp_path / engine, NOTED, ri.CheckedMondrian(k=4), seed=1, fragments=2, engine=engine
         ) as series:
             series.publish(good)
-            for wrong in (table.slice(40), pa.concat_tables([table, table.slice(0, 3)]), table.drop_columns(["age"])):
+            older = [age + (place == 700) / 2 for place, age in enumerate(table["age"].to_pylist())]
+            halves = table.set_column(1, "age", pa.array(older))
+            twice = pa.concat_tables([table, table.slice(0, 3)])
+            for wrong in (table.slice(40), twice, table.drop_columns(["age"]), halves):
                 pq.write_table(wrong, bad)
                 with pytest.raises((ChangeError, SnapshotError)) as error:
                     series.publish(bad)
@@ -181,6 +184,7 @@ def test_mistakes_are_told_as_on_one_machine(tmp_path: Path) -> None:
         told.append(problems)
     assert told[0] == told[1]
     assert "{subject" not in "".join(told[0])
+    assert "in row 701" in told[0][3]
 
 
 def test_odd_names_and_types_of_columns(tmp_path: Path) -> None:

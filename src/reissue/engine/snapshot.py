@@ -159,10 +159,16 @@ def _extremes(numbers: Numbers) -> NumericSeen:
 
 
 def _first(numbers: Numbers, value: float | None) -> tuple[float, int]:
-    """(value, row from 0) of the first row with this value, or for None with one that is not whole. O(rows)."""
-    wanted = numbers.values == value if value is not None else np.rint(numbers.values) != numbers.values
-    row = int(np.argmax(wanted & ~np.isnan(numbers.values)))
+    row = first_row(numbers, value)
+    assert row is not None
     return float(numbers.values[row]), row
+
+
+def first_row(numbers: Numbers, value: float | None) -> int | None:
+    """The first row with this value, or for None with one that is not whole; None if there is no such row. O(rows)."""
+    wanted = numbers.values == value if value is not None else np.rint(numbers.values) != numbers.values
+    rows = np.flatnonzero(wanted & ~np.isnan(numbers.values))
+    return int(rows[0]) if len(rows) else None
 
 
 def _looked_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -15,9 +16,10 @@ from reissue.coding import Coding, Seen
 from reissue.coding.seen import Counted, Labels
 from reissue.core.domain import Bool, Int64
 from reissue.engine.identifiers import Repeated, normalize
+from reissue.engine.numbers import Numbers
 from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_repeated
 from reissue.engine.problems import SHOWN, Check, Problem, Problems, WrongLabels
-from reissue.engine.snapshot import Snapshot
+from reissue.engine.snapshot import Snapshot, first_row
 from reissue.engine.spark import sources, summary
 from reissue.engine.spark.found import ROW, Found, Rows
 from reissue.engine.spark.order import Collect, numbered
@@ -123,7 +125,26 @@ def _checked(found: Found, schema: Schema, problems: Problems) -> SparkSnapshot:
     problems.found = summary.in_order([*problems.found, *told], schema)
     problems.refuse()
     seen = replace(_seen(counted, parts, schema), name=found.name, lines=found.lines)
+    places = {
+        name: replace(numbers, where=partial(_where, found, schema, forms, name))
+        for name, numbers in seen.numbers.items()
+    }
+    seen = replace(seen, numbers=places)
     return SparkSnapshot(found.name, sum(part.rows for part in parts), seen, schema, found, forms)
+
+
+def _where(found: Found, schema: Schema, forms: Forms, name: str, value: float | None) -> tuple[float, int]:
+    """As `NumericSeen.where`, for a message: workers read the rows once more."""
+
+    def task(table: pa.Table, places: Int64) -> Iterable[pa.Table]:
+        numbers = parse(table, schema, Problems("", None), forms, whole=False).attributes[name]
+        row = first_row(numbers, value) if isinstance(numbers, Numbers) else None
+        if isinstance(numbers, Numbers) and row is not None:
+            yield pa.table({"row": [int(places[row])], "value": [float(numbers.values[row])]})
+
+    made = found.map(task, spark_schema(pa.schema([("row", pa.int64()), ("value", pa.float64())])))
+    [first] = found.spark.collect(made.orderBy("row").limit(1), "wrong values").to_pylist()
+    return first["value"], first["row"]
 
 
 def _ranked(found: Rows, schema: Schema) -> Rows:
