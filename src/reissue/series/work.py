@@ -155,7 +155,7 @@ class Work:
         return _anonymous(plan, self.seed, words)
 
     def checked(self, plan: Candidate, ways: Combinations) -> Checked:
-        """The release of all fragments, found sound; `ways` are their ways, added up."""
+        """The release of all fragments, found sound. ways: those of everybody, added up."""
         assert isinstance(self.strategy, Planner)
         boxes = [*(facts.boxes for facts in self.past), plan.boxes]
         words = CodingWords(self.coding, lambda _: "somebody")
