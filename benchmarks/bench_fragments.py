@@ -22,6 +22,9 @@ STRATEGIES: dict[str, Strategy] = {
     "checked-mondrian": ri.CheckedMondrian(k=10, c=0.5),
     "m-invariance": ri.MInvariance(m=4),
     "e-equivalence": ri.EEquivalence(m=4, e=3),
+    "bcf": ri.BCF(k=10),
+    "bay-frame": ri.BayFrame(k=10, J=0.7, beta=5.0),
+    "js-reduce": ri.JSReduce(k=10, t=0.5, J=0.7),
 }
 
 
