@@ -6,9 +6,8 @@ sums. Nobody is named there: where somebody is at risk, the rows are needed afte
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,8 +26,6 @@ from reissue.series.spark_rows import spread
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark
 
-OUTCOME = pa.schema([("outcome", pa.binary())])
-
 
 def on_counts(spark: Spark, shelf: Shelf, coding: Coding, attack: Attack) -> Outcome | None:
     """The outcome of the attack on the whole series; None if counts do not tell it, or somebody is at risk."""
@@ -45,18 +42,17 @@ def on_counts(spark: Spark, shelf: Shelf, coding: Coding, attack: Attack) -> Out
         yield pa.table([*ways.columns, ways.counts, first], schema=schema)
 
     added = spread(spark, parts, read, schema).groupBy(*names).agg({"count": "sum", "first": "min"})
-    everything = added.selectExpr(*names, "`sum(count)` AS count", "`min(first)` AS first", "0 AS all")
+    everything = added.selectExpr(*names, "`sum(count)` AS count", "`min(first)` AS first")
 
-    def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
+    def attacked(table: pa.Table) -> Outcome:
         *columns, counts, people = (np.array(column) for column in table.sort_by("first").select(schema.names))
         ways = Combinations(tuple(columns), counts)
         boxes = [shape_of(shelf, coding, position, None)[0] for position in range(releases)]
         words = AuditWords(coding, "subject {}".format)
         series = Observed(counted_releases(boxes, ways, people), coding.domains, len(coding.values), words)
-        return pa.table({"outcome": pa.array([pickle.dumps(attack.run(series))], pa.binary())})
+        return attack.run(series)
 
-    told = spark.collect(spark.grouped(everything, ["all"], kernel, OUTCOME), "results of tasks").column("outcome")
-    outcome = cast("Outcome", pickle.loads(told[0].as_py())) if len(told) else None
+    outcome = spark.on_one(everything, attacked)
     if outcome is None or outcome.breaches or any(len(people) for people in outcome.at_risk.values()):
         return None
     return outcome

@@ -18,6 +18,14 @@ Table = Mapping[str, NDArray[np.generic]]
 """Named columns of equal length: the form in which caches and extras are kept in the ledger."""
 
 
+def taken(codes: Int32, rows: Int64) -> Int32:
+    """Some rows of int32[n, attributes] in Fortran order, column by column: gathering whole rows is slow."""
+    found = np.empty((len(rows), codes.shape[1]), dtype=np.int32, order="F")
+    for a in range(found.shape[1]):
+        found[:, a] = codes[rows, a]
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Coded:
     """A snapshot in codes: one row per subject.
@@ -40,10 +48,7 @@ class Coded:
 
     def part(self, rows: Int64) -> Coded:
         """Some of the rows."""
-        codes = np.empty((len(rows), self.codes.shape[1]), dtype=np.int32, order="F")
-        for a in range(codes.shape[1]):  # gathering rows of a Fortran array is slow
-            codes[:, a] = self.codes[rows, a]
-        return replace(self, subjects=self.subjects[rows], codes=codes, values=self.values[rows])
+        return replace(self, subjects=self.subjects[rows], codes=taken(self.codes, rows), values=self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)

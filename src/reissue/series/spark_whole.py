@@ -88,13 +88,10 @@ def summed(spark: Spark, store: Store, parts: Sequence[Staged], width: int, writ
     names = [f"c{place}" for place in range(width)]
     schema = pa.schema([*((name, pa.int32()) for name in names), ("count", pa.int64())])
     everything = spread(spark, parts, lambda staged: [store.read_staged(staged)], schema)
-    total = everything.groupBy(*names).sum("count").toDF(*schema.names).selectExpr("*", "0 AS all")
 
-    def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
-        found = combinations_of(table.select(schema.names))
-        ordered = combinations_table(Combinations.of(found.columns, found.counts))
-        return pa.table({"told": pa.array([pickle.dumps(writer.rows(ordered))], pa.binary())})
+    def written(table: pa.Table) -> Staged:
+        found = combinations_of(table)
+        return writer.rows(combinations_table(Combinations.of(found.columns, found.counts)))
 
-    told = pa.schema([("told", pa.binary())])
-    made = spark.collect(spark.grouped(total, ["all"], kernel, told), "summaries of fragments").column("told")
-    return cast("Staged", pickle.loads(made[0].as_py())) if len(made) else parts[0]  # all are empty, then
+    made = spark.on_one(everything.groupBy(*names).sum("count").toDF(*schema.names), written)
+    return parts[0] if made is None else made  # all are empty, then

@@ -15,7 +15,7 @@ from reissue.coding import Coding, CodingWords
 from reissue.core.combinations import Combinations
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Words
-from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
+from reissue.core.snapshot import Candidate, Coded, Facts, History, Table, taken
 from reissue.core.whole import Counted, Tally, Whole
 from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Shelf
@@ -47,10 +47,7 @@ class Rows:
 
     def part(self, rows: Int64) -> Rows:
         """Some of the rows."""
-        codes = np.empty((len(rows), self.codes.shape[1]), dtype=np.int32, order="F")
-        for a in range(codes.shape[1]):  # gathering rows of a Fortran array is slow
-            codes[:, a] = self.codes[rows, a]
-        places = pa.array(rows)
+        codes, places = taken(self.codes, rows), pa.array(rows)
         insensitive = None if self.insensitive is None else self.insensitive.take(places)
         return Rows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
 

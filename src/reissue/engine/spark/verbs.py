@@ -54,6 +54,7 @@ TYPES: Mapping[Kind, pa.DataType] = {
 }
 JOINS: Mapping[How, str] = {"inner": "inner", "left": "left", "semi": "left_semi", "anti": "left_anti"}
 EACH = pa.schema([("item", pa.int64()), ("payload", pa.binary())])
+ALL = "__reissue_all__"
 TABLE = "table:"
 """What names of Spark tables begin with: table:catalog.database.name."""
 
@@ -212,6 +213,19 @@ class Spark(Engine["DataFrame"]):
         It returns a table of the given schema. Meant for few large groups: each must fit into one worker's memory.
         """
         return self._applied(frame, by, kernel, spark_schema(schema))
+
+    def on_one(self, frame: DataFrame, task: Callable[[pa.Table], Result]) -> Result | None:
+        """What `task` returns of all rows (in any order), which one worker gets; None if there are none.
+
+        The result is pickled and should be small.
+        """
+
+        def run(rows: pa.Table, _: Key) -> pa.Table:
+            return pa.table({"result": pa.array([pickle.dumps(task(rows.drop_columns([ALL])))], pa.binary())})
+
+        together = self.grouped(frame.selectExpr("*", f"0 AS {ALL}"), [ALL], run, pa.schema([("result", pa.binary())]))
+        made = self.collect(together, "results of tasks").column("result").to_pylist()
+        return pickle.loads(made[0]) if made else None
 
     def sorted_parts(
         self,
