@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 
 from reissue.attacks.base import Finding, Outcome
 from reissue.audit.document import document, verdict
@@ -20,6 +18,7 @@ from reissue.coding import Coding
 from reissue.core.domain import Int64
 from reissue.core.observed import Observed
 from reissue.core.sets import union
+from reissue.series.documents import json_text, saved
 
 IN_REPORT = 40
 """Findings of each attack that the HTML report shows."""
@@ -88,19 +87,13 @@ class Audit:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """The document as text, also written to `path` if one is given."""
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        return json_text(self.to_dict(), path)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """One self-contained offline page, also written to `path` if one is given."""
         from reissue.report import audit_html
 
-        page = audit_html(self.to_dict(findings=IN_REPORT))
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
-        return page
+        return saved(audit_html(self.to_dict(findings=IN_REPORT)), path)
 
     def describe(self) -> str:
         """The audit in a few lines, for a terminal."""

@@ -55,10 +55,7 @@ class _Drawn(NamedTuple):
 
 
 def _of_audit(done: Audit) -> _Drawn:
-    from reissue.audit.result import IN_REPORT
-    from reissue.report import audit_html
-
-    return _Drawn(audit_html(done.to_dict(findings=IN_REPORT)), done.verdict, unchecked(done))
+    return _Drawn(done.to_html(), done.verdict, unchecked(done))
 
 
 def _of_document(path: str, document: Mapping[str, Any]) -> _Drawn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -17,6 +16,7 @@ from reissue.compare.running import Run, Runner, digest_of
 from reissue.errors import SettingsError
 from reissue.schema import Schema, read_config
 from reissue.series.checks import ATTACKS, attack_class
+from reissue.series.documents import json_text, saved
 from reissue.strategies.base import Strategy
 from reissue.utility import Point, RiskUtility, risk_utility
 
@@ -63,19 +63,13 @@ class Comparison:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """The document as text, also written to `path` if one is given."""
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        return json_text(self.to_dict(), path)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """One self-contained offline page, also written to `path` if one is given."""
         from reissue.report import comparison_html
 
-        page = comparison_html(self.to_dict())
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
-        return page
+        return saved(comparison_html(self.to_dict()), path)
 
     def to_picture(self, path: str | PathLike[str]) -> None:
         """The map of risk against query error as SVG or PNG, by the file's suffix."""
