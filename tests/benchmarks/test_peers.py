@@ -97,9 +97,9 @@ def test_a_halved_hierarchy_halves_until_one_value_is_left(own: Source, tmp_path
 def test_a_process_is_stopped_at_its_limit_and_a_failure_is_told(tmp_path: Path) -> None:
     busy, idle = "while True: pass", "import time; time.sleep(60)"
     for work in (busy, idle):
-        slow = timed([sys.executable, "-c", f"x = bytearray(2 * 10**8)\n{work}"], tmp_path, 1.0)
+        slow = timed([sys.executable, "-c", f"x = bytearray(6 * 10**7)\n{work}"], tmp_path, 2.0)
         assert not slow.finished
-        assert slow.megabytes > 190
+        assert slow.megabytes > 60  # a bare Python has 10, and a slow machine fills these in well under two seconds
     small = timed([sys.executable, "-c", "print('done')"], tmp_path, 60.0)
     assert small.good
     assert small.said == "done\n"
