@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import log2
-
 import numpy as np
 import pytest
 
@@ -11,17 +9,7 @@ from reissue.core import growing
 from reissue.core.domain import Float64, Int32
 from reissue.core.growing import Believed, grow, join
 from reissue.core.requirements import Requirement
-from tests.support.oracles import class_meets
-
-
-def jsd(priors: list[list[float]]) -> float:
-    """Equation 6 with equal weights, in bits."""
-
-    def entropy(p: list[float]) -> float:
-        return -sum(x * log2(x) for x in p if x > 0)
-
-    mixture = [sum(column) / len(priors) for column in zip(*priors, strict=True)]
-    return entropy(mixture) - sum(entropy(p) for p in priors) / len(priors)
+from tests.support.oracles import class_meets, jsd
 
 
 def believed(values: Int32, prior: Float64) -> Believed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from math import exp, inf, log
+from math import exp, inf, log, log2
 
 import numpy as np
 
@@ -58,6 +58,16 @@ def _close(requirement: Requirement, p: list[Fraction], q: list[Fraction]) -> bo
             if a > b and (b == 0 or float((a - b) / b) > min(requirement.beta, cap) + 1e-9):
                 return False
     return True
+
+
+def jsd(priors: list[list[float]]) -> float:
+    """Equation 6 with equal weights, in bits."""
+
+    def entropy(p: list[float]) -> float:
+        return -sum(x * log2(x) for x in p if x > 0)
+
+    mixture = [sum(column) / len(priors) for column in zip(*priors, strict=True)]
+    return entropy(mixture) - sum(entropy(p) for p in priors) / len(priors)
 
 
 def children(domain: Domain, lo: int, hi: int) -> list[tuple[int, int]]:
