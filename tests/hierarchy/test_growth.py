@@ -1,0 +1,165 @@
+"""Hierarchies that are extended or grow: published labels keep their meaning, in whatever order values arrive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reissue.errors import SchemaError
+from reissue.hierarchy import MISSING, ROOT, Hierarchy
+from tests.hierarchy.taxonomies import Nested, check_tree, groups_of, taxonomies, values_of
+
+
+def grow(draw: st.DrawFn, tree: Nested, name: str) -> None:
+    """Add a value somewhere: under the top or under a group, perhaps in a new group."""
+    groups = [tree]
+    stack = [tree]
+    while stack:
+        for below in stack.pop().values():
+            if below:
+                groups.append(below)
+                stack.append(below)
+    under = draw(st.sampled_from(groups))
+    if draw(st.booleans()):
+        under[name] = {}
+    else:
+        under[f"g{name}"] = {name: {}}
+
+
+@given(st.data(), taxonomies(), st.integers(0, 6), st.booleans(), st.booleans())
+@settings(max_examples=300)
+def test_extension_keeps_the_meaning_of_old_labels(
+    data: st.DataObject, tree: Nested, more: int, missing: bool, shuffled: bool
+) -> None:
+    old = Hierarchy.from_nested(tree)
+    old = old.with_missing() if missing else old
+    for i in range(more):
+        grow(data.draw, tree, f"x{i}")
+    if shuffled:
+        tree = dict(data.draw(st.permutations(list(tree.items()))))
+    new = old.extend(Hierarchy.from_nested(tree))
+    check_tree(new.tree)
+    leaf, node = old.remap(new)
+    assert (np.diff(leaf) > 0).all()
+    assert [new.leaves[code] for code in leaf] == list(old.leaves)
+    groups = {**groups_of(tree), ROOT: values_of(tree) | ({MISSING} if missing else set()), MISSING: {MISSING}}
+    for i, label in enumerate(old.labels):
+        lo, hi = node[i].tolist()
+        assert new.parse(label) == (lo, hi)
+        assert set(new.leaves[lo : hi + 1]) == groups[label]
+        inside = set(leaf[old.tree.lo[i] : old.tree.hi[i] + 1].tolist())
+        assert inside == set(leaf.tolist()) & set(range(lo, hi + 1))
+    assert (new is old) == (more == 0)
+
+
+def growing(kind: str) -> Hierarchy:
+    return {
+        "flat": Hierarchy.flat,
+        "int": lambda: Hierarchy.intervals(5, factors=[2, 3], start=-2),
+        "float": lambda: Hierarchy.intervals(0.1, factors=[3, 2], start=0.05),
+        "lengths": lambda: Hierarchy.prefix([3, 1]),
+        "step": lambda: Hierarchy.prefix(step=1),
+        "dates": lambda: Hierarchy.dates(["decade", "year", "quarter", "month"]),
+    }[kind]()
+
+
+VALUES = {
+    "flat": st.text("ab*", min_size=2, max_size=3),
+    "int": st.integers(-50, 50).map(str),
+    "float": st.decimals(-3, 3, places=2).map(str),
+    "lengths": st.text("AB1", min_size=1, max_size=5),
+    "step": st.text("AB1", min_size=1, max_size=5),
+    "dates": st.dates().map(str),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@given(data=st.data())
+@settings(max_examples=80)
+def test_growth_is_independent_of_the_order_of_arrival(kind: str, data: st.DataObject) -> None:
+    batches = data.draw(st.lists(st.lists(VALUES[kind], max_size=6), max_size=4))
+    grown = growing(kind).with_missing()
+    for batch in batches:
+        before = grown
+        grown = grown.grow(batch)
+        check_tree(grown.tree)
+        leaf, node = before.remap(grown)
+        assert (np.diff(leaf) > 0).all()
+        assert [grown.parse(label) for label in before.labels] == [tuple(row) for row in node.tolist()]
+    assert len(set(grown.all_labels)) == len(grown.all_labels)
+    everything = [value for batch in batches for value in batch]
+    assert grown == growing(kind).grow(reversed(everything)).with_missing()
+    assert Hierarchy.from_dict(grown.to_dict()) == grown
+    assert grown.grow(everything) is grown
+
+
+@pytest.mark.parametrize(
+    ("other", "part"),
+    [
+        ({"Asia": ["France"]}, "'France' is under 'Europe' so far and under 'Asia' in the new hierarchy"),
+        ({"France": ["Paris"]}, "'France' is a value so far and a group in the new"),
+        ({"Europe": {}}, "'Europe' is a group so far and a value in the new"),
+        ({"World": {"Europe": ["Italy"]}}, "'Europe' is under '\\*' so far and under 'World'"),
+    ],
+)
+def test_contradictions_of_published_labels_are_refused(other: dict[str, object], part: str) -> None:
+    with pytest.raises(SchemaError, match=part):
+        Hierarchy.from_nested({"Europe": ["France", "Spain"]}).extend(Hierarchy.from_nested(other))
+
+
+def test_an_extension_without_the_upper_columns_does_not_move_values_to_the_top(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("75001;Paris;FR;*\n06000;Nice;FR;*\n")
+    (tmp_path / "new.csv").write_text("75002;Paris\n")
+    with pytest.raises(SchemaError, match=r"'Paris' is under 'FR' so far and under '\*'"):
+        Hierarchy.from_file(tmp_path / "old.csv").extend(Hierarchy.from_file(tmp_path / "new.csv"))
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "value", "part"),
+    [
+        (Hierarchy.flat(), "*", "reserved"),
+        (Hierarchy.flat(), MISSING, "reserved"),
+        (Hierarchy.prefix([3]), "120*", "marks a prefix"),
+        (Hierarchy.intervals(5), "x", "not a number"),
+        (Hierarchy.intervals(5), "nan", "not a number"),
+        (Hierarchy.intervals(5), "1.5", "not a whole number"),
+        (Hierarchy.intervals(5), "1e40", "too large"),
+        (Hierarchy.dates(), "2026-02-30", "not a day"),
+        (Hierarchy.dates(), "20260215", "not a day"),
+        (Hierarchy.from_nested(["a"]), "b", "not in the hierarchy"),
+    ],
+)
+def test_values_that_break_a_rule_are_refused(hierarchy: Hierarchy, value: str, part: str) -> None:
+    assert part in str(hierarchy.problem(value))
+    with pytest.raises(SchemaError, match="cannot be added"):
+        hierarchy.grow([value])
+
+
+def test_settings_of_rules_are_checked() -> None:
+    for broken in (
+        lambda: Hierarchy.intervals(0),
+        lambda: Hierarchy.intervals(float("nan")),
+        lambda: Hierarchy.intervals(5, factors=[1]),
+        lambda: Hierarchy.intervals(5, levels=0),
+        lambda: Hierarchy.prefix(),
+        lambda: Hierarchy.prefix([0]),
+        lambda: Hierarchy.prefix([2], step=1),
+        lambda: Hierarchy.dates(["week"]),
+        lambda: Hierarchy.dates([]),
+        lambda: Hierarchy.flat().extend(Hierarchy.from_nested(["a"])),
+        lambda: Hierarchy.flat().encode(["a"]),
+        lambda: Hierarchy.flat().parse("a"),
+        lambda: Hierarchy.from_nested({MISSING: ["a", "b"]}).with_missing(),
+        lambda: Hierarchy.from_dict({"names": ["*", "a"], "parents": [-1, 1], "levels": [0, 0]}),
+        lambda: Hierarchy.from_dict({"names": ["*", "a", "b", "c"], "parents": [-1, 0, 0, 1], "levels": [0] * 4}),
+        lambda: Hierarchy.from_dict({"names": [], "parents": [], "levels": []}),
+        lambda: Hierarchy.from_dict({"strange": 1}),
+    ):
+        with pytest.raises(SchemaError):
+            broken()
+    with pytest.raises(ValueError, match="no node"):
+        Hierarchy.from_nested(["a", "b", "c"]).label(0, 1)
