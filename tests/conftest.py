@@ -12,9 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("reissue", deadline=None, print_blob=True)
+# A slow machine is no failure, and one folder may serve many examples. The same examples on every machine, every day;
+# `--hypothesis-profile=search` looks for others.
+relaxed = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+settings.register_profile("search", deadline=None, suppress_health_check=relaxed, print_blob=True)
+settings.register_profile("reissue", settings.get_profile("search"), derandomize=True)
 settings.load_profile("reissue")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -77,7 +77,7 @@ genders = st.sampled_from(["Male", "Female", "Person", "*", "{Male, Female}", "M
 cells = st.one_of(st.sampled_from(NASTY), st.text(max_size=12), st.integers(-200, 200).map(str))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(rows=st.lists(st.tuples(ages, genders, cells), min_size=1, max_size=6))
 def test_sound_labels_with_any_value(rows: list[tuple[str, str, str]]) -> None:
     names = ("age", "gender", "diagnosis")
@@ -88,7 +88,7 @@ def test_sound_labels_with_any_value(rows: list[tuple[str, str, str]]) -> None:
     assert entry["classes"] == len({row[:2] for row in rows if row[:2] != ("*", "*")})
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(rows=st.lists(st.tuples(ages | cells, genders | cells, cells), min_size=1, max_size=6))
 def test_any_cells(rows: list[tuple[str, str, str]]) -> None:
     names = ("age", "gender", "diagnosis")
@@ -112,7 +112,7 @@ def _clear_or_right(table: object, rows: int) -> None:
     assert done.describe()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=4), match=st.sampled_from(["order", "content"])
 )
@@ -132,7 +132,7 @@ def test_any_cells_with_members(rows: list[tuple[str, str, str]], match: str) ->
     assert entry["rows"] - entry["counterfeits"] == entry["members"]
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(
     content=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
 )
@@ -148,7 +148,7 @@ def test_any_bytes(tmp_path: Path, content: bytes) -> None:
         _brief(error)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(
     content=st.dictionaries(st.text(max_size=8), st.one_of(st.none(), st.integers(), st.text(max_size=8)), max_size=6)
 )

@@ -72,7 +72,7 @@ ZIPS = st.lists(st.text("12", min_size=4, max_size=4), min_size=1, max_size=6)
 
 
 @given(st.data(), ZIPS, st.lists(ZIPS, max_size=3), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_old_boxes_keep_their_labels_and_their_people(
     data: st.DataObject, first: list[str], later: list[list[str]], extended: bool
 ) -> None:

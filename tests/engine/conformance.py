@@ -11,14 +11,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.engine.base import Columns, Engine
 from reissue.errors import SnapshotError
 
 TEXTS = st.one_of(st.none(), st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=3))
-RELAXED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.differing_executors]
 
 
 def over(strategy: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
@@ -38,7 +37,7 @@ def examples(count: int) -> Callable[[type], type]:
         for name in dir(suite):
             test = getattr(suite, name)
             if hasattr(test, "drawn"):
-                drawing = settings(max_examples=count, deadline=None, suppress_health_check=RELAXED)
+                drawing = settings(max_examples=count)
                 setattr(suite, name, drawing(given(test.drawn)(test)))
         return suite
 

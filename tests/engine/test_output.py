@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.engine.output import anatomized_tables, generalized_table, read_release, write_release, write_table
@@ -115,7 +115,6 @@ LABELS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_si
 
 
 @given(st.lists(st.tuples(LABELS, st.one_of(st.none(), st.integers(-5, 5))), min_size=1, max_size=8))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_releases_read_back_as_text(
     tmp_path: Path, format: Literal["csv", "parquet"], rows: list[tuple[str, int | None]]

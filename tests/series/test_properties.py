@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
@@ -71,7 +71,7 @@ def histories(draw: st.DrawFn) -> tuple[ri.Schema, list[pa.Table], int]:
 
 
 @given(case=histories(), algorithm=st.sampled_from(["mondrian", "incognito"]))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 def test_whatever_is_published_is_whole_and_within_the_policy(
     case: tuple[ri.Schema, list[pa.Table], int], algorithm: str
 ) -> None:
