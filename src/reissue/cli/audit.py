@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reissue.cli import show
-from reissue.cli.options import ENGINE, JSON, KEY, SERIES, writable
+from reissue.cli.options import ENGINE, JSON, KEY, PAGE, SERIES, writable
 from reissue.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def audit(
         from reissue.report import require
 
         require()  # before the long work
-        writable(html)
+        writable(html, PAGE)
     with show.progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
             done = audited_series(series, attacks, settings, names, key, progress, engine)
@@ -76,9 +76,11 @@ def audit(
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
             raise SettingsError(USAGE)
-    if html:
-        done.to_html(html)
-    click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
+    try:
+        if html:
+            done.to_html(html)
+    finally:  # what took long to find is told, whether or not the page could be written
+        click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
     raise SystemExit(exit_code(done))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reissue.cli import show
-from reissue.cli.options import JSON, writable
+from reissue.cli.options import JSON, PAGE, PNG, SVG, writable
 from reissue.errors import InfeasiblePolicy
 
 
@@ -39,17 +39,29 @@ def compare(
     Exit code 3 if no strategy could publish them.
     """
     from reissue.compare import compare_config
-    from reissue.report import require
 
-    if html or picture:
-        require()
-    for file in filter(None, (html, picture)):
-        writable(file)
+    _require(html, picture)  # before the long work
     with show.progress("comparing") as progress:
         done = compare_config(config, snapshots, strategies=strategies, settings=settings, out=out, progress=progress)
-    if html:
-        done.to_html(html)
-    if picture:
-        done.to_picture(picture)
-    click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
+    try:
+        if html:
+            done.to_html(html)
+        if picture:
+            done.to_picture(picture)
+    finally:  # what took long to find is told, whether or not the files could be written
+        click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
     raise SystemExit(0 if any(run.status == "done" for run in done.runs) else InfeasiblePolicy.exit_code)
+
+
+def _require(html: str | None, picture: str | None) -> None:
+    """What the page and the picture need is there, and they can be written."""
+    if not (html or picture):
+        return
+    from reissue.compare.comparing import picture_format
+    from reissue.report import require
+
+    require()
+    if html:
+        writable(html, PAGE)
+    if picture:
+        writable(picture, SVG if picture_format(picture) == "svg" else PNG)

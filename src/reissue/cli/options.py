@@ -18,12 +18,30 @@ ENGINE = click.option(
     "--engine", type=click.Choice(["embedded", "spark"]), help="Where the work is done: on this machine, or on Spark."
 )
 
+PAGE = b"<!doctype html>"
+SVG = b"<svg"
+PNG = b"\x89PNG"
+"""How the files that we write begin: what begins otherwise is not written over."""
 
-def writable(path: str) -> None:
-    """Refuse a file that could not be written: to be asked before long work, not after it."""
-    folder = Path(path).parent
+
+def writable(path: str, *beginnings: bytes) -> None:
+    """Refuse a file that cannot be written, or is none of ours: to be asked before long work, not after it."""
+    file, folder = Path(path), Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{path} cannot be written: there is no folder {folder}. Make it, or choose another place.")
-    place = Path(path) if Path(path).exists() else folder
-    if not os.access(place, os.W_OK):
-        raise InputError(f"{path} cannot be written: you may not write to {place}. Choose another place.")
+    if file.exists() and not file.is_file():  # a pipe, or /dev/stdout
+        return
+    for place in (file, file.resolve().parent):  # a new file takes the place of the old one
+        if place.exists() and not os.access(place, os.W_OK):
+            raise InputError(f"{path} cannot be written: you may not write to {place}. Choose another place.")
+    if file.is_file() and not _ours(file, beginnings):
+        raise InputError(
+            f"{path} is there already, and is nothing that this command writes: it is left alone. Choose another name, "
+            "or delete it first."
+        )
+
+
+def _ours(file: Path, beginnings: tuple[bytes, ...]) -> bool:
+    with file.open("rb") as opened:
+        begins = opened.read(16)
+    return not begins or begins.startswith(beginnings)

@@ -10,7 +10,7 @@ import click
 
 from reissue.cli import show
 from reissue.cli.audit import audited_series, refuse_unchecked, unchecked
-from reissue.cli.options import KEY, writable
+from reissue.cli.options import KEY, PAGE, writable
 from reissue.errors import InputError, ReissueError, SettingsError
 
 if TYPE_CHECKING:
@@ -33,16 +33,20 @@ def report(
     could be run; what was found does not change the exit code.
     """
     from reissue.report import require
+    from reissue.series.documents import saved
 
     require()
-    writable(output)
+    writable(output, PAGE)
     with show.progress("auditing") as progress:
         if Path(source).is_file():
             drawn = _of_document(source, _saved(source, attacks, settings, names))
         else:
             drawn = _of_audit(audited_series(source, attacks, settings, names, key, progress))
-        Path(output).write_text(drawn.page, encoding="utf-8")
-    click.echo(f"{drawn.verdict}\nWrote {output}. Keep it as safe as the raw data.")
+    try:
+        saved(drawn.page, output)
+    finally:  # what took long to find is told, whether or not the page could be written
+        click.echo(drawn.verdict)
+    click.echo(f"Wrote {output}. Keep it as safe as the raw data.")
     refuse_unchecked(drawn.unchecked)
 
 

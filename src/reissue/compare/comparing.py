@@ -16,7 +16,7 @@ from reissue.compare.running import Run, Runner, digest_of
 from reissue.errors import SettingsError
 from reissue.schema import Schema, read_config
 from reissue.series.checks import ATTACKS, attack_class
-from reissue.series.documents import json_text, saved
+from reissue.series.documents import json_text, save, saved
 from reissue.strategies.base import Strategy
 from reissue.utility import Point, RiskUtility, risk_utility
 
@@ -75,10 +75,7 @@ class Comparison:
         """The map of risk against query error as SVG or PNG, by the file's suffix."""
         from reissue.report import comparison_picture
 
-        suffix = Path(path).suffix.lower().removeprefix(".")
-        if suffix not in ("svg", "png"):
-            raise SettingsError(f"The picture is written as .svg or .png; received '{path}'.")
-        Path(path).write_bytes(comparison_picture(self.to_dict(), suffix))
+        save(comparison_picture(self.to_dict(), picture_format(path)), path)
 
     def describe(self) -> str:
         """Table, matrix and recommendation, for a terminal."""
@@ -101,6 +98,14 @@ class Comparison:
             cells = [f"{_cell(run.attacks.get(name)):>{len(name)}}" for name in self.attacks]
             lines.append(f"{run.label:{wide}}" + "  ".join(cells))
         return lines
+
+
+def picture_format(path: str | PathLike[str]) -> str:
+    """ "svg" or "png", as the name of the picture's file ends."""
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in ("svg", "png"):
+        raise SettingsError(f"The picture is written as .svg or .png; received '{path}'.")
+    return suffix
 
 
 def _costs(run: Run) -> str:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.compare.planning import Plan
-from reissue.errors import ChangeError, InputError, ReissueError, SnapshotError
+from reissue.errors import ChangeError, InputError, ReissueError, SeriesError, SnapshotError
 from reissue.schema import Schema
+from reissue.series.documents import saved
 from reissue.series.settings import policy_of
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class Runner:
                 for number, snapshot in enumerate(self.snapshots, start=1):
                     self.say(f"{plan.label}: release {number} of {len(self.snapshots)}")
                     releases.append(series.publish(Path(snapshot)))
-            except SnapshotError:  # no strategy can publish it
+            except (SnapshotError, SeriesError):  # of the snapshot or the disk, and no strategy's fault
                 raise
             except ReissueError as error:
                 return _refused(plan, short_reason(error), len(releases) + 1, time.perf_counter() - start)
@@ -205,10 +206,7 @@ def _kept(path: Path, key: str) -> Run | None:
 
 
 def _write(path: Path, content: object) -> None:
-    """All of the file or nothing of it."""
-    staged = path.with_suffix(".part")
-    staged.write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), encoding="utf-8")
-    staged.replace(path)
+    saved(json.dumps(content, ensure_ascii=False, allow_nan=False), path)
 
 
 def _refused(plan: Plan, reason: str, at: int, seconds: float) -> Run:

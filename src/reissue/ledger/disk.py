@@ -37,11 +37,16 @@ def telling(doing: str) -> Iterator[None]:
 
 
 def told(doing: str, error: OSError) -> str:
-    code = error.errno or _code_in(str(error))
-    reason = os.strerror(code) if code else str(error)
+    code, reason = cause(error)
     remedy = _REMEDIES.get(code, "Correct this and try again.")
     place = f" ({error.filename})" if error.filename else ""
     return f"{doing} failed: {reason}{place}. {remedy} What was committed before is untouched."
+
+
+def cause(error: OSError) -> tuple[int, str]:
+    """The number of an operating system's error, 0 if it has none, and its words."""
+    code = error.errno or _code_in(str(error))
+    return code, os.strerror(code) if code else str(error)
 
 
 def _code_in(message: str) -> int:
@@ -66,16 +71,21 @@ def open_private(path: Path) -> IO[bytes]:
 def write_durably(path: Path, content: bytes, *, private: bool = True) -> None:
     """Replace a small file in one step that survives a crash: the old content or the new one, never a mixture."""
     beside = path.with_name(path.name + ".new")
+    put_in_place(path, beside, open_private(beside) if private else beside.open("wb"), content)
+    sync_folder(path.parent)
+
+
+def put_in_place(path: Path, beside: Path, file: IO[bytes], content: bytes) -> None:
+    """Fill `file`, a new one open at `beside`, and put it in the place of `path`, which stays as it is till then."""
     try:
-        with open_private(beside) if private else open(beside, "wb") as file:
+        with file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except OSError:
+    except BaseException:  # also when it is interrupted
         beside.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
 
 
 def sync_folder(path: Path) -> None:

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import secrets
+import stat
 from os import PathLike
 from pathlib import Path
+
+from reissue.errors import InputError
+from reissue.ledger.disk import cause, put_in_place
+
+_REMEDIES = {
+    errno.ENOSPC: "The disk is full. Free some space, or choose another place.",
+    errno.EDQUOT: "Your disk quota is used up. Free some space, or choose another place.",
+    errno.EFBIG: "The file would exceed the size allowed here. Raise the limit, or choose another place.",
+    errno.EROFS: "The disk is mounted read-only. Choose another place.",
+    errno.EACCES: "You may not write there. Choose another place, or correct the permissions.",
+    errno.EPERM: "You may not write there. Choose another place, or correct the permissions.",
+    errno.ENOENT: "There is no such folder. Make it, or choose another place.",
+}
 
 
 def json_text(document: object, path: str | PathLike[str] | None) -> str:
@@ -15,5 +32,29 @@ def json_text(document: object, path: str | PathLike[str] | None) -> str:
 def saved(text: str, path: str | PathLike[str] | None) -> str:
     """The text, also written to `path` if one is given."""
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        save(text.encode(), path)
     return text
+
+
+def save(content: bytes, path: str | PathLike[str]) -> None:
+    """Write a file as a whole: on a full disk, or if it is interrupted, what was there before is still there."""
+    try:
+        target = Path(path).resolve()  # a link stays one
+        if target.exists() and not target.is_file():  # a pipe or /dev/stdout has nothing to lose
+            target.write_bytes(content)
+        else:
+            _replace(target, content)
+    except OSError as error:
+        code, reason = cause(error)
+        kept = " The file that is there is as it was." if Path(path).is_file() else ""
+        remedy = _REMEDIES.get(code, "Choose another place.")
+        raise InputError(f"Writing {os.fspath(path)} failed: {reason}. {remedy}{kept}") from error
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """With the permissions that the file had; a new one gets those that any new file gets."""
+    beside = target.with_name(f".reissue-{secrets.token_hex(4)}.new")  # nobody's name, and never too long
+    file = beside.open("xb")
+    if target.exists():
+        beside.chmod(stat.S_IMODE(target.stat().st_mode))
+    put_in_place(target, beside, file, content)

@@ -1,0 +1,149 @@
+"""Files that commands write where the steward says: as a whole or not at all, and over nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import reissue as ri
+from reissue.cli import main
+from reissue.compare import compare
+from reissue.errors import InputError, SeriesError
+from reissue.series.documents import json_text, save, saved
+from tests.report.documents import EXAMPLE
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A series `s` that an audit breaks, and the same audit as `audit.json`."""
+    monkeypatch.chdir(tmp_path)
+    with ri.Series.create("s", hospital_schema(), ri.Static(k=2), seed=1) as series:
+        for number, table in enumerate((FIGURE_1, FIGURE_3), start=1):
+            pa.csv.write_csv(frame(table), f"{number}.csv")
+            series.publish(f"{number}.csv")
+    shutil.copy(EXAMPLE, "audit.json")
+    return tmp_path
+
+
+def on_a_full_disk(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """No file may exceed 200 kB: enough for a ledger, too little for a page."""
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    command = [sys.executable, "-m", "reissue", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files)
+
+
+def ended(*arguments: str) -> object:
+    with pytest.raises(SystemExit) as end:
+        main.main(list(arguments))
+    return end.value.code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (("report", "audit.json", "-o", "page.html"), "people are at risk"),
+        (("audit", "s", "--json", "--attack", "intersection", "--html", "page.html"), '"format": "reissue-audit/1"'),
+    ],
+)
+def test_a_full_disk_keeps_the_old_page_and_tells_what_was_found(
+    clinic: Path, arguments: tuple[str, ...], found: str
+) -> None:
+    Path("page.html").write_text("<!doctype html> of last month")
+    done = on_a_full_disk(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Error: Writing page.html failed: File too large.")
+    assert "choose another place. The file that is there is as it was." in done.stderr
+    assert found in done.stdout, "the work is not lost"
+    assert Path("page.html").read_text() == "<!doctype html> of last month"
+    assert not [name for name in os.listdir() if name.endswith(".new")]
+
+
+def test_an_interrupt_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.json"
+    json_text({"month": 1}, file)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        json_text({"month": 2}, file)
+    assert json.loads(file.read_text()) == {"month": 1}
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_links_permissions_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    kept, link = tmp_path / "kept.html", tmp_path / "latest.html"
+    saved("old", kept)
+    kept.chmod(0o640)
+    link.symlink_to(kept)
+    saved("new", link)
+    assert link.is_symlink()
+    assert kept.read_text() == "new"
+    assert kept.stat().st_mode & 0o777 == 0o640
+    save(b"nothing to lose", "/dev/null")
+    assert not Path("/dev/null").is_file()
+    longest = tmp_path / ("x" * 250 + ".html")
+    saved("a name as long as names may be", longest)
+    assert longest.exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"There is no such folder. Make it, or choose another place."):
+        saved("x", tmp_path / "none" / "a.json")
+    with pytest.raises(InputError, match=r"Writing .* failed: Is a directory"):
+        saved("x", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "s", "-o", "1.csv"),
+        ("report", "audit.json", "-o", "audit.json"),
+        ("audit", "s", "--html", "1.csv"),
+        ("compare", "1.csv", "--config", "c.toml", "--html", "1.csv"),
+        ("compare", "1.csv", "--config", "c.toml", "--picture", "1.svg"),
+    ],
+)
+def test_nothing_else_is_written_over(
+    clinic: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy("1.csv", "1.svg")
+    before = {name: Path(name).read_bytes() for name in ("1.csv", "1.svg", "audit.json")}
+    assert ended(*arguments) == 2
+    assert f"{arguments[-1]} is there already, and is nothing that this command writes" in capsys.readouterr().err
+    assert before == {name: Path(name).read_bytes() for name in before}
+
+
+def test_a_picture_of_another_kind_is_refused_before_the_work(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("compare", "1.csv", "--config", "nowhere.toml", "--picture", "map.pdf") == 2
+    assert "The picture is written as .svg or .png; received 'map.pdf'." in capsys.readouterr().err
+
+
+def test_a_comparison_that_the_disk_stops_blames_no_strategy(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept as "static cannot be used", it would be believed the next time, too."""
+
+    def full(*_: object, **__: object) -> None:
+        raise SeriesError("Committing release 1 failed: No space left on device.")
+
+    monkeypatch.setattr("reissue.series.Series.publish", full)
+    with pytest.raises(SeriesError, match="No space left"):
+        compare(["1.csv"], hospital_schema(), strategies=["static"], out="kept")
+    monkeypatch.undo()
+    os.chdir(clinic)
+    assert compare(["1.csv"], hospital_schema(), strategies=["static"], out="kept").runs[0].status == "done"
