@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
+from reissue.beliefs.accounts import Account, measures, together
 from reissue.beliefs.claims import Claims
 from reissue.beliefs.cycle import Reasoning
-from reissue.beliefs.following import Learned, follow, joined, simulated
+from reissue.beliefs.following import Attacker, Learned, Surveyed, follow, joined, simulated, survey
 from reissue.beliefs.informed import Informed
-from reissue.beliefs.knowledge import Knowledge
+from reissue.beliefs.knowledge import ESTIMATE, Knowledge
 from reissue.beliefs.posterior import ESTIMATORS, Estimator
 from reissue.core.domain import Int64
-from reissue.core.observed import Observed
+from reissue.core.observed import Observed, Words
+from reissue.core.sets import union
 from reissue.core.settings import check_kinds
+from reissue.core.whole import Whole
 from reissue.errors import SettingsError
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the attack tells of the people of a series or of one fragment.
+
+    findings: the worst first, at most the attack's `limit`; at_risk: as in an outcome; accounts: of each release;
+    compromised: whether anybody is held to be known
+    """
+
+    findings: Sequence[Finding]
+    at_risk: Mapping[int, Int64]
+    accounts: Sequence[Account]
+    compromised: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,18 +87,45 @@ class BackgroundKnowledge(Informed):
             raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        skipped = [one.number for one in (series.releases[i] for i in range(len(series))) if one.members is None]
+        return self.together([self.part(series, involving=involving)], skipped)
+
+    # -- in parts: fragments of a series, which share neither people nor classes
+
+    @property
+    def estimates(self) -> bool:
+        """Whether shares of values among categories of people are estimated, so that categories must be counted."""
+        return self.knowledge.values == ESTIMATE
+
+    def survey(self, fragment: Observed) -> Iterator[Surveyed]:
+        """What the other fragments need to be told of this one, release by release."""
+        return survey(fragment, self._attacker)
+
+    def part(self, series: Observed, told: Mapping[int, Whole] | None = None, *, involving: int | None = None) -> Part:
+        """What is learned about the people of a series, or of a fragment that is told what all fragments counted."""
         claims = self.claims(series)
-        with_claims = self.learned(series, claims, involving)
-        without = self.learned(series, Claims.none(), involving) if len(claims) else with_claims
-        exposed = [np.flatnonzero(learned.exposure > self.threshold) for learned in with_claims]
-        worst = _worst(with_claims, exposed)[: self.limit]
+        without = self._followed(series, Claims.none(), involving, told) if len(claims) else None
+        accounts, worst, at_risk = [], [], {}
+        for learned in self._followed(series, claims, involving, told):
+            alone = learned if without is None else next(without)
+            exposed = np.flatnonzero(learned.exposure > self.threshold)
+            accounts.append(Account.of(learned, alone, len(exposed)))
+            at_risk[learned.number] = learned.subjects[exposed]
+            first = np.argsort(-learned.exposure[exposed], kind="stable")[: self.limit]
+            worst.append(learned.take(exposed[first]))
+        return Part(self._findings(series.words, worst), at_risk, accounts, len(claims) > 0)
+
+    def together(self, parts: Sequence[Part], skipped: Sequence[int] = ()) -> Outcome:
+        """The outcome of the attack on the series that these are the parts of. skipped: releases without members"""
+        findings = sorted((one for part in parts for one in part.findings), key=lambda one: one.rank)
+        accounts = together([part.accounts for part in parts])
         return Outcome(
             attack=self.name,
-            findings=tuple(self._finding(series, with_claims[r], i) for r, i in worst.tolist()),
-            total=sum(len(rows) for rows in exposed),
-            at_risk={a.number: a.subjects[rows] for a, rows in zip(with_claims, exposed, strict=True)},
-            measures=_measures(with_claims, without, exposed, compromised=len(claims) > 0),
-            notes=self._notes(series),
+            findings=tuple(findings[: self.limit]),
+            total=sum(one.exposed for one in accounts),
+            at_risk={one.number: union(*(part.at_risk[one.number] for part in parts)) for one in accounts},
+            measures=measures(accounts, compromised=any(part.compromised for part in parts)),
+            notes=self._notes(skipped),
         )
 
     def claims(self, series: Observed) -> Claims:
@@ -95,18 +140,32 @@ class BackgroundKnowledge(Informed):
 
     def learned(self, series: Observed, claims: Claims, involving: int | None = None) -> list[Learned]:
         """What each release taught; with `involving` that release only, after all before it were read."""
-        given = self.given
-        how = Reasoning(self.estimator, self.steps, self.cascading)
-        found: list[Learned] = []
-        for learned in follow(series, self.knowledge, given, how, claims, self.seed):
+        return list(self._followed(series, claims, involving))
+
+    def _followed(
+        self, series: Observed, claims: Claims, involving: int | None, told: Mapping[int, Whole] | None = None
+    ) -> Iterator[Learned]:
+        for learned in follow(series, self._attacker, claims, told):
             if involving is None or learned.number == involving:
-                found.append(learned)
+                yield learned
             if learned.number == involving:
                 break
-        return found
 
-    def _finding(self, series: Observed, learned: Learned, i: int) -> Finding:
-        words = series.words
+    @property
+    def _attacker(self) -> Attacker:
+        return Attacker(self.knowledge, self.given, Reasoning(self.estimator, self.steps, self.cascading), self.seed)
+
+    def _findings(self, words: Words, worst: Sequence[Learned]) -> list[Finding]:
+        """At most `limit`, the largest gain first; then by release and person."""
+        ranked = [
+            ((-level, learned.number, subject), learned, i)
+            for learned in worst
+            for i, (level, subject) in enumerate(zip(learned.exposure.tolist(), learned.subjects.tolist(), strict=True))
+        ]
+        ranked.sort(key=lambda one: one[0])
+        return [self._finding(words, learned, i, rank) for rank, learned, i in ranked[: self.limit]]
+
+    def _finding(self, words: Words, learned: Learned, i: int, rank: tuple[float, ...]) -> Finding:
         who, value = words.subject(int(learned.subjects[i])), words.value(int(learned.values[i]))
         belief, share, gain = float(learned.belief[i]), float(learned.share[i]), float(learned.gain[i])
         how = "It was taken to be known." if learned.claimed[i] else "Earlier releases and statistics tell the rest."
@@ -125,57 +184,17 @@ class BackgroundKnowledge(Informed):
                 f"{value}, where the class alone says {100 * share:.0f}%. {how}"
             ),
             details={"belief": belief, "share": share, "compromised": bool(learned.claimed[i])},
+            rank=rank,
         )
 
-    def _notes(self, series: Observed) -> tuple[str, ...]:
+    def _notes(self, skipped: Sequence[int]) -> tuple[str, ...]:
         """What the reader must know."""
         notes = []
-        skipped = [r.number for r in (series.releases[i] for i in range(len(series))) if r.members is None]
         if skipped:
             notes.append(f"Releases {', '.join(map(str, skipped))} come without their members and were passed over.")
-        if "estimate" in (self.knowledge.values, self.knowledge.transitions):
+        if ESTIMATE in (self.knowledge.values, self.knowledge.transitions):
             notes.append(
                 "Knowledge that was not given is estimated from the people in the releases: a worst case, the attacker "
                 "knows the publisher's own statistics."
             )
         return tuple(notes)
-
-
-Rows = list[np.ndarray[tuple[int], np.dtype[np.int64]]]
-
-
-def _worst(learned: list[Learned], exposed: Rows) -> Int64:
-    """int64[n, 2]: (position of the release, row) of the exposed, the largest gain first."""
-    release = np.repeat(np.arange(len(exposed)), [len(rows) for rows in exposed])
-    row = np.concatenate([np.empty(0, dtype=np.int64), *exposed])
-    level = np.concatenate([np.empty(0), *(a.exposure[rows] for a, rows in zip(learned, exposed, strict=True))])
-    order = np.lexsort((row, release, -level))
-    return np.stack([release[order], row[order]], axis=1).astype(np.int64)
-
-
-def _measures(
-    learned: list[Learned],
-    without: list[Learned],
-    exposed: Rows,
-    *,
-    compromised: bool,
-) -> dict[str, float]:
-    """Averages over people of each release, then over releases; gain_1, gain_2, ... are those of single releases."""
-    measures = {
-        "gain": _mean([_mean(a.gain) for a in learned]),
-        "largest_gain": max((float(a.gain.max(initial=0.0)) for a in learned), default=0.0),
-        "belief": _mean([_mean(a.belief) for a in learned]),
-        "exposed": float(sum(len(rows) for rows in exposed)),
-    }
-    measures |= {f"gain_{a.number}": _mean(a.gain) for a in learned}
-    if compromised:
-        measures["gain_without_compromised"] = _mean([_mean(a.gain) for a in without])
-        measures["gain_of_others"] = _mean([_mean(a.gain[~a.claimed]) for a in learned])
-        measures["gain_of_others_without"] = _mean(
-            [_mean(b.gain[~a.claimed]) for a, b in zip(learned, without, strict=True)]
-        )
-    return measures
-
-
-def _mean(numbers: list[float] | np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    return float(np.mean(numbers)) if len(numbers) else 0.0

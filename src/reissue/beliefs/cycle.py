@@ -104,6 +104,7 @@ class Rows:
 
     subjects: int64[rows] (negative: nobody); people: int64[rows] whom an attacker takes to be behind the row (-1:
     nobody); classes, values: int32[rows]; earlier: int32[rows] the subject's value one release before (-1: not there)
+    called: as `Release.numbers`; an attacker's ties depend on them, a publisher's on the numbers in the fragment
     """
 
     subjects: Int64
@@ -111,6 +112,7 @@ class Rows:
     classes: Int32
     values: Int32
     earlier: Int32
+    called: Int32 | None = None
 
     @staticmethod
     def none() -> Rows:
@@ -213,6 +215,7 @@ class Beliefs:
             claims=claims.at(self.number),
             weigh=how.cascading == "posterior",
             seed=seed,
+            called=self.rows.called,
         )
         return person, after
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from reissue.beliefs.claims import Claims
 from reissue.beliefs.cycle import Applied, Beliefs, Reasoning, Rows, claims_for
-from reissue.beliefs.estimate import MoveCounts
-from reissue.beliefs.knowledge import Given, Knowledge, moves_of, shares_of
+from reissue.beliefs.estimate import MoveCounts, counted_cells
+from reissue.beliefs.knowledge import Given, Knowledge, categories, check_placed, counted, moves_of, shares_of
 from reissue.beliefs.measures import gains
 from reissue.core.ascending import seek
 from reissue.core.domain import Bool, Float64, Int32, Int64
+from reissue.core.fragments import mixed
 from reissue.core.observed import Members, Observed, Release
+from reissue.core.sets import once, union
+from reissue.core.snapshot import Coded, taken
+from reissue.core.whole import Counts, Tally, Whole
 from reissue.errors import InputError
 
 
@@ -22,7 +26,7 @@ from reissue.errors import InputError
 class Learned:
     """What one release taught about its members.
 
-    subjects: int64[people] ascending; classes, values: int32[people] their class and true value
+    subjects: int64[people] ascending; classes, values: int32[people] their class, as the release calls it, and value
     belief:   float64[people] posterior of the true value; share: its share in the class, what the class alone tells
     gain:     float64[people] gain of knowledge (equation 8); claimed: bool[people] who is held to be known
     """
@@ -41,26 +45,67 @@ class Learned:
         """float64[people]: the gain where the attacker is led to the truth, 0 where away from it."""
         return np.where(self.belief > self.share, self.gain, 0.0)
 
+    def take(self, rows: Int64) -> Learned:
+        """About some of the people."""
+        return Learned(self.number, *(getattr(self, one.name)[rows] for one in fields(self)[1:]))
+
+
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """What she knows, how she reasons, and the seed of ties."""
+
+    knowledge: Knowledge
+    given: Given
+    how: Reasoning
+    seed: int = 0
+
+
+UNPLACED = "unplaced"
+EVERYWHERE = ("values", "moves", "second", UNPLACED)
+"""What fragments count for all others: see `Tally.everywhere`. UNPLACED: rows in no category of a given table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """What a fragment of a release counts for the others. asked: int64[n] the keys it will need to be told about."""
+
+    number: int
+    tally: Tally
+    asked: Int64
+
+
+def survey(series: Observed, attacker: Attacker) -> Iterator[Surveyed]:
+    """Release by release of a fragment, all that `follow` must be told of the other fragments. O(rows log rows)."""
+    knowledge, boxes = attacker.knowledge, attacker.given.boxes
+    people = np.empty(0, dtype=np.int64)
+    for release, members, counts in _moving(series):
+        coded = Coded(members.subjects, members.codes, members.values, series.domains, series.value_count)
+        tally = counted(knowledge, coded, counts, attacker.how.steps)
+        if boxes is not None:
+            outside = (categories(boxes, members.codes, series.domains) < 0).sum(keepdims=True)
+            tally = replace(tally, everywhere={**tally.everywhere, UNPLACED: Counts.of_values(outside)})
+        fresh = np.flatnonzero(~np.isin(members.subjects, people))  # only newcomers are put into categories
+        asked = tally.nearby.key
+        if len(asked) and len(fresh) < len(members.subjects):
+            asked = counted_cells(taken(members.codes, fresh), members.values[fresh], series.domains).key
+        yield Surveyed(release.number, tally, once(asked))
+        people = union(people, members.subjects)
+
 
 def follow(
-    series: Observed, knowledge: Knowledge, given: Given, how: Reasoning, claims: Claims, seed: int = 0
+    series: Observed, attacker: Attacker, claims: Claims, told: Mapping[int, Whole] | None = None
 ) -> Iterator[Learned]:
     """Release by release; one without known members is passed over. O(releases * people * values^2).
 
-    What is not given is estimated from the members' true values up to the release: the worst case.
+    What is not given is estimated from the members' true values up to the release: the worst case. Where the series is
+    a fragment, `told` has by release number what all fragments counted: then all is as in the whole series.
     """
-    beliefs, last = Beliefs.none(), None
-    counts, earlier = MoveCounts.none(0), np.empty(0, dtype=np.int32)
-    for position in range(len(series)):
-        release = series.releases[position]
-        members = release.members
-        if members is None:
-            continue
-        counts, earlier = _counted(counts, last, earlier, members, series.value_count)
-        applied = _applied(beliefs, counts, members, series, knowledge, given, how, claims, release.number, seed)
+    beliefs, how, seed = Beliefs.none(), attacker.how, attacker.seed
+    for release, members, counts in _moving(series, told):
+        whole = None if told is None else told[release.number]
+        applied = _applied(beliefs, counts, members, series, attacker, claims, release.number, whole)
         beliefs = beliefs.settled(how, applied).seen(rows_of(release, members), release.number, how, applied)
         yield _learned(beliefs, release, members, how, claims, seed + release.number)
-        last = members
 
 
 def rows_of(release: Release, members: Members) -> Rows:
@@ -79,7 +124,25 @@ def rows_of(release: Release, members: Members) -> Rows:
     at = rows[np.searchsorted(release.classes[rows], classes) + rank]
     behind = np.full(len(rows), -1, dtype=np.int64)
     behind[at] = members.subjects[people]
-    return Rows(behind, behind, release.classes, release.values, np.full(len(rows), -1, dtype=np.int32))
+    earlier = np.full(len(rows), -1, dtype=np.int32)
+    return Rows(behind, behind, release.classes, release.values, earlier, release.numbers)
+
+
+def _moving(series: Observed, told: Mapping[int, Whole] | None = None) -> Iterator[tuple[Release, Members, MoveCounts]]:
+    """The releases with known members, and how values have moved up to each: in this series, or as `told`."""
+    last: Members | None = None
+    counts, earlier = MoveCounts.none(0), np.empty(0, dtype=np.int32)
+    for position in range(len(series)):
+        release = series.releases[position]
+        members = release.members
+        if members is None:
+            continue
+        if told is None:
+            counts, earlier = _counted(counts, last, earlier, members, series.value_count)
+        else:
+            counts = MoveCounts.whole(told[release.number].everywhere, series.value_count)
+        yield release, members, counts
+        last = members
 
 
 def _counted(
@@ -99,20 +162,25 @@ def _applied(
     counts: MoveCounts,
     members: Members,
     series: Observed,
-    knowledge: Knowledge,
-    given: Given,
-    how: Reasoning,
+    attacker: Attacker,
     claims: Claims,
     number: int,
-    seed: int,
+    whole: Whole | None,
 ) -> Applied:
-    values = series.value_count
-    category, shares = shares_of(knowledge, given, members.codes, members.values, series.domains, values)
-    table = np.bincount(members.values, minlength=values) + knowledge.smoothing / max(1, values)
+    knowledge, given, how, values = attacker.knowledge, attacker.given, attacker.how, series.value_count
+    new = np.flatnonzero(~np.isin(members.subjects, beliefs.people))
+    if whole is None:
+        category, shares = shares_of(knowledge, given, members.codes, members.values, series.domains, values)
+        category, size = category[new], np.bincount(members.values, minlength=values)
+    else:  # the others of this fragment were counted, too; what is told says it all
+        check_placed(int(whole.everywhere.get(UNPLACED, Counts.none()).count.sum()))
+        codes, own = taken(members.codes, new), members.values[new]
+        category, shares = shares_of(knowledge, given, codes, own, series.domains, values, whole)
+        size = whole.values(values)
+    table = size + knowledge.smoothing / max(1, values)
     moves = moves_of(knowledge, given, counts, table / table.sum(), how.steps, values)
-    new = ~np.isin(members.subjects, beliefs.people)
     used = claims_for(claims, beliefs.number, number, how.cascading)
-    return Applied(moves, members.subjects[new], category[new], shares, used, seed=seed + beliefs.number)
+    return Applied(moves, members.subjects[new], category, shares, used, seed=attacker.seed + beliefs.number)
 
 
 def _learned(
@@ -131,7 +199,7 @@ def _learned(
     return Learned(
         number=release.number,
         subjects=members.subjects,
-        classes=members.classes,
+        classes=members.classes if release.numbers is None else release.numbers[members.classes],
         values=members.values,
         belief=after[np.arange(len(after)), members.values],
         share=share,
@@ -148,14 +216,18 @@ def release_value(release: Release, members: Members) -> Int32:
 
 
 def simulated(series: Observed, sigma: float, confidence: float, seed: int) -> Claims:
-    """Each release's members compromised with probability sigma, their true values claimed with the confidence."""
+    """Each release's members compromised with probability sigma, their true values claimed with the confidence.
+
+    Everybody's lot is cast by the seed, the release and the person alone, so that it falls the same in a fragment.
+    """
     parts = []
     for position in range(len(series)):
         release = series.releases[position]
         if release.members is None:
             continue
-        rng = np.random.default_rng([seed, release.number])
-        drawn = np.flatnonzero(rng.random(len(release.members.subjects)) < sigma)
+        own = int(np.random.SeedSequence([seed, release.number]).generate_state(1, np.uint64)[0])
+        lots = mixed(release.members.subjects.astype(np.uint64), own) >> np.uint64(11)  # 53 bits: a float from 0 to 1
+        drawn = np.flatnonzero(lots * 2.0**-53 < sigma)
         numbers = np.full(len(drawn), release.number, dtype=np.int32)
         members = release.members
         parts.append(Claims(members.subjects[drawn], members.values[drawn], numbers, np.full(len(drawn), confidence)))

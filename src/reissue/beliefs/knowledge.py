@@ -113,7 +113,9 @@ def shares_of(
 ) -> tuple[Int32, Float64]:
     """PDsv for these rows: (int32[rows] category, float64[categories, value_count]). whole: see `counted`."""
     if given.boxes is not None and given.shares is not None:
-        return _categories(given.boxes, codes, domains), _fitted(given.shares, value_count)
+        category = categories(given.boxes, codes, domains)
+        check_placed(int((category < 0).sum()))
+        return category, _fitted(given.shares, value_count)
     if knowledge.values == UNIFORM:
         return np.zeros(len(codes), dtype=np.int32), np.full((1, value_count), 1.0 / max(1, value_count))
     if whole is None:
@@ -131,20 +133,24 @@ def counted(knowledge: Knowledge, snapshot: Coded, moves: MoveCounts, steps: int
     return Tally(everywhere, counted_cells(snapshot.codes, snapshot.values, snapshot.domains), SUPPORT)
 
 
-def _categories(boxes: Int32, codes: Int32, domains: Sequence[Domain]) -> Int32:
-    """int32[rows]: the smallest box (in shares of the domains) around each row. O(categories * rows)."""
+def categories(boxes: Int32, codes: Int32, domains: Sequence[Domain]) -> Int32:
+    """int32[rows]: the smallest box (in shares of the domains) around each row, -1: none. O(categories * rows)."""
     span = np.array([domain.span + 1 for domain in domains], dtype=np.float64)
     volume = np.prod((boxes[:, :, 1].astype(np.float64) - boxes[:, :, 0] + 1.0) / span, axis=1)
     category = np.full(len(codes), -1, dtype=np.int32)
     for i in np.argsort(-volume, kind="stable"):  # the smallest last, so that it wins
         inside = ((codes >= boxes[i, :, 0]) & (codes <= boxes[i, :, 1])).all(axis=1)
         category[inside] = i
-    if (category < 0).any():
+    return category
+
+
+def check_placed(outside: int) -> None:
+    """Raise an InputError if so many rows belong to no category."""
+    if outside:
         raise InputError(
-            f"{int((category < 0).sum()):,} rows belong to no category of the table of value shares. Add a line for "
+            f"{outside:,} rows belong to no category of the table of value shares. Add a line for "
             "them, or one for everybody (* in every column), which is used where no narrower one fits."
         )
-    return category
 
 
 def _fitted(shares: Float64, values: int) -> Float64:

@@ -42,6 +42,7 @@ def posteriors(
     claims: Claims | None = None,
     weigh: bool = True,
     seed: int = 0,
+    called: Int32 | None = None,
 ) -> Float64:
     """float64[people, values]: beliefs after the release; every row sums to 1. O(people * values + rows log rows).
 
@@ -49,6 +50,7 @@ def posteriors(
     int32[rows] of all published rows, those of counterfeits too. claims: about this release; a claim of confidence 1
     fixes its subject and takes one row of the value out of the class (it is ignored if the class has no such row
     left); the others weigh the Dirichlet parameters if `weigh` (posterior-based cascading, `bayes` only).
+    called: int32[classes] their numbers in the whole release, where this is a part: they decide ties with the seed.
     """
     count = int(max(member_classes.max(initial=-1), row_classes.max(initial=-1))) + 1
     people = np.argsort(member_classes, kind="stable")
@@ -57,6 +59,7 @@ def posteriors(
     row_start = np.searchsorted(row_classes[rows], np.arange(count + 1)).astype(np.int64)
     found = (claims or Claims.none()).about(subjects[people])
     after = np.zeros_like(priors, dtype=np.float64)
+    numbers = np.arange(count, dtype=np.int32) if called is None else np.array(called, dtype=np.int32)
     _all_classes(
         ESTIMATORS.index(estimator),
         np.ascontiguousarray(priors, dtype=np.float64),
@@ -67,6 +70,7 @@ def posteriors(
         *found,
         weigh and estimator == "bayes",
         seed & 0x7FFFFFFF,
+        numbers,
         after,
     )
     return after
@@ -74,8 +78,9 @@ def posteriors(
 
 @njit(cache=True)
 def _all_classes(  # type: ignore[no-untyped-def]
-    kind, priors, people, member_start, values, row_start, claim_start, claim_values, confidences, weigh, seed, after
-) -> None:
+    kind, priors, people, member_start, values, row_start, claim_start, claim_values, confidences, weigh, seed, numbers,
+    after,
+) -> None:  # fmt: skip
     width = priors.shape[1]
     counts, present = np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32)
     for c in range(len(row_start) - 1):
@@ -103,7 +108,7 @@ def _all_classes(  # type: ignore[no-untyped-def]
         if left > 0 and kind == _BAYES:
             _bayes(
                 priors, people, open_[:left], counts, present[:found], size, claim_start, claim_values, confidences,
-                weigh, seed + c, after,
+                weigh, seed + np.int64(numbers[c]), after,
             )  # fmt: skip
         elif left > 0:
             _weighted(kind, priors, people, open_[:left], counts, present[:found], size, after)
