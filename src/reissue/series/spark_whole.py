@@ -16,7 +16,7 @@ from reissue.ledger.store import Staged, Store
 from reissue.series.spark_rows import spread
 
 if TYPE_CHECKING:
-    from reissue.engine.spark.verbs import Spark
+    from reissue.engine.spark.verbs import Frame, Spark
 
 COUNTS = pa.schema([("key", pa.int64()), ("value", pa.int32()), ("count", pa.int64())])
 OWNED = pa.schema([("fragment", pa.int32()), *COUNTS])
@@ -54,9 +54,7 @@ def exchanged(
         return [table.add_column(0, OWNED.field(0), pa.array(np.full(len(table), item[0], dtype=np.int32)))]
 
     own = spread(spark, items, read, OWNED)
-    summed = own.groupBy("key", "value").sum("count").toDF(*COUNTS.names)
-    whole = summed.selectExpr("*", "SUM(count) OVER (PARTITION BY key) AS size").where(f"size >= {least}").drop("size")
-    back = spark.join(own.select("fragment", "key").distinct(), whole, ["key"], "inner")
+    back = sums_for(spark, own, own, least, ["key"])
 
     def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
         fragment = int(str(key[0]))
@@ -68,6 +66,18 @@ def exchanged(
     told = spark.collect(spark.grouped(back, ["fragment"], kernel, schema), "summaries of fragments").to_pylist()
     found = {row["fragment"]: cast("Staged", pickle.loads(row["told"])) for row in told}
     return [found.get(fragment) for fragment in range(len(nearby))]
+
+
+def sums_for(spark: Spark, asked: Frame, own: Frame, least: int, by: Sequence[str]) -> Frame:
+    """The sums over all fragments, under the keys that each fragment asks for: two shuffles of counts.
+
+    own: the columns `by` (together they are the key), value, count; asked: `fragment` and `by`, any of them repeatedly.
+    Keys that have fewer than `least` rows in all are left out.
+    """
+    keys = ", ".join(by)
+    summed = own.groupBy(*by, "value").sum("count").toDF(*by, "value", "count")
+    whole = summed.selectExpr("*", f"SUM(count) OVER (PARTITION BY {keys}) AS size").where(f"size >= {least}")
+    return spark.join(asked.select("fragment", *by).distinct(), whole.drop("size"), by, "inner")
 
 
 def combinations_table(counted: Combinations) -> pa.Table:

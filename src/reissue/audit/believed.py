@@ -1,0 +1,155 @@
+"""The background knowledge attack on Spark, on a series in fragments: each worker follows the people of one.
+
+An attacker's statistics are of everybody: how values change, how they are spread among kinds of people. Fragments count
+both, as they do where `bay-frame` publishes; Spark adds the counts up, and each fragment is told the sums.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.attacks.background_knowledge import BackgroundKnowledge, Part
+from reissue.attacks.base import Attack, Outcome
+from reissue.audit.portions import NamedPortion
+from reissue.beliefs.estimate import SUPPORT
+from reissue.beliefs.following import EVERYWHERE
+from reissue.core.ascending import seek
+from reissue.core.domain import Bool
+from reissue.core.observed import Observed, Release
+from reissue.core.tokens import TokenWords
+from reissue.core.whole import Counts, Whole
+from reissue.series.spark_rows import spread
+from reissue.series.spark_whole import COUNTS, counts_of, sums_for
+
+if TYPE_CHECKING:
+    from reissue.engine.spark.verbs import Frame, Spark
+
+NEARBY = "nearby"
+COUNTED = pa.schema(
+    [("kind", pa.string()), ("release", pa.int32()), ("fragment", pa.int32()), ("asked", pa.bool_()), *COUNTS]
+)
+"""What fragments count: as `Tally` has it, by kind (a name of `everywhere`, or NEARBY) and release number."""
+PART = pa.schema([("fragment", pa.int32()), ("part", pa.binary())])
+
+
+def in_fragments(spark: Spark, portions: Sequence[NamedPortion], attack: Attack) -> Outcome | None:
+    """The outcome of the attack on the whole series, people and values by number; None if it is another attack.
+
+    portions: the fragments of the series. Counts of values and their changes come to the driver, added up; those of
+    categories go from worker to worker in two shuffles, and no rows move.
+    """
+    if not isinstance(attack, BackgroundKnowledge):
+        return None
+    own = spread(spark, portions, partial(_counted, attack), COUNTED).persist()
+    try:
+        numbers = [record.number for record in portions[0].shelf.releases]
+        telling = Telling(attack, portions, _everywhere(spark, own, numbers))
+        return attack.together(_parts(spark, own, telling))
+    finally:
+        own.unpersist()
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """The attack on a fragment, on a worker. everywhere: by release number, what all fragments are told"""
+
+    attack: BackgroundKnowledge
+    portions: Sequence[NamedPortion]
+    everywhere: Mapping[int, Mapping[str, Counts]]
+
+    def part(self, fragment: int, nearby: Mapping[int, Counts] | None = None) -> Part:
+        """nearby: by release number, what it is told of the categories of people that it asked for."""
+        near = nearby or {}
+        told = {n: Whole(counts, near.get(n, Counts.none())) for n, counts in self.everywhere.items()}
+        return self.attack.part(observed(self.portions[fragment]), told)
+
+
+class NamedReleases(Sequence[Release]):
+    """The releases of a fragment under the names of the whole, read anew whenever one is asked for: none is kept."""
+
+    def __init__(self, portion: NamedPortion) -> None:
+        self._portion, self._read = portion, portion.releases
+
+    def __len__(self) -> int:
+        return len(self._read)
+
+    @overload
+    def __getitem__(self, index: int) -> Release: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Release]: ...
+    def __getitem__(self, index: int | slice) -> Release | list[Release]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return self._portion._renamed(index, self._read[index])
+
+
+def observed(portion: NamedPortion) -> Observed:
+    """The fragment as an attacker sees it who knows everybody's quasi-identifiers, people and values by number."""
+    return Observed(NamedReleases(portion), portion.coding.domains, len(portion.coding.values), TokenWords())
+
+
+def _counted(attack: BackgroundKnowledge, portion: NamedPortion) -> Iterator[pa.Table]:
+    """What one fragment counts, as COUNTED says."""
+    fragment = portion.fragment
+    assert fragment is not None
+    for one in attack.survey(observed(portion)):
+        for kind, counts in one.tally.everywhere.items():
+            yield _table(kind, one.number, fragment, counts, np.zeros(len(counts.key), dtype=np.bool_))
+        near = one.tally.nearby
+        yield _table(NEARBY, one.number, fragment, near, seek(one.asked, near.key)[1])
+
+
+def _table(kind: str, number: int, fragment: int, counts: Counts, asked: Bool) -> pa.Table:
+    rows = len(counts.key)
+    columns = [
+        pa.array(np.full(rows, kind)),
+        np.full(rows, number, dtype=np.int32),
+        np.full(rows, fragment, dtype=np.int32),
+        asked,
+        counts.key,
+        counts.value,
+        counts.count,
+    ]
+    return pa.table(columns, schema=COUNTED)
+
+
+def _everywhere(spark: Spark, own: Frame, numbers: Sequence[int]) -> dict[int, dict[str, Counts]]:
+    """By release number, what every fragment is told: the sums over all fragments."""
+    names = ["kind", "release", *COUNTS.names]
+    sums = own.where(f"kind <> '{NEARBY}'").groupBy("kind", "release", "key", "value").sum("count").toDF(*names)
+    found = spark.collect(sums, "counts of fragments")
+    kind, release = (np.asarray(found.column(name)) for name in names[:2])
+    return {n: {name: _only(found, (release == n) & (kind == name)) for name in EVERYWHERE} for n in numbers}
+
+
+def _only(table: pa.Table, rows: Bool) -> Counts:
+    """Some of the counts in a table, in order."""
+    counts = counts_of(table.filter(pa.array(rows)))
+    return Counts.of(counts.key, counts.value, counts.count)
+
+
+def _parts(spark: Spark, own: Frame, telling: Telling) -> list[Part]:
+    """What is learned about the people of each fragment."""
+    found: dict[int, Part] = {}
+    if telling.attack.estimates:
+        near = own.where(f"kind = '{NEARBY}'").drop("kind")
+        back = sums_for(spark, near.where("asked"), near, SUPPORT, ["release", "key"])
+
+        def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
+            fragment, release = int(str(key[0])), np.array(table.column("release"))
+            nearby = {n: _only(table, release == n) for n in telling.everywhere}
+            part = pickle.dumps(telling.part(fragment, nearby))
+            return pa.table([pa.array([fragment], pa.int32()), pa.array([part], pa.binary())], schema=PART)
+
+        told = spark.collect(spark.grouped(back, ["fragment"], kernel, PART), "results of tasks").to_pylist()
+        found = {row["fragment"]: pickle.loads(row["part"]) for row in told}
+    rest = [fragment for fragment in range(len(telling.portions)) if fragment not in found]  # asked for nothing
+    found |= dict(zip(rest, spark.each(rest, telling.part), strict=True))
+    return [found[fragment] for fragment in range(len(telling.portions))]
