@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,18 +11,10 @@ from typing import TYPE_CHECKING
 from reissue.coding import Coding
 from reissue.errors import SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
-from reissue.ledger import Damage, Ledger, ReleaseRecord, read_key
+from reissue.ledger import Damage, Ledger, ReleaseRecord
 from reissue.schema import Schema
-from reissue.series.options import (
-    FORMATS,
-    checked_engine,
-    checked_formats,
-    checked_fragments,
-    checked_on_change,
-    formats_of,
-    parsed_settings,
-    strings,
-)
+from reissue.series.creating import NewSeries, key_of
+from reissue.series.options import FORMATS, checked_engine, checked_formats, checked_on_change, parsed_settings, strings
 from reissue.series.release import Release
 from reissue.series.settings import ADOPTED, policy_of, strategy_from, strategy_of
 from reissue.strategies.base import Strategy
@@ -73,32 +64,19 @@ class Series:
         for every two million rows of the first release. audit: what its audits look for unless they are told otherwise:
         `attacks`, thresholds and limits.
         """
-        from reissue.series.configuration import config_text
-
-        if seed is not None and seed < 0:
-            raise SettingsError(f"seed is {seed}; it must be a whole number of at least 0.")
-        policy = policy_of(strategy)
-        engine = checked_engine(engine)
-        fragments = checked_fragments(fragments)
-        asked_for = _checked_audit(audit or {})
-        meta = {
-            "schema": schema.to_dict(),
-            "policy": policy,
-            "formats": list(checked_formats(formats)),
-            "on_change": checked_on_change(on_change),
-            "engine": engine,
-            "fragments": fragments,
-            **({"audit": asked_for} if asked_for else {}),
-        }
-        ledger = Ledger.create(
-            Path(path),
-            config=config_text(schema, policy, checked_formats(formats), on_change, engine, fragments, asked_for),
-            meta=meta,
-            seed=secrets.randbits(128) if seed is None else seed,
-            catalogue_url=catalogue,
-            key=_key(key),
+        new = NewSeries(
+            schema=schema,
+            strategy=strategy,
+            seed=seed,
+            catalogue=catalogue,
+            key=key,
+            formats=formats,
+            on_change=on_change,
+            engine=engine,
+            fragments=fragments,
+            audit=audit or {},
         )
-        return cls(Path(path), ledger)
+        return cls(Path(path), new.create(Path(path)))
 
     @classmethod
     def from_config(
@@ -112,35 +90,8 @@ class Series:
         engine: str | None = None,
     ) -> Series:
         """Create a series as a TOML file says; what is given here wins over the file."""
-        from reissue.schema import read_config
-
-        read = read_config(config)
-        policy = dict(read.policy)
-        on_change = policy.pop("on_change", "refuse")
-        try:
-            strategy = strategy_from(policy)
-            checked_on_change(str(on_change))
-        except SettingsError as error:
-            raise SettingsError(f"{config}: [policy] {error}") from None
-        try:
-            _checked_audit(read.audit)
-        except SettingsError as error:
-            raise SettingsError(f"{config}: {error}") from None
-        settings = dict(read.engine)
-        fragments = settings.pop("fragments", None)
-        return cls.create(
-            path,
-            read.schema,
-            strategy,
-            seed=seed,
-            catalogue=catalogue or _text(read.ledger, "catalogue"),
-            key=key or _text(read.ledger, "key"),
-            formats=formats_of(read.output),
-            on_change=str(on_change),
-            engine={**settings, "name": engine} if engine else settings,
-            fragments=None if fragments is None else int(str(fragments)),
-            audit=read.audit,
-        )
+        new = NewSeries.from_config(config, seed=seed, catalogue=catalogue, key=key, engine=engine)
+        return cls(Path(path), new.create(Path(path)))
 
     @classmethod
     def open(cls, path: str | Path, *, key: str | bytes | None = None, catalogue: str | None = None) -> Series:
@@ -148,7 +99,7 @@ class Series:
 
         catalogue: the PostgreSQL URL again, if its password is not in PGPASSWORD or ~/.pgpass.
         """
-        return cls(Path(path), Ledger.open(Path(path), key=_key(key), catalogue_url=catalogue))
+        return cls(Path(path), Ledger.open(Path(path), key=key_of(key), catalogue_url=catalogue))
 
     def close(self) -> None:
         self._ledger.close()
@@ -355,23 +306,6 @@ def publisher_on(engine: Mapping[str, object], table: str | None) -> Callable[..
     return Publishing
 
 
-def _checked_audit(section: Mapping[str, object]) -> dict[str, object]:
-    if not section:
-        return {}  # attacks are imported only where they are asked for
-    from reissue.series.asking import checked_audit
-
-    return checked_audit(section)
-
-
-def _key(key: str | bytes | None) -> bytes | None:
-    return read_key(key) if isinstance(key, str) else key
-
-
 def _mapping(value: object) -> Mapping[str, object]:
     assert isinstance(value, Mapping)
     return value
-
-
-def _text(section: Mapping[str, object], key: str) -> str | None:
-    value = section.get(key)
-    return None if value is None else str(value)

@@ -1,0 +1,125 @@
+"""How a series comes to be: what is asked of it, in Python or in a config, checked and kept in a new ledger."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reissue.errors import SettingsError
+from reissue.ledger import Ledger, read_key
+from reissue.schema import Schema
+from reissue.series.options import (
+    FORMATS,
+    checked_engine,
+    checked_formats,
+    checked_fragments,
+    checked_on_change,
+    formats_of,
+)
+from reissue.series.settings import policy_of, strategy_from
+from reissue.strategies.base import Strategy
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSeries:
+    """What a new series is asked to be, as for `Series.create`."""
+
+    schema: Schema
+    strategy: Strategy
+    seed: int | None = None
+    catalogue: str | None = None
+    key: str | bytes | None = None
+    formats: Sequence[str] = FORMATS
+    on_change: str = "refuse"
+    engine: str | Mapping[str, object] = "embedded"
+    fragments: int | None = None
+    audit: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def from_config(
+        cls,
+        config: str | Path,
+        *,
+        seed: int | None,
+        catalogue: str | None,
+        key: str | bytes | None,
+        engine: str | None,
+    ) -> NewSeries:
+        """As a TOML file says; what is given here wins over the file."""
+        from reissue.schema import read_config
+
+        read = read_config(config)
+        policy = dict(read.policy)
+        on_change = policy.pop("on_change", "refuse")
+        try:
+            strategy = strategy_from(policy)
+            checked_on_change(str(on_change))
+        except SettingsError as error:
+            raise SettingsError(f"{config}: [policy] {error}") from None
+        try:
+            _checked_audit(read.audit)
+        except SettingsError as error:
+            raise SettingsError(f"{config}: {error}") from None
+        settings = dict(read.engine)
+        fragments = settings.pop("fragments", None)
+        return cls(
+            schema=read.schema,
+            strategy=strategy,
+            seed=seed,
+            catalogue=catalogue or _text(read.ledger, "catalogue"),
+            key=key or _text(read.ledger, "key"),
+            formats=formats_of(read.output),
+            on_change=str(on_change),
+            engine={**settings, "name": engine} if engine else settings,
+            fragments=None if fragments is None else int(str(fragments)),
+            audit=read.audit,
+        )
+
+    def create(self, path: Path) -> Ledger:
+        """Its ledger, in a new directory."""
+        from reissue.series.configuration import config_text
+
+        if self.seed is not None and self.seed < 0:
+            raise SettingsError(f"seed is {self.seed}; it must be a whole number of at least 0.")
+        policy = policy_of(self.strategy)
+        engine = checked_engine(self.engine)
+        fragments = checked_fragments(self.fragments)
+        audit = _checked_audit(self.audit)
+        formats, on_change = checked_formats(self.formats), checked_on_change(self.on_change)
+        meta = {
+            "schema": self.schema.to_dict(),
+            "policy": policy,
+            "formats": list(formats),
+            "on_change": on_change,
+            "engine": engine,
+            "fragments": fragments,
+            **({"audit": audit} if audit else {}),
+        }
+        return Ledger.create(
+            path,
+            config=config_text(self.schema, policy, formats, on_change, engine, fragments, audit),
+            meta=meta,
+            seed=secrets.randbits(128) if self.seed is None else self.seed,
+            catalogue_url=self.catalogue,
+            key=key_of(self.key),
+        )
+
+
+def key_of(key: str | bytes | None) -> bytes | None:
+    """The key itself, or the one found where `key` says."""
+    return read_key(key) if isinstance(key, str) else key
+
+
+def _checked_audit(section: Mapping[str, object]) -> dict[str, object]:
+    if not section:
+        return {}  # attacks are imported only where they are asked for
+    from reissue.series.asking import checked_audit
+
+    return checked_audit(section)
+
+
+def _text(section: Mapping[str, object], key: str) -> str | None:
+    value = section.get(key)
+    return None if value is None else str(value)
