@@ -61,6 +61,7 @@ def _as_published(series: ri.Series, number: int) -> None:
         zip(facts.classes.tolist(), facts.values.tolist(), strict=True)
     )
     assert len(np.unique(facts.subjects)) == len(facts.subjects)
+    assert np.array_equal(series._ledger.shelf.subjects(number), facts.subjects)
 
 
 @EVERY
@@ -246,5 +247,6 @@ def test_a_worker_is_sent_the_files_of_its_own_fragment_only(tmp_path: Path) -> 
         for fragment, shelf in enumerate(shelves):
             assert shelf.coding() == whole.coding()
             assert (shelf.facts(2, fragment).subjects == whole.facts(2, fragment).subjects).all()
+            assert (shelf.subjects(2, fragment) == whole.facts(2, fragment).subjects).all()
             assert shelf.caches(fragment).keys() == whole.caches(fragment).keys() != set()
             assert shelf.identities(fragment)[0].equals(whole.identities(fragment)[0])

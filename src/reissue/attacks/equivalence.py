@@ -81,7 +81,7 @@ class Equivalence:
 
     def _added(self, releases: Sequence[Release], tally: Tally) -> bool:
         """What the last release adds, if the releases are merged buckets: those whose new cut is not plainly large."""
-        open_sets = undecided(releases, 2 * (self.e - 1))
+        open_sets = undecided(releases, 2 * (self.e - 1), tally.series.first_new)
         if open_sets is None:
             return False
         tally.proved = self.e

@@ -15,7 +15,7 @@ from reissue.core.ascending import seek
 from reissue.core.association import members_of
 from reissue.core.connected import connected
 from reissue.core.domain import Bool, Int32, Int64
-from reissue.core.observed import Release
+from reissue.core.observed import Listing, Release
 from reissue.core.signatures import Signatures, distinct, joined
 
 
@@ -50,6 +50,11 @@ def everyone(release: Release) -> tuple[Int64, Int32]:
     if fakes is None or len(fakes.subjects) == 0:
         return members.subjects, members.classes
     return np.concatenate([fakes.subjects, members.subjects]), np.concatenate([fakes.classes, members.classes])
+
+
+def subjects_of(releases: Sequence[Release], position: int) -> Int64:
+    """int64[n] ascending: as `everyone`, without the classes; where that is possible nothing else is read."""
+    return releases.subjects(position) if isinstance(releases, Listing) else everyone(releases[position])[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from reissue.core.domain import Int64
 from reissue.core.fragments import global_subjects, scattered
 from reissue.core.snapshot import Facts
 
@@ -25,7 +26,7 @@ def joined(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
         names, shapes = np.arange(parts[0].class_count, dtype=np.int32), parts[:1]
     else:
         names, shapes = scattered(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32), parts
-    subjects = np.concatenate([global_subjects(part.subjects, i, len(parts)) for i, part in enumerate(parts)])
+    subjects = _numbers([part.subjects for part in parts])
     order = np.argsort(subjects, kind="stable")
     codes = np.empty((len(subjects), parts[0].codes.shape[1]), dtype=parts[0].codes.dtype, order="F")
     for a in range(codes.shape[1]):
@@ -54,3 +55,13 @@ def joined(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
         anatomized=parts[0].anatomized,
         extras=extras,
     )
+
+
+def joined_subjects(parts: Sequence[Int64]) -> Int64:
+    """The subjects of a release from those of its fragments, as `joined` has them. O(rows log rows)."""
+    return parts[0] if len(parts) == 1 else np.sort(_numbers(parts))
+
+
+def _numbers(parts: Sequence[Int64]) -> Int64:
+    """int64[rows]: the subjects of all fragments, one after the other, by their numbers in the whole series."""
+    return np.concatenate([global_subjects(subjects, i, len(parts)) for i, subjects in enumerate(parts)])

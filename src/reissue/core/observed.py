@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -88,6 +88,15 @@ class Release:
 
         members, fakes = part(slice(first, None)), part(slice(0, first))
         return Release(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized, fakes)
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """Releases that can tell who is in one of them without reading the rest of it."""
+
+    def subjects(self, position: int) -> Int64:
+        """int64[rows] ascending: everybody in the release at that position, counterfeits by their negative numbers."""
+        ...
 
 
 class Words(Protocol):

@@ -6,6 +6,7 @@ Arrays meet Arrow by their buffers: `pa.array` and `to_numpy` would import panda
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -46,9 +47,9 @@ def write_table(path: Path, table: pa.Table, key: bytes | None = None) -> tuple[
     return hashing.sha256, hashing.size
 
 
-def read_table(content: bytes, key: bytes | None = None) -> pa.Table:
+def read_table(content: bytes, key: bytes | None = None, columns: Sequence[str] | None = None) -> pa.Table:
     properties = None if key is None else _encryption().create_decryption_properties(key)
-    return pq.ParquetFile(pa.BufferReader(content), decryption_properties=properties).read()
+    return pq.ParquetFile(pa.BufferReader(content), decryption_properties=properties).read(columns)
 
 
 def _encryption() -> ModuleType:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.core.joining import joined
+from reissue.core.joining import joined, joined_subjects
 from reissue.core.snapshot import Facts, Table
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
@@ -64,6 +64,12 @@ class Shelf:
             return self._facts(number, part_name(name_of(number), fragment))
         names = self.parts(number)
         return joined([self._facts(number, name) for name in names], record.seed, record.common_classes)
+
+    def subjects(self, number: int, fragment: int | None = None) -> NDArray[np.int64]:
+        """int64[rows] ascending: as in the facts of a release or of one fragment of it; nothing else is read."""
+        names = self.parts(number) if fragment is None else [part_name(name_of(number), fragment)]
+        own = [parquet.numbers_of(self.read(self.file("facts", name), ["subject"])["subject"]) for name in names]
+        return joined_subjects(own)
 
     def shape(self, number: int, fragment: int | None = None) -> tuple[NDArray[np.int32], bool]:
         """(int32[classes, attributes, 2], whether it is anatomized): a release without its rows, as it was stored.
@@ -140,8 +146,8 @@ class Shelf:
             raise LedgerDamaged(f"The catalogue lists no file for '{role} {name}'. Restore it from a backup.")
         return file
 
-    def read(self, file: PrivateFile) -> pa.Table:
-        return self.store.read(file)
+    def read(self, file: PrivateFile, columns: Sequence[str] | None = None) -> pa.Table:
+        return self.store.read(file, columns)
 
     def _facts(self, number: int, name: str) -> Facts:
         rows = self.read(self.file("facts", name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -56,15 +56,15 @@ class Store:
                 fault(moving)
             sync_folder(self._layout.files)
 
-    def read(self, file: PrivateFile) -> pa.Table:
-        """Read a file after checking it against its hash. O(bytes)."""
-        return self._read(file, self._layout.files / file.path)
+    def read(self, file: PrivateFile, columns: Sequence[str] | None = None) -> pa.Table:
+        """Read a file, or some columns of it, after checking it against its hash. O(bytes)."""
+        return self._read(file, self._layout.files / file.path, columns)
 
     def read_staged(self, staged: Staged) -> pa.Table:
         """Read a file that is not in its place yet."""
         return self._read(staged.file, staged.path)
 
-    def _read(self, file: PrivateFile, path: Path) -> pa.Table:
+    def _read(self, file: PrivateFile, path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -73,7 +73,7 @@ class Store:
             raise LedgerDamaged(str(self._damage(file, _altered(len(content), file.size))))
         try:
             key = file_key(self._key, bytes.fromhex(file.salt)) if self._key is not None else None
-            return parquet.read_table(content, key)
+            return parquet.read_table(content, key, columns)
         except (OSError, ValueError, pa.ArrowException) as error:  # the hash is right, so the salt is not
             raise LedgerDamaged(str(self._damage(file, f"it cannot be decoded ({error})."))) from error
 

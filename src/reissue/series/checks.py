@@ -13,7 +13,7 @@ import numpy as np
 from reissue.attacks.base import Attack
 from reissue.core.boxes import contain, snap
 from reissue.core.domain import Int64
-from reissue.core.observed import Observed, Release, Words
+from reissue.core.observed import Listing, Observed, Release, Words
 from reissue.core.snapshot import Coded, Facts, History
 from reissue.core.whole import Whole
 from reissue.errors import GuaranteeBroken, SettingsError
@@ -143,6 +143,12 @@ class _Observing(Sequence[Release]):
             facts = self._new if position == len(self) - 1 else self._past[position]
             self._seen[position] = Release.of(facts)
         return self._seen[position]
+
+    def subjects(self, position: int) -> Int64:
+        """As `core.observed.Listing`."""
+        if position == len(self) - 1:
+            return self._new.subjects
+        return self._past.subjects(position) if isinstance(self._past, Listing) else self._past[position].subjects
 
 
 def broken(reason: str) -> NoReturn:

@@ -45,6 +45,16 @@ class PastReleases(Sequence[Facts]):
     def __iter__(self) -> Iterator[Facts]:
         return (self[i] for i in range(len(self)))
 
+    def subjects(self, position: int) -> Int64:
+        """As `core.observed.Listing`: numbers do not depend on the coding."""
+        known = self._read.get(position)
+        if known is not None:
+            return known.subjects
+        number = self._records[position].number
+        if isinstance(self._shelf, Ledger):
+            return self._shelf.subjects(number)
+        return self._shelf.subjects(number, self._fragment)
+
     def _recoded(self, position: int) -> Facts:
         record = self._records[position]
         facts = self._facts(record.number)
