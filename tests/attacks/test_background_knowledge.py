@@ -102,6 +102,18 @@ def test_compromised_people_give_others_away() -> None:
     assert learned.claimed.sum() == 1
 
 
+def test_a_claim_about_a_release_to_come_takes_nobody_elses_place() -> None:
+    """Everybody is drawn but for those the file speaks of, whatever release it speaks of."""
+    claims = Claims(
+        np.array([2, 3]), np.array([GERD, GERD], np.int32), np.array([7, 2], np.int32), np.array([0.5, 0.5])
+    )
+    attack = knowing(BackgroundKnowledge(knowledge=UNIFORM, sigma=1.0, confidence=0.9), claims)
+    found = attack.claims(example_1())
+    sure = found.confidences == 0.9
+    assert found.subjects[sure & (found.releases == 1)].tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.subjects[sure & (found.releases == 2)].tolist() == [2, 4, 5, 6, 7]
+
+
 def series_of(strategy: object, turnover: Turnover, seed: int = 1, rows: int = 300) -> tuple[Observed, list[Coded]]:
     rng = np.random.default_rng(seed)
     snapshots = generate(rng, releases=5, rows=rows, values=6, turnover=turnover)

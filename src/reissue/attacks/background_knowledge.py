@@ -134,8 +134,8 @@ class BackgroundKnowledge(Informed):
         if self.sigma == 0:
             return given.claims
         made = simulated(series, self.sigma, self.confidence, self.seed)
-        known = given.claims.subjects.astype(np.int64) * (len(series) + 1) + given.claims.releases
-        own = made.subjects.astype(np.int64) * (len(series) + 1) + made.releases
+        width = 1 + max(int(one.releases.max(initial=0)) for one in (given.claims, made))
+        known, own = (one.subjects.astype(np.int64) * width + one.releases for one in (given.claims, made))
         return joined([given.claims, made.take(~np.isin(own, known))])
 
     def learned(self, series: Observed, claims: Claims, involving: int | None = None) -> list[Learned]:

@@ -26,7 +26,7 @@ from reissue.errors import InputError
 class Learned:
     """What one release taught about its members.
 
-    subjects: int64[people] ascending; classes, values: int32[people] their class, as the release calls it, and value
+    subjects: int64[people] ascending; classes: int32[people] as the release calls them; values: int32[people] true
     belief:   float64[people] posterior of the true value; share: its share in the class, what the class alone tells
     gain:     float64[people] gain of knowledge (equation 8); claimed: bool[people] who is held to be known
     """
@@ -115,8 +115,8 @@ def rows_of(release: Release, members: Members) -> Rows:
     if (inside > size).any():
         full = int(np.argmax(inside - size))
         raise InputError(
-            f"Class {full} of release {release.number} has {size[full]} rows but {inside[full]} members. Give the "
-            "snapshot that the release was made from."
+            f"Class {release.called(full)} of release {release.number} has {size[full]} rows but {inside[full]} members. "
+            "Give the snapshot that the release was made from."
         )
     rows, people = np.argsort(release.classes, kind="stable"), np.argsort(members.classes, kind="stable")
     classes = members.classes[people]
