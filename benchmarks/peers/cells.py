@@ -20,8 +20,9 @@ import polars as pl
 from benchmarks.peers.data import Source, lines
 from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.observed import Release
-from reissue.core.requirements import Requirement, violations
+from reissue.core.requirements import Requirement
 from reissue.core.snapshot import Coded
+from reissue.core.violations import violations
 from reissue.utility import Utility, measure
 
 _RANGE = re.compile(r"(-?\d+)(?:-| to )(-?\d+)")

@@ -13,7 +13,8 @@ from reissue.core.domain import Domain, Int32
 from reissue.core.frequencies import count, pack, roll_up
 from reissue.core.incognito import Metric, Search, apply, best, incognito
 from reissue.core.lattice import Node, climb, ladder_of, minimal, shape_of
-from reissue.core.requirements import Requirement, classes_meet, violations
+from reissue.core.requirements import Requirement, classes_meet
+from reissue.core.violations import violations
 from reissue.errors import SettingsError
 from tests.core.test_mondrian import ragged_tree, table
 from tests.support.histories import toy_domains, uniform_tree

@@ -10,7 +10,8 @@ from reissue.core.cuts import measure, try_cut
 from reissue.core.domain import Domain, Int32, Tree
 from reissue.core.forest import forest_of, rows_of, scratch_of
 from reissue.core.mondrian import mondrian
-from reissue.core.requirements import Requirement, violations
+from reissue.core.requirements import Requirement
+from reissue.core.violations import violations
 from tests.support.histories import toy_domains, uniform_tree
 from tests.support.legal import assert_nodes
 from tests.support.oracles import cover, mondrian_classes

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from reissue.core.feasible import refuse_infeasible
-from reissue.core.requirements import Requirement, classes_meet, spared, violations
+from reissue.core.requirements import Requirement, classes_meet, spared
+from reissue.core.violations import violations
 from reissue.errors import InfeasiblePolicy, SettingsError
 from tests.support.oracles import class_meets
 

@@ -14,8 +14,8 @@ from reissue.beliefs.cycle import remembered
 from reissue.beliefs.knowledge import Given
 from reissue.beliefs.making import believe
 from reissue.beliefs.measures import divergences
-from reissue.core.requirements import violations
 from reissue.core.snapshot import Coded, Facts, History, Table
+from reissue.core.violations import violations
 from reissue.engine.snapshot import load
 from reissue.errors import SettingsError
 from reissue.series.identities import Identities

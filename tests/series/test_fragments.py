@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.core.requirements import violations
+from reissue.core.violations import violations
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.ledger.shelf import OF_FRAGMENTS
 from reissue.series.publication import read_public

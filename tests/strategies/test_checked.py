@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from reissue.core.boxes import snap
-from reissue.core.requirements import Requirement, violations
+from reissue.core.requirements import Requirement
 from reissue.core.snapshot import Coded, Facts, History
+from reissue.core.violations import violations
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import Strategy
 from reissue.strategies.checked_incognito import CheckedIncognito

@@ -9,8 +9,9 @@ import pytest
 
 from reissue.core.boxes import contain
 from reissue.core.domain import Domain
-from reissue.core.requirements import Requirement, violations
+from reissue.core.requirements import Requirement
 from reissue.core.snapshot import Candidate, Coded, Facts, History
+from reissue.core.violations import violations
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import Strategy
 from reissue.strategies.static import Static

@@ -8,8 +8,9 @@ from reissue.beliefs.cycle import Applied, Beliefs, Reasoning, applied_to, belie
 from reissue.beliefs.making import Promise
 from reissue.beliefs.measures import divergences
 from reissue.core.domain import Float64
-from reissue.core.requirements import TOLERANCE, Requirement, distribution, violations
+from reissue.core.requirements import TOLERANCE, Requirement, distribution
 from reissue.core.snapshot import Facts, History
+from reissue.core.violations import violations
 
 
 def broken_promise(

@@ -12,7 +12,8 @@ from math import ceil, exp, floor
 import numpy as np
 
 from reissue.core.domain import Int64
-from reissue.core.requirements import Requirement, as_fraction, distribution, violations
+from reissue.core.requirements import Requirement, as_fraction, distribution
+from reissue.core.violations import violations
 from reissue.errors import InfeasiblePolicy
 
 

@@ -94,7 +94,8 @@ def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Whol
     requirement = getattr(strategy, "requirement", None)
     if requirement is None:
         return
-    from reissue.core.requirements import distribution, violations
+    from reissue.core.requirements import distribution
+    from reissue.core.violations import violations
 
     values = snapshot.value_count
     table = distribution(whole.values(values)) if whole is not None and requirement.needs_table else None
