@@ -115,8 +115,8 @@ def rows_of(release: Release, members: Members) -> Rows:
     if (inside > size).any():
         full = int(np.argmax(inside - size))
         raise InputError(
-            f"Class {release.called(full)} of release {release.number} has {size[full]} rows but {inside[full]} members. "
-            "Give the snapshot that the release was made from."
+            f"Class {release.called(full)} of release {release.number} has {size[full]} rows but {inside[full]} "
+            "members. Give the snapshot that the release was made from."
         )
     rows, people = np.argsort(release.classes, kind="stable"), np.argsort(members.classes, kind="stable")
     classes = members.classes[people]
