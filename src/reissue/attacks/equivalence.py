@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from reissue.attacks.base import Outcome
+from reissue.attacks.searching import Search
 from reissue.attacks.tally import Tally
+from reissue.core.association import members_of
 from reissue.core.class_pairs import class_pairs
-from reissue.core.domain import Bool
-from reissue.core.equivalence import Patterns, Rows, blocks, components, invariant, patterns_of, rows_of
+from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.equivalence import Block, Patterns, Rows, blocks, components, invariant, patterns_of, rows_of
 from reissue.core.newcomers import undecided
 from reissue.core.observed import Observed, Release
 from reissue.core.programs import smallest_new_cut
+from reissue.core.sets import once, union
 from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError
 
@@ -65,85 +69,187 @@ class Equivalence:
             raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
-        until = len(series) if involving is None else involving
-        releases = series.releases if until == len(series) else series.releases[:until]
-        tally = Tally(self, series)
-        if until == 0:
-            return tally.outcome()
-        decided = self._whole(releases, tally) if involving is None else self._added(releases, tally)
-        if not decided:
-            for pairs in class_pairs(releases, involving=None if involving is None else involving - 1):
-                tally.pairs(pairs)
-            tally.notes.append(_PAIRS_ONLY)
-            if involving is not None and tally.total == 0 and self.e > 1:  # every attack shows at least one person
-                tally.unproven(((involving, 0),), 1)
-        return tally.outcome()
+        if involving is not None:
+            return self._added(series, involving)
+        seen = _Seen(series.releases)
+        tally = self._searched(series, seen, seen.look)
+        return self.concluded(tally, seen.look, at_risk(series.releases, union(*tally.risky)))
 
-    def _added(self, releases: Sequence[Release], tally: Tally) -> bool:
-        """What the last release adds, if the releases are merged buckets: those whose new cut is not plainly large."""
-        open_sets = undecided(releases, 2 * (self.e - 1), tally.series.first_new)
-        if open_sets is None:
-            return False
-        tally.proved = self.e
-        if open_sets:
-            rows = rows_of(releases)
-            patterns = patterns_of(releases, rows, _shown_by(rows, open_sets))
-            for block in blocks(releases, rows, patterns, apart=True):
-                tally.bucket(block, only_last=True)
-        return True
+    # -- a series, or a part of it: all classes that show some sets of values
 
-    def _whole(self, releases: Sequence[Release], tally: Tally) -> bool:
-        """The whole series: by signature if it is m-invariant, with the bound by cuts if its buckets are merged."""
-        rows = rows_of(releases)
-        patterns = patterns_of(releases, rows)
-        apart = invariant(rows, patterns)
-        merged = apart and bool(rows.merged.all())
-        if apart and len(rows.sets):
-            tally.decomposes = int(rows.sets.sizes.min())
-            tally.notes.append(_BY_SIGNATURE)
-        if merged:
-            for block in blocks(releases, rows, patterns, apart=True):
-                tally.bucket(block)
-        elif apart and self._pieces(releases, rows, patterns, tally):
-            merged = True
-        elif self.exact:
-            together = np.bincount(rows.shows)[rows.shows] if apart else np.full(len(rows.shows), len(rows.shows))
-            small = np.asarray(together <= _MOST_ROWS, dtype=np.bool_)
-            for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=apart):
-                tally.program(block)
-            if not small.all():
-                tally.too_large()
-        return merged
+    def look(self, part: Observed) -> Look:
+        """What `searched` must know of the parts together, told by one of them."""
+        return _Seen(part.releases).look
 
-    def _pieces(self, releases: Sequence[Release], rows: Rows, patterns: Patterns, tally: Tally) -> bool:
-        """Whether buckets are merged within parts that share nobody, as in a series in fragments; then by parts.
+    def searched(self, part: Observed, look: Look) -> Tally:
+        """What is found in a part of a series that looks so. See `Look` for why parts can be searched one by one."""
+        return self._searched(part, _Seen(part.releases), look)
+
+    def concluded(self, tally: Tally, look: Look, risks: Mapping[int, Int64]) -> Outcome:
+        """What is told of a series that looks so, from what was found in it, or in all its parts."""
+        by_signature = look.apart and look.smallest is not None
+        notes = {
+            _BY_SIGNATURE: by_signature,
+            _IN_PIECES: bool(tally.cuts),
+            _PAIRS_ONLY: look.way == PAIRS,
+        }
+        told = [note for note, holds in notes.items() if holds]
+        return tally.outcome(self.name, risks, told, look.smallest if by_signature else None)
+
+    def _searched(self, part: Observed, seen: _Seen, look: Look) -> Tally:
+        search, rows, releases = Search(self, part), seen.rows, part.releases
+        if look.way == MERGED:
+            for block in blocks(releases, rows, seen.patterns, apart=True):
+                search.bucket(block)
+        elif look.way == PIECES:
+            self._pieces(releases, seen, search)
+        else:
+            if self.exact:
+                self._programs(releases, seen, look, search)
+            for pairs in class_pairs(releases):
+                search.pairs(pairs)
+        return search.tally
+
+    def _programs(self, releases: Sequence[Release], seen: _Seen, look: Look, search: Search) -> None:
+        """Everything at once, or what shows one set where that is enough; as far as it is small."""
+        rows = seen.rows
+        together = np.bincount(rows.shows)[rows.shows] if look.apart else np.full(len(rows.shows), look.classes)
+        small = np.asarray(together <= _MOST_ROWS, dtype=np.bool_)
+        for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=look.apart):
+            search.program(block)
+        if not small.all():
+            search.too_large()
+
+    def _pieces(self, releases: Sequence[Release], seen: _Seen, search: Search) -> None:
+        """Buckets that are merged within parts which share nobody, as in a series in fragments; by such parts.
 
         See `components` for why the bound holds. A class that shares nobody with another release cannot be attacked
         alone: its cut is all its rows, and only bounds attacks that combine it.
         """
-        pieces = components(rows, patterns)
-        several = np.bincount(pieces)[pieces] > 1
-        if not rows.merged_within(pieces).all() or len(np.unique(pieces[several])) > _MOST_BUCKETS:
-            return False
+        rows, pieces, several = seen.rows, seen.pieces, seen.several
         small = self.exact & (np.bincount(rows.shows)[rows.shows] <= _MOST_ROWS)
         for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=True) if small.any() else ():
-            tally.program(block)  # all parts of a set at once
+            search.program(block)  # all parts of a set at once
+        search.tally.others = bool(small.any())
         if small.all():
-            return True
-        tally.notes.append(_IN_PIECES)
+            return
         sizes = np.concatenate([release.sizes for release in releases])
         alone = np.flatnonzero(~several & ~small & (sizes > 0))
-        tally.cuts.append((rows.shows[alone], sizes[alone]))
+        search.tally.cuts.append((rows.shows[alone], sizes[alone]))
         kept = patterns_of(releases, rows, np.asarray(several & ~small, dtype=np.bool_))
         where = {number: position for position, number in enumerate(release.number for release in releases)}
         for block in blocks(releases, rows, kept, apart=True, buckets=pieces):
             cut = smallest_new_cut(block)
             if cut is not None:
                 row = int(rows.first[where[int(block.release[0])]] + block.number[0])
-                tally.cuts.append((rows.shows[row : row + 1], np.array([cut], dtype=np.int64)))
-            tally.bucket(block)
-        tally.combined(others=bool(small.any()))
-        return True
+                search.tally.cuts.append((rows.shows[row : row + 1], np.array([cut], dtype=np.int64)))
+            search.bucket(block)
+
+    # -- what one release adds
+
+    def _added(self, series: Observed, number: int) -> Outcome:
+        """Publish must be able to prove that nothing is shown, so what cannot be decided counts as broken."""
+        releases = series.releases if number == len(series) else series.releases[:number]
+        search, notes = Search(self, series), []
+        open_sets = undecided(releases, 2 * (self.e - 1), series.first_new)
+        if open_sets is None:
+            for pairs in class_pairs(releases, involving=number - 1):
+                search.pairs(pairs)
+            notes.append(_PAIRS_ONLY)
+            if search.tally.total == 0 and self.e > 1:  # every attack shows at least one person
+                search.unproven(((number, 0),), 1)
+        else:  # merged buckets
+            search.tally.bound(self.e)
+            for block in _histories(releases, open_sets):
+                search.bucket(block, only_last=True)
+        return search.tally.outcome(self.name, at_risk(series.releases, union(*search.tally.risky)), notes)
+
+
+MERGED, PIECES, PAIRS = "merged", "pieces", "pairs"
+"""Ways to search a series: by buckets, one class a release; by buckets of parts that share nobody; only in pairs."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What decides how a series is searched; parts of it that have all classes of some sets of values add up.
+
+    Whatever the way, classes are only weighed against classes that show the same values, but for the small series that
+    is searched all at once (`whole_only`). So parts can be searched one by one, once the way is known, which is a
+    property of the whole series.
+
+    classes:  of all releases together; smallest: values of the smallest set, if there are any
+    apart:    all classes show their values equally often, and everybody's classes the same set. Nobody sees from a part
+              that a person has classes elsewhere: who adds up parts must know that nobody has
+    merged:   then, whether each set is shown by one class of a release at most; within: by one that shares people
+    buckets:  how many buckets of several releases share nobody with the others
+    """
+
+    classes: int
+    smallest: int | None
+    apart: bool
+    merged: bool
+    within: bool
+    buckets: int
+
+    @property
+    def way(self) -> str:
+        if self.apart and self.merged:
+            return MERGED
+        return PIECES if self.apart and self.within and self.buckets <= _MOST_BUCKETS else PAIRS
+
+    def whole_only(self, attack: Equivalence) -> bool:
+        """Whether parts cannot be searched one by one."""
+        return attack.exact and not self.apart and self.classes <= _MOST_ROWS
+
+    def mixed(self) -> Look:
+        """The look of a series in which somebody's classes show different sets."""
+        return replace(self, apart=False, merged=False, within=False, buckets=0)
+
+    @staticmethod
+    def added(looks: Sequence[Look]) -> Look:
+        return Look(
+            sum(one.classes for one in looks),
+            min((one.smallest for one in looks if one.smallest is not None), default=None),
+            all(one.apart for one in looks),
+            all(one.merged for one in looks),
+            all(one.within for one in looks),
+            sum(one.buckets for one in looks),
+        )
+
+
+class _Seen:
+    """The classes of some releases, and everybody's way through them."""
+
+    def __init__(self, releases: Sequence[Release]) -> None:
+        self.rows: Rows = rows_of(releases)
+        self.patterns: Patterns = patterns_of(releases, self.rows)
+
+    @cached_property
+    def pieces(self) -> Int32:
+        return components(self.rows, self.patterns)
+
+    @cached_property
+    def several(self) -> Bool:
+        """bool[rows]: classes of a piece with others."""
+        return np.asarray(np.bincount(self.pieces)[self.pieces] > 1, dtype=np.bool_)
+
+    @cached_property
+    def look(self) -> Look:
+        rows = self.rows
+        smallest = int(rows.sets.sizes.min()) if len(rows.sets) else None
+        if not invariant(rows, self.patterns):
+            return Look(len(rows.shows), smallest, apart=False, merged=False, within=False, buckets=0)
+        merged, within = bool(rows.merged.all()), bool(rows.merged_within(self.pieces).all())
+        return Look(
+            len(rows.shows), smallest, True, merged, within, len(once(self.pieces[self.several].astype(np.int64)))
+        )
+
+
+def _histories(releases: Sequence[Release], sets: list[tuple[int, ...]]) -> Iterator[Block]:
+    """The buckets that show these sets of values."""
+    if sets:
+        rows = rows_of(releases)
+        yield from blocks(releases, rows, patterns_of(releases, rows, _shown_by(rows, sets)), apart=True)
 
 
 def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
@@ -155,3 +261,9 @@ def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
         dtype=np.bool_,
     )
     return np.asarray(hit[rows.shows], dtype=np.bool_)
+
+
+def at_risk(releases: Sequence[Release], people: Int64) -> dict[int, Int64]:
+    """Of some people (ascending), those in each release; nothing is read if there are none."""
+    some = releases if len(people) else ()
+    return {release.number: people[np.isin(people, members_of(release).subjects)] for release in some}

@@ -9,6 +9,7 @@ import numpy as np
 from reissue.attacks.base import Finding
 from reissue.core.association import members_of
 from reissue.core.class_pairs import Pairs
+from reissue.core.domain import Int64
 from reissue.core.equivalence import Block
 from reissue.core.observed import Observed
 from reissue.core.programs import Way
@@ -31,8 +32,12 @@ class Shown:
             nobody = [_NOBODY] * int(block.weight[c])
             names = [self.series.words.subject(int(s)) for s in block.who(int(c))] if block.real[c] else nobody
             sides[0 if way.shown[c] > 0 else 1] += [name for name in names for _ in range(abs(int(way.shown[c])))]
-        classes = tuple((int(block.release[r]), int(block.number[r])) for r in way.rows)
-        return self._finding(way.size, sides, classes)
+        return self._finding(way.size, sides, self.places(block, way.rows))
+
+    def places(self, block: Block, rows: Int64) -> tuple[tuple[int, int], ...]:
+        """(release, class) of some rows of a block, as they were published."""
+        where = [(int(block.release[row]), int(block.number[row])) for row in rows]
+        return tuple((number, self.series.releases[number - 1].called(own)) for number, own in where)
 
     def by_pair(self, pairs: Pairs, i: int) -> Finding:
         """The people who remain when two classes are set against each other."""
@@ -49,7 +54,10 @@ class Shown:
                 shown = own - (other if subject in inside[1 - side] else 0)
                 sides[side] += [self.series.words.subject(int(subject))] * max(shown, 0)
             sides[side] += [_NOBODY] * (int(pairs.size[i]) - len(sides[side]))
-        classes = ((earlier.number, int(pairs.left[i])), (later.number, int(pairs.right[i])))
+        classes = (
+            (earlier.number, earlier.called(int(pairs.left[i]))),
+            (later.number, later.called(int(pairs.right[i]))),
+        )
         return self._finding(int(pairs.size[i]), sides, classes)
 
     def unproven(self, classes: tuple[tuple[int, int], ...], bound: int) -> Finding:

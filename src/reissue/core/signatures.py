@@ -72,6 +72,13 @@ def _mixed(values: Int32, salt: int) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
+def hashed(start: Int64, values: Int32, salt: int = 0) -> NDArray[np.uint64]:
+    """uint64[sets]: equal sets have equal numbers, others very likely not. O(entries)."""
+    total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(values, salt), dtype=np.uint64)])
+    sums: NDArray[np.uint64] = total[start[1:]] - total[start[:-1]] + np.diff(start).astype(np.uint64)
+    return sums
+
+
 def distinct(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
     """Number equal sets alike, in order of first appearance: (the distinct sets, int32[sets] number of each).
 
@@ -80,9 +87,7 @@ def distinct(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
     """
     sizes = np.diff(start)
     for salt in range(8):
-        total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(values, salt), dtype=np.uint64)])
-        hashed = total[start[1:]] - total[start[:-1]] + sizes.astype(np.uint64)
-        _, first, number = np.unique(hashed, return_index=True, return_inverse=True)
+        _, first, number = np.unique(hashed(start, values, salt), return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int32)
         by_appearance = np.argsort(first)
         rank[by_appearance] = np.arange(len(first), dtype=np.int32)
