@@ -83,9 +83,29 @@ def at_risk(audit: Audit) -> dict[str, dict[int, list[int]]]:
     }
 
 
+def noted_ways(patch: pytest.MonkeyPatch) -> dict[str, str]:
+    """How each attack of an audit to come will have been run."""
+    ways: dict[str, str] = {}
+
+    def watch(name: str) -> None:
+        way = getattr(SparkAttacks, name)
+
+        def run(self: SparkAttacks, attack: Attack, *words: object) -> Outcome | None:
+            outcome = way(self, attack, *words)
+            if outcome is not None:
+                ways[attack.name] = name.split("_")[-1]
+            return outcome
+
+        patch.setattr(SparkAttacks, name, run)
+
+    for name in ("_in_parts", "_on_counts", "_in_steps", "_on_one_worker"):
+        watch(name)
+    return ways
+
+
 @pytest.mark.parametrize("name", SERIES)
 def test_the_audit_is_the_same_document(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every attack that applies; and it is workers who read the releases."""
+    """Every attack that applies; it is workers who read the releases, and one has them all only where it must."""
     with made(name, tmp_path) as series:
         assert len(series._ledger.coding_versions) > 1
         if name.startswith("static"):
@@ -93,11 +113,14 @@ def test_the_audit_is_the_same_document(name: str, tmp_path: Path, monkeypatch: 
         here = series.audit()
         with monkeypatch.context() as patch:
             refuse_releases(patch)
+            ways = noted_ways(patch)
             there = series.audit(engine="spark")
             document = there.to_dict()
     assert told(document) == told(here.to_dict())
     assert len(there.observed.releases[2].classes) == len(here.observed.releases[2].classes), "read when asked for"
     assert at_risk(there) == at_risk(here)
+    assert ways["record-tracing"] == "steps"
+    assert ways["difference"] == "parts"
     assert [one.releases for one in here.traceable] == ([(2, 3), (1, 2)] if name == TRACEABLE else [])
     if name.startswith("static"):
         assert here.breaches
@@ -105,23 +128,35 @@ def test_the_audit_is_the_same_document(name: str, tmp_path: Path, monkeypatch: 
         assert any(one.startswith("P0") for finding in there.findings for one in finding.subjects)
 
 
+def test_pairs_of_releases_are_shared_out_where_everybody_hangs_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then parts would leave most of the work to one worker."""
+    ways = noted_ways(monkeypatch)
+    ages = ri.Schema(identifier="name", quasi_identifiers={"age": {"type": "numeric"}}, sensitive="diagnosis")
+    with ri.Series.create(tmp_path / "s", ages, ri.Static(k=12, c=0.6), seed=3) as series:
+        for table in People(5).months(4, CHURN, first=200):
+            series.publish(table.select(ages.columns))
+        found = [
+            series.audit(attacks=["difference", "association"], k=30, c=0.3, engine=engine)
+            for engine in ("embedded", "spark")
+        ]
+    assert ways == {"difference": "steps", "association": "parts"}
+    assert found[0].outcomes["difference"].total > 3
+    assert told(found[1].to_dict()) == told(found[0].to_dict())
+    assert at_risk(found[1]) == at_risk(found[0])
+
+
 def test_who_keeps_the_promise_is_audited_on_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker reads all rows of a series with common classes, unless there is somebody to name."""
-    rows: list[str] = []
-    run = SparkAttacks._on_one_worker
-
-    def noted(self: SparkAttacks, attack: Attack) -> Outcome:
-        rows.append(attack.name)
-        return run(self, attack)
-
-    monkeypatch.setattr(SparkAttacks, "_on_one_worker", noted)
+    ways = noted_ways(monkeypatch)
     with made("bcf in 3", tmp_path) as series:
-        for k, read in ((4, []), (40, ["correspondence"])):
+        for k, way in ((4, "counts"), (40, "worker")):
             here, there = (series.audit(attacks=["correspondence"], k=k, engine=e) for e in ("embedded", "spark"))
             assert told(there.to_dict()) == told(here.to_dict())
             assert at_risk(there) == at_risk(here)
-            assert bool(here.breaches) == bool(read)
-            assert rows == read
+            assert bool(here.breaches) == (way == "worker")
+            assert ways == {"correspondence": way}
 
 
 def _somebody(series: ri.Series) -> str:

@@ -16,8 +16,8 @@ class Finding:
 
     releases: the release numbers laid side by side; classes: (release, class) pairs; subjects: who is at risk, as
     the words of the series name them; level: what was measured, in `unit`; sentence: for a person to read.
-    rank: where it stands among the findings of its attack, the lowest first; of a separable attack it is the same
-    whether the series is attacked whole or in parts, and no two findings share it.
+    rank: where it stands among the findings of its attack, the lowest first; of a separable or stepwise attack it is
+    the same whether the series is attacked whole or piece by piece, and no two findings share it.
     """
 
     attack: str
@@ -71,7 +71,8 @@ class Attack(Protocol):
     separable:     whether parts of a series that share nobody can be attacked one by one: see `attacks.merging`
 
     Optional: `by_counts`, true if it gives the same measures and finds the same classes where rows and people are only
-    counted (`Release.amounts`).
+    counted (`Release.amounts`); `adds`, of an attack that is stepwise: what every release adds can be found by itself,
+    and the whole is the sum, see `attacks.merging`.
     """
 
     name: ClassVar[str]

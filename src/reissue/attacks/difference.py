@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
 from typing import ClassVar
 
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, sides_of, whole
+from reissue.attacks.merging import PEOPLE, merge_steps
+from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, whole
 from reissue.core.domain import Int64
 from reissue.core.hall import Gaps, gaps
 from reissue.core.observed import Observed, Release
@@ -42,6 +45,7 @@ class Difference:
         "highest_share": "max",
         "subjects_at_risk": "sum",
     }
+    adds: ClassVar[Mapping[str, str]] = {**combines, "subjects_at_risk": PEOPLE}
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
@@ -50,29 +54,29 @@ class Difference:
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of releases, in both directions; exact, by flows (see reissue.core.hall)."""
+        measures = {"smallest_difference": float(self.k), "highest_share": 0.0, "subjects_at_risk": 0.0}
+        pairs = starmap(partial(self._pair, series), pairs_of(series, involving))
+        return merge_steps(self, [Outcome(self.name, (), 0, measures=measures), *pairs])
+
+    def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
         share = as_fraction(self.c)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
-        total, smallest = 0, self.k
-        for older, newer in pairs_of(sides_of(series, involving), involving):
-            forward = older.shared_with(newer)
-            for left, right, overlap in ((older, newer, forward), (newer, older, forward.turned())):
-                exactly = (share.numerator, share.denominator)
-                found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
-                smallest, total = min(smallest, found.smallest), total + found.total
-                subjects = _risky(found, right, overlap)
-                at_risk[right.number] = union(at_risk.get(right.number, np.empty(0, np.int64)), subjects)
-                findings += self._findings(series, left, right, found)
-        findings.sort(key=lambda finding: finding.rank)
-        highest = max((finding.level for finding in findings if finding.value is not None), default=0.0)
+        total, smallest, forward = 0, self.k, older.shared_with(newer)
+        for left, right, overlap in ((older, newer, forward), (newer, older, forward.turned())):
+            exactly = (share.numerator, share.denominator)
+            found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
+            smallest, total = min(smallest, found.smallest), total + found.total
+            at_risk[right.number] = _risky(found, right, overlap)
+            findings += self._findings(series, left, right, found)
         return Outcome(
             attack=self.name,
-            findings=tuple(findings[: self.limit]),
+            findings=tuple(findings),
             total=total,
             at_risk=at_risk,
             measures={
                 "smallest_difference": float(smallest),
-                "highest_share": highest,
+                "highest_share": max((finding.level for finding in findings if finding.value is not None), default=0.0),
                 "subjects_at_risk": float(len(union(*at_risk.values()))),
             },
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
 from typing import ClassVar
 
 import numpy as np
 
 from reissue.attacks.base import Finding, Outcome
-from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, rows, sides_of, whole
-from reissue.core.domain import Int64
+from reissue.attacks.merging import merge_steps
+from reissue.attacks.sides import Side, check_settings, names, pairs_of, people, rows, whole
 from reissue.core.observed import Observed
 from reissue.core.sets import union
 from reissue.core.settings import check_kinds
@@ -34,6 +37,7 @@ class RecordTracing:
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
     separable: ClassVar[bool] = False  # rows go wherever boxes meet, whether or not classes share people
+    adds: ClassVar[Mapping[str, str]] = {"fewest_people": "min", "rows_traced": "sum"}
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
@@ -42,30 +46,26 @@ class RecordTracing:
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of an older and a newer release; exact, by flows (see reissue.core.tracing)."""
-        findings: list[Finding] = []
-        at_risk: dict[int, Int64] = {}
-        notes: list[str] = []
-        total, fewest, traced = 0, self.k, 0
-        for older, newer in pairs_of(sides_of(series, involving), involving):
-            found = self._traces(older, newer)
-            if not found.complete:
-                where = f"Releases {older.number} and {newer.number}"
-                notes.append(f"{where}: values or quasi-identifiers have changed, rows cannot be traced.")
-            total, traced = total + len(found), traced + int(found.rows.sum())
-            fewest = min(fewest, int(found.fit.min(initial=self.k)))
-            _, inside = older.people.within(found.boxes) if len(found) else (None, np.empty(0, dtype=np.int64))
-            known = at_risk.get(older.number, np.empty(0, np.int64))
-            at_risk[older.number] = union(known, older.members.subjects[inside])
-            worst = np.lexsort((found.kind, found.fit))[: self.limit]
-            findings += [self._finding(series, older, newer, found, int(i)) for i in worst]
-        findings.sort(key=lambda finding: (finding.level, finding.releases))
+        nothing = Outcome(self.name, (), 0, measures={"fewest_people": float(self.k), "rows_traced": 0.0})
+        pairs = starmap(partial(self._pair, series), pairs_of(series, involving))
+        return merge_steps(self, [nothing, *pairs])
+
+    def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
+        found = self._traces(older, newer)
+        _, inside = older.people.within(found.boxes) if len(found) else (None, np.empty(0, dtype=np.int64))
+        where = f"Releases {older.number} and {newer.number}"
+        lost = () if found.complete else (f"{where}: values or quasi-identifiers have changed, rows cannot be traced.",)
+        worst = np.lexsort((found.kind, found.fit))[: self.limit]
         return Outcome(
             attack=self.name,
-            findings=tuple(findings[: self.limit]),
-            total=total,
-            at_risk=at_risk,
-            measures={"fewest_people": float(fewest), "rows_traced": float(traced)},
-            notes=tuple(notes),
+            findings=tuple(self._finding(series, older, newer, found, int(i)) for i in worst),
+            total=len(found),
+            at_risk={older.number: union(older.members.subjects[inside])},
+            measures={
+                "fewest_people": float(found.fit.min(initial=self.k)),
+                "rows_traced": float(found.rows.sum()),
+            },
+            notes=lost,
         )
 
     def _traces(self, older: Side, newer: Side) -> Traces:
@@ -114,6 +114,7 @@ class RecordTracing:
             breach=True,
             sentence=f"{what}: {fits} {words.box(found.boxes[i])}, fewer than k = {self.k}.",
             details={"rows": count, "traced": ("forward", "forced", "backward")[kind]},
+            rank=(fit, older.number, newer.number, kind, i),
         )
 
 

@@ -73,12 +73,20 @@ def sides_of(series: Observed, involving: int | None) -> list[Side]:
     return [Side(release, series.value_count) for release in series.releases[:last]]
 
 
-def pairs_of(sides: list[Side], involving: int | None) -> Iterator[tuple[Side, Side]]:
-    """Every (older, newer), or only those with the release being made as the newer one."""
-    for newer in sides if involving is None else sides[-1:]:
-        for older in sides:
-            if older.number < newer.number:
-                yield older, newer
+def pairs_of(series: Observed, involving: int | None) -> Iterator[tuple[Side, Side]]:
+    """Every (older, newer), or only those with the release at this place as the newer one.
+
+    Of these, no side is kept beside the newer one and its partner: releases that are read when they are asked for are
+    in memory two at a time.
+    """
+    if involving is None:
+        sides = sides_of(series, involving)
+        for place, newer in enumerate(sides):
+            yield from ((older, newer) for older in sides[:place])
+    elif involving:
+        newer = Side(series.releases[involving - 1], series.value_count)
+        for place in range(involving - 1):
+            yield Side(series.releases[place], series.value_count), newer
 
 
 def check_settings(*, k: int | None = None, c: float | None = None, limit: int) -> None:

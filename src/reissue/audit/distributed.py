@@ -2,8 +2,9 @@
 
 A series in fragments is in parts already: no two fragments share anybody, nor, unless one plan was made for all of
 them, a class. Otherwise workers count which classes are linked by people, the driver deals connected classes out to
-parts, and Spark brings each part's rows together. Attacks that are not separable (`attacks.merging` says which, and
-why) run on one worker, which reads the whole series; or, where `counted` says so, counts of it.
+parts, and Spark brings each part's rows together. Of the attacks that are not separable, those that are stepwise run
+on many workers, two releases at a time (`attacks.merging` says which, and why); the others on one worker, which reads
+the whole series, or, where `counted` says so, counts of it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.attacks.base import Attack, Outcome
-from reissue.attacks.merging import merge, separates
+from reissue.attacks.merging import Stepwise, merge, separates
+from reissue.audit.believed import in_fragments
 from reissue.audit.counted import on_counts
 from reissue.audit.gathered import Gathered
 from reissue.audit.looking import Card, Place, by_release
 from reissue.audit.parallel import named
 from reissue.audit.portions import FITTING, Census, NamedPortion, Portion, Whole
 from reissue.audit.spark_traceable import SparkColumns
+from reissue.audit.steps import steps_of, together
 from reissue.audit.timeline import Entry, added
 from reissue.coding import Coding
 from reissue.core.domain import Int32, Int64
@@ -39,6 +42,9 @@ from reissue.series.spark_rows import spread
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark
+
+MOST = 0.5
+"""Where one part has more than this share of the rows, attacks run in steps if they can, from three releases on."""
 
 
 class SparkAttacks:
@@ -71,38 +77,72 @@ class SparkAttacks:
     # -- attacks
 
     def run(self, attack: Attack, observed: Observed) -> Outcome:
-        """The outcome of `attack.run(observed)`: by workers in parts if the attack is separable, else by one worker.
+        """The outcome of `attack.run(observed)`, in the first way that the attack and the series allow.
 
         The releases of `observed` are not looked at: workers read them from the ledger.
         """
-        if not separates(attack):
-            counted = on_counts(self._spark, self._shelf, self._coding, attack)
-            return self._on_one_worker(attack) if counted is None else counted
-        outcomes = [outcome for outcome in self._attacked(attack) if outcome is not None]
-        if not outcomes:  # nobody is in the series
-            return self._on_one_worker(attack)
-        outcome = merge(attack, outcomes)
-        self.names.learn(mentioned(outcome))
-        return named(outcome, observed.words)
+        for way in (self._in_parts, self._on_counts, self._in_steps, self._by_beliefs):
+            outcome = way(attack, observed.words)
+            if outcome is not None:
+                return outcome
+        return self._on_one_worker(attack)
 
-    def _on_one_worker(self, attack: Attack) -> Outcome:
-        return self._spark.each([attack], self._whole.attacked)[0]
+    def _in_parts(self, attack: Attack, words: Words) -> Outcome | None:
+        """None if the attack is not separable, nobody is in the series, or steps are shared out better than parts."""
+        if not separates(attack) or (isinstance(attack, Stepwise) and self._hangs_together):
+            return None
+        outcomes = [outcome for outcome in self._attacked(attack) if outcome is not None]
+        return self._named(merge(attack, outcomes), words) if outcomes else None
+
+    @property
+    def _hangs_together(self) -> bool:
+        """Whether one worker would have most of the work, and steps would have not."""
+        return self._parts is not None and len(self._shelf.releases) > 2 and self._parts.largest > MOST
 
     def _attacked(self, attack: Attack) -> list[Outcome | None]:
         if self._parts is not None:
             return self._parts.attacked(attack)
         return self._spark.each(self._portions, partial(_attacked, attack))
 
+    def _on_counts(self, attack: Attack, words: Words) -> Outcome | None:
+        return on_counts(self._spark, self._shelf, self._coding, attack)
+
+    def _in_steps(self, attack: Attack, words: Words) -> Outcome | None:
+        """None if the attack is not stepwise. The longest steps come first, so that no worker begins one last."""
+        if not isinstance(attack, Stepwise):
+            return None
+        cores = self._spark.session.sparkContext.defaultParallelism
+        steps = steps_of(len(self._shelf.releases), 2 * cores)
+        outcomes = self._spark.each(steps, partial(self._whole.stepped, attack))
+        return self._named(together(attack, steps, outcomes), words)
+
+    def _by_beliefs(self, attack: Attack, words: Words) -> Outcome | None:
+        """None if the series is not in fragments, or it is another attack than background knowledge."""
+        outcome = in_fragments(self._spark, self._portions, attack) if self._parts is None else None
+        return None if outcome is None else self._named(outcome, words)
+
+    def _on_one_worker(self, attack: Attack) -> Outcome:
+        return self._spark.each([attack], self._whole.attacked)[0]
+
+    def _named(self, outcome: Outcome, words: Words) -> Outcome:
+        """The outcome of workers who told people by number; those whom it mentions are looked up all at once."""
+        self.names.learn(mentioned(outcome))
+        return named(outcome, words)
+
     # -- the look at the series
 
     @cached_property
+    def _every(self) -> list[Portion]:
+        return Portion.every(self._shelf, self._coding)
+
+    @cached_property
     def _censuses(self) -> list[Census]:
-        return self._spark.each(Portion.every(self._shelf, self._coding), Portion.census)
+        return self._spark.each(self._every, Portion.census)
 
     @cached_property
     def _portions(self) -> list[NamedPortion]:
         classes = np.array([[one.classes for one in census.tallies] for census in self._censuses], dtype=np.int64)
-        return NamedPortion.naming(Portion.every(self._shelf, self._coding), classes)
+        return NamedPortion.naming(self._every, classes)
 
     @property
     def people(self) -> int | None:

@@ -58,8 +58,8 @@ class Gathered:
 
     @cached_property
     def _parted(self) -> tuple[list[Int32], Frame]:
-        """(int32[classes] of each release: its classes' parts; the rows with their part, which Spark keeps)."""
-        bins = self._bins()
+        """(the classes' parts; the rows with their part, which Spark keeps)."""
+        bins, _ = self._bins
         parts = 1 + max((int(of.max(initial=0)) for of in bins), default=0)
 
         def label(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -77,7 +77,14 @@ class Gathered:
         labelled = mapped_in_arrow(appearances(self._spark, self._shelf), label, schema)
         return bins, labelled.repartition(parts, "part").persist()
 
-    def _bins(self) -> list[Int32]:
+    @property
+    def largest(self) -> float:
+        """The share of the rows that the largest part has."""
+        return self._bins[1]
+
+    @cached_property
+    def _bins(self) -> tuple[list[Int32], float]:
+        """(int32[classes] of each release: its classes' parts; the largest part's share of the rows)."""
         counts = self._spark.each([self._shelf], partial(class_counts, fragment=None))[0]
         rows = appearances(self._spark, self._shelf)
         people = [np.zeros(count, dtype=np.int64) for count in counts]
@@ -88,7 +95,9 @@ class Gathered:
             own[number[here]] = count[here]
         total = int(sum(int(own.sum()) for own in people))
         wanted = max(2 * self._spark.session.sparkContext.defaultParallelism, -(-total // PART_ROWS))
-        return parts_of(linked(self._spark, rows, counts), people, wanted)
+        bins = parts_of(linked(self._spark, rows, counts), people, wanted)
+        sizes = np.bincount(np.concatenate(bins), np.concatenate(people))
+        return bins, float(sizes.max(initial=0)) / max(total, 1)
 
     def close(self) -> None:
         if "_parted" in self.__dict__:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from reissue.attacks.base import Attack, Outcome
 from reissue.audit.looking import Card, Place, cards_of
 from reissue.audit.parallel import Task, anonymous
+from reissue.audit.steps import Step
 from reissue.audit.timeline import Changes, Following, Tally, exact_rows, shown_exactly, tally
 from reissue.audit.words import AuditWords
 from reissue.coding import Coding
@@ -33,20 +34,27 @@ FITTING = pa.schema([("release", pa.int32()), ("key", pa.binary()), ("sample", p
 class ReadReleases(Sequence[Release]):
     """The releases of a series in today's codes, read anew whenever one is asked for: none is kept."""
 
-    def __init__(self, shelf: Shelf, coding: Coding, fragment: int | None = None) -> None:
-        """`fragment`: only that fragment of a divided series, with class numbers and counterfeits of its own."""
-        self._read, self._count = (shelf, coding, fragment), len(shelf.releases)
+    def __init__(
+        self, shelf: Shelf, coding: Coding, fragment: int | None = None, positions: Sequence[int] | None = None
+    ) -> None:
+        """`fragment`: only that fragment of a divided series, with class numbers and counterfeits of its own.
+
+        positions: of the releases that are meant; None: all
+        """
+        self._read = shelf, coding, fragment
+        self._positions = range(len(shelf.releases)) if positions is None else positions
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._positions)
 
     @overload
     def __getitem__(self, index: int) -> Release: ...
     @overload
     def __getitem__(self, index: slice) -> list[Release]: ...
     def __getitem__(self, index: int | slice) -> Release | list[Release]:
-        facts = PastReleases(*self._read)[index]
-        return [Release.of(one) for one in facts] if isinstance(facts, list) else Release.of(facts)
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return Release.of(PastReleases(*self._read)[self._positions[index]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +231,10 @@ class NamedPortion(Portion):
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """All of a series, to be read by one worker, for attacks that cannot be parted. names: whether people get theirs"""
+    """All of a series, for attacks that cannot be parted: read by one worker, or step by step by several.
+
+    names: whether the one worker tells people's names
+    """
 
     shelf: Shelf
     coding: Coding
@@ -233,6 +244,12 @@ class Whole:
         releases = list(ReadReleases(self.shelf, self.coding))
         words = AuditWords(self.coding, self._name)
         return attack.run(Observed(releases, self.coding.domains, len(self.coding.values), words))
+
+    def stepped(self, attack: Attack, step: Step) -> Outcome:
+        """What a stepwise attack tells of one step, by number. Two releases are in memory at a time."""
+        read = ReadReleases(self.shelf, self.coding, positions=step)
+        part = Observed(read, self.coding.domains, len(self.coding.values), TokenWords())
+        return Task(attack, part, involving=len(step)).run()
 
     def _name(self, number: int) -> str:
         return self._identities.name(number) if self.names else f"subject {number}"

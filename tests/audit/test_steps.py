@@ -1,0 +1,162 @@
+"""An attack on the steps of a series tells what it tells of the whole, with two releases in memory at a time."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reissue as ri
+from reissue.attacks.base import Attack, Outcome
+from reissue.attacks.difference import Difference
+from reissue.attacks.merging import Stepwise
+from reissue.attacks.record_tracing import RecordTracing
+from reissue.audit.parallel import named
+from reissue.audit.portions import Whole
+from reissue.audit.steps import Step, steps_of, together
+from reissue.core.observed import Observed, Release
+from reissue.core.snapshot import Facts
+from reissue.core.tokens import TokenWords
+from reissue.series.checks import ATTACKS, attack_class
+from reissue.strategies.static import Static
+from tests.audit.test_parallel import told
+from tests.support.churning import churning
+from tests.support.divided import CHURN, SCHEMA, People
+from tests.support.histories import EVERYTHING, PERSISTING, generate, observe, run_series
+
+MAKERS: dict[str, Callable[[int], Stepwise]] = {
+    "record-tracing": lambda limit: RecordTracing(k=3, limit=limit),
+    "difference": lambda limit: Difference(k=3, c=0.5, limit=limit),
+}
+
+
+def series_of(seed: int) -> Observed:
+    """One to five releases: of circles of people, or of a strategy while people come, go, move and change."""
+    rng = np.random.default_rng([seed, 23])
+    if seed % 2:
+        return churning(rng, releases=1 + seed % 5, changing=seed % 3 == 0)
+    turnover = EVERYTHING if seed % 4 == 0 else list(PERSISTING.values())[seed % 6]
+    snapshots = generate(rng, releases=4, rows=40, values=4, turnover=turnover)
+    return observe(run_series(Static(k=2), snapshots), snapshots[0])
+
+
+def growing(seed: int) -> Observed:
+    """Nobody leaves, as the correspondence attack has it."""
+    snapshots = generate(np.random.default_rng(seed), releases=3, rows=40, values=4)
+    return observe(run_series(Static(k=2), snapshots), snapshots[0])
+
+
+def dealt(rng: np.random.Generator, releases: int) -> list[Step]:
+    """Any steps that have every pair once, in any order; and one that has none."""
+    steps: list[Step] = [(0,)]
+    for newest in range(1, releases):
+        cuts = [0, *np.sort(rng.integers(0, newest + 1, 2)).tolist(), newest]
+        steps += [(*range(cuts[i], cuts[i + 1]), newest) for i in range(3) if cuts[i] < cuts[i + 1]]
+    return [steps[i] for i in rng.permutation(len(steps))]
+
+
+def attacked(attack: Attack, series: Observed, step: Step) -> Outcome:
+    part = replace(series, releases=[series.releases[position] for position in step], words=TokenWords())
+    return attack.run(part, involving=len(step))
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_steps_tell_what_the_whole_tells(name: str) -> None:
+    found, beyond, noted = 0, 0, 0
+    for seed in range(90 if name == "record-tracing" else 45):
+        limit = (2, 100)[seed % 7 > 1]
+        attack, series = MAKERS[name](limit), series_of(seed)
+        steps = dealt(np.random.default_rng(seed), len(series)) if seed % 3 else steps_of(len(series), seed % 6)
+        outcome = together(attack, steps, [attacked(attack, series, step) for step in steps])
+        whole = attack.run(series)
+        assert told(named(outcome, series.words)) == told(whole), f"seed {seed}"
+        assert len({finding.rank for finding in whole.findings}) == len(whole.findings), "ranks are unique"
+        by_release = [(*range(newest + 1),) for newest in range(len(series))]
+        added = [attack.run(series, involving=len(step)) for step in by_release]
+        assert told(together(attack, by_release, added)) == told(whole), f"seed {seed}"
+        found, beyond, noted = found + (whole.total > 0), beyond + (whole.total > limit), noted + bool(whole.notes)
+    assert found > 25
+    assert beyond > 3, "the limit was never reached"
+    assert noted > 3 or name == "difference"
+
+
+def test_which_attacks_are_stepwise() -> None:
+    assert {name for name in ATTACKS if isinstance(attack_class(name)(), Stepwise)} == set(MAKERS)
+
+
+@pytest.mark.parametrize("name", ["intersection", "association", "possible-worlds", "equivalence", "correspondence"])
+def test_what_every_release_adds_is_not_all_that_others_tell(name: str) -> None:
+    attack, different = attack_class(name)(), 0
+    for seed in range(1, 60, 2):
+        series = growing(seed) if name == "correspondence" else series_of(seed)
+        added = sum(attack.run(series, involving=number).total for number in range(1, len(series) + 1))
+        different += added != attack.run(series).total
+    assert different > 2
+
+
+def test_every_pair_is_in_one_step() -> None:
+    for releases in range(1, 14):
+        for wanted in (0, 1, 2, 3, 8, 30, 500):
+            steps = steps_of(releases, wanted)
+            pairs = [(older, step[-1]) for step in steps for older in step[:-1]]
+            assert sorted(pairs) == [(i, j) for i in range(releases) for j in range(i + 1, releases)] or releases == 1
+            assert len(steps) >= max(1, min(wanted, len(pairs)))
+            assert [len(step) for step in steps] == sorted(map(len, steps), reverse=True)
+    assert steps_of(1, 8) == [(0,)]
+    assert steps_of(4, 1) == [(0, 1, 2, 3), (0, 1, 2), (0, 1)]
+
+
+class Watched(Sequence[Release]):
+    """Releases that are made anew whenever one is asked for, and how many there were at once."""
+
+    def __init__(self, releases: Sequence[Release]) -> None:
+        self._releases, self._alive, self.most, self.reads = releases, weakref.WeakSet[Release](), 0, 0
+
+    def __len__(self) -> int:
+        return len(self._releases)
+
+    def __getitem__(self, index: int) -> Release:  # type: ignore[override]
+        assert isinstance(index, int), "a slice would read several"
+        made = replace(self._releases[index])
+        self._alive.add(made)
+        self.most, self.reads = max(self.most, len(self._alive)), self.reads + 1
+        return made
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_two_releases_are_in_memory_at_a_time(name: str) -> None:
+    attack, total = MAKERS[name](100), 0
+    for seed in (4, 6, 8, 9, 14):
+        series = series_of(seed)
+        watched = Watched(series.releases)
+        total += attack.run(replace(series, releases=watched), involving=len(series)).total
+        assert (watched.most, watched.reads) == (2, len(series))
+    assert total
+
+
+def test_a_worker_reads_two_releases_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the ledger, in today's codes; what one worker tells of a step is what the series says."""
+    with ri.Series.create(tmp_path / "s", SCHEMA, ri.Static(k=3, c=0.6), seed=3) as series:
+        for table in People(5).months(4, CHURN, first=100):
+            series.publish(table.select(SCHEMA.columns))
+        whole, observed = Whole(series._ledger.shelf, series.coding, names=False), series.audit(attacks=["equivalence"])
+        alive, most = weakref.WeakSet[Release](), []
+
+        def made(facts: Facts) -> Release:
+            release = of(facts)
+            alive.add(release)
+            most.append(len(alive))
+            return release
+
+        of = Release.of
+        monkeypatch.setattr(Release, "of", made)
+        attack = RecordTracing(k=4)
+        outcome = whole.stepped(attack, (0, 1, 2, 3))
+    assert most == [1, 2, 2, 2]
+    assert outcome.total
+    there = observed.observed
+    assert told(named(outcome, there.words)) == told(attack.run(there, involving=4))
