@@ -173,9 +173,27 @@ def test_the_page_escapes_what_runs_say(comparison: Comparison) -> None:
         comparison_html({**document, "format": "reissue-comparison/9"})
 
 
+def test_the_page_says_what_the_command_says(comparison: Comparison) -> None:
+    """Also the lines below "Take it only if such attackers are out of question:"."""
+    document = comparison.to_dict()
+    attacker = "  intersection: The attacker knows who is in which class."
+    document["recommendation"]["sentences"] = [  # type: ignore[index]
+        "It is broken by intersection. Take it only if such attackers are out of question:", attacker,
+        "It promises nothing.", "Could not be used on these snapshots:", "  bcf: somebody left",
+    ]  # fmt: skip
+    page = comparison_html(document)
+    assert f"out of question:</p><ul><li>{attacker.strip()}</li></ul><p>It promises nothing.</p></div>" in page
+    assert "query error" in page
+    best = next(run for run in document["runs"] if run["label"] == document["recommendation"]["label"])  # type: ignore[index, attr-defined]
+    for status, look, words in (("held", "good", "✓ Take "), ("breached", "unsure", "? ")):
+        best["attacks"] = {name: {**attack, "status": status} for name, attack in best["attacks"].items()}
+        assert f'<div class="verdict {look}" id="verdict" tabindex="-1">\n<strong>{words}' in comparison_html(document)
+
+
 def test_the_page_loads_nothing_in_a_real_browser(browser: Browser, comparison: Comparison, tmp_path: Path) -> None:
     comparison.to_html(tmp_path / "c.html")
-    with shown(browser, tmp_path / "c.html") as (page, seen):
+    with shown(browser, tmp_path / "c.html", width=1280) as (page, seen):
+        assert page.evaluate("[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)")
         assert page.locator(".chart svg path").count() > 2
         assert seen.requests == [(tmp_path / "c.html").as_uri()]
         assert seen.problems == []

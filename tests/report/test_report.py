@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import cache
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,44 @@ def test_without_people_nothing_is_made_up() -> None:
         attack |= {"at_risk": [], "subjects_at_risk": None}
     text = Elements(audit_html(document)).text
     assert "people in the series– not known" in text.replace("\n", "")
+    assert "people at risk– not known" in text.replace("\n", "")
     assert "people at risk cannot be counted" in text
+    assert "nobody knows who came and left" in text
+    assert "People appear by number" not in text, "nobody appears"
+
+
+@pytest.mark.parametrize(
+    ("breached", "held", "skipped", "look", "words"),
+    [
+        (1, 1, 3, "bad", "✗ The series tells too much"),
+        (0, 0, 2, "unsure", "? Nothing could be checked"),
+        (0, 1, 8, "unsure", "? Little could be checked: 8 of 9 attacks were not run"),
+        (0, 8, 1, "good", "✓ No attack succeeded, 1 was not run"),
+        (0, 9, 0, "good", "✓ No attack succeeded"),
+    ],
+)
+def test_what_was_not_checked_is_not_green(breached: int, held: int, skipped: int, look: str, words: str) -> None:
+    document = example()
+    lists = {"breached": breached, "held": held, "skipped": skipped}
+    names = {f"attacks_{status}": [f"attack {i}" for i in range(count)] for status, count in lists.items()}
+    document["verdict"] |= {"breached": breached > 0, **names}
+    page = audit_html(document)
+    assert f'<div class="verdict {look}"' in page
+    assert f"<strong>{words}</strong>" in page
+
+
+def test_files_were_not_made_by_the_policy_they_are_held_against() -> None:
+    document = example()
+    document["series"] |= {"strategy": "static", "settings": {"k": 4}, "kind": "releases"}
+    assert "held against the promise of static (k = 4)" in Elements(audit_html(document)).text
+    document["series"]["kind"] = "series"
+    assert "made with static (k = 4)" in Elements(audit_html(document)).text
+
+
+def test_an_attack_that_found_nothing_says_what_it_did_not_look_at() -> None:
+    document = example()
+    document["attacks"][0] |= {"worst": None, "notes": ["release 2 starts a new chain."], "status": "held"}
+    assert "Found nothing. Release 2 starts a new chain." in Elements(audit_html(document)).text
 
 
 def test_a_finding_without_classes_or_attributes_is_no_obstacle() -> None:
@@ -173,6 +211,11 @@ def test_words_around_numbers_and_names() -> None:
         "people",
         "share of one value",
     )
+    assert (unit("people on each side", 1), unit("people on each side", 2)) == (
+        "person on each side",
+        "people on each side",
+    )
+    assert settings_text({"m": 4, "invariant": 1.0}) == "m = 4, the same values for life"
     assert opening("subject 4 has flu") == "Subject 4 has flu"
     assert opening("anna has flu") == "anna has flu", "names are nobody's to change"
     assert settings_text({"k": 5, "knowledge": {"values": "estimate", "second": None}}) == (
@@ -273,8 +316,9 @@ def test_the_policy_stops_what_escaping_would_miss(browser: Browser, tmp_path: P
 def test_text_has_contrast(browser: Browser, tmp_path: Path, scheme: str) -> None:
     """WCAG AA: 4.5 to 1 for every piece of text against what is behind it."""
     with shown(browser, written(tmp_path, example()), scheme=scheme) as (page, _):  # type: ignore[arg-type]
-        poor = page.evaluate(CONTRAST)
-        assert poor == []
+        for look in ("bad", "unsure", "good"):
+            page.evaluate(f"document.getElementById('verdict').className = 'verdict {look}'")
+            assert page.evaluate(CONTRAST) == [], look
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 
@@ -294,6 +338,11 @@ def test_two_years_of_releases_fit(browser: Browser, tmp_path: Path) -> None:
     with shown(browser, file, width=390) as (page, _):
         assert "Attacks" not in page.evaluate(wider)
         assert page.locator("table.cards tbody tr").first.bounding_box()["height"] < 200  # type: ignore[index]
+        bars = page.locator("#chart-timeline path[aria-roledescription=bar]").all()
+        lefts = sorted({round(bar.bounding_box()["x"]) for bar in bars})  # type: ignore[index]
+        widest = max(bar.bounding_box()["width"] for bar in bars)  # type: ignore[index]
+        assert all(b - a > widest for a, b in pairwise(lefts)), "bars can be told apart"
+        assert page.locator("td.named").first.bounding_box()["width"] >= 110, "names are not broken"  # type: ignore[index]
 
 
 def test_the_keyboard_reaches_and_opens_findings(browser: Browser, tmp_path: Path) -> None:

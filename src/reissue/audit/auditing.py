@@ -209,10 +209,19 @@ def _audited(
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,
-        notes=case.notes,
+        notes=[*case.notes, *_unlimited({**promised, **given}, chosen)],
         names_shown=case.names_shown,
         risk_threshold=risk_threshold,
     )
+
+
+def _unlimited(thresholds: Mapping[str, object], chosen: Sequence[str]) -> list[str]:
+    """That c = 1 lets an attacker be certain must not be read as "nobody can be": held means held against it."""
+    if thresholds.get("c") != 1 or "intersection" not in chosen:
+        return []
+    return [
+        "c is 1, so that attackers may be certain of a person's value: give a lower one (c=0.5) to find whose is told."
+    ]
 
 
 def _policy(strategy: Strategy | None) -> dict[str, object]:

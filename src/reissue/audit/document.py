@@ -102,7 +102,8 @@ def _sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
         which = "the one attack that was run succeeds" if ran == 1 else which
         return f"{together} {verb} more than the thresholds allow: {which} ({', '.join(broken)}){people}.{traced}"
     kept = "keeps" if count == 1 else "keep"
-    skipped = f" {len(by['skipped'])} did not apply." if by["skipped"] else ""
+    left = len(by["skipped"])
+    skipped = f" {left:,} {'was' if left == 1 else 'were'} not run." if left else ""
     return f"{together} {kept} to the thresholds: {_none(ran)}.{skipped}{traced}"
 
 

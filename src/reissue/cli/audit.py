@@ -64,11 +64,7 @@ def audit(
     Exit code 1 if an attack succeeds, 2 if none could be run. Without --snapshot only attacks run that need not know
     who is in which class.
     """
-    if html:
-        from reissue.report import require
-
-        require()  # before the long work
-        writable(html, PAGE)
+    _require(html)
     with show.progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
             done = audited_series(series, attacks, settings, names, key, progress, engine)
@@ -76,12 +72,27 @@ def audit(
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
             raise SettingsError(USAGE)
+    _tell(done, html, as_json)
+    raise SystemExit(exit_code(done))
+
+
+def _require(html: str | None) -> None:
+    """What a page needs is there, and it can be written: asked before the long work."""
+    if html:
+        from reissue.report import require
+
+        require()
+        writable(html, PAGE)
+
+
+def _tell(done: Audit, html: str | None, as_json: bool) -> None:
     try:
         if html:
             done.to_html(html)
     finally:  # what took long to find is told, whether or not the page could be written
         click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
-    raise SystemExit(exit_code(done))
+    if html and not as_json:
+        click.echo(f"Wrote {html}. Keep it as safe as the raw data.")
 
 
 def exit_code(done: Audit) -> int:

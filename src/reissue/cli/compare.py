@@ -50,6 +50,9 @@ def compare(
             done.to_picture(picture)
     finally:  # what took long to find is told, whether or not the files could be written
         click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
+    written = [file for file in (html, picture) if file]
+    if written and not as_json:
+        click.echo(f"Wrote {' and '.join(written)}.")
     raise SystemExit(0 if any(run.status == "done" for run in done.runs) else InfeasiblePolicy.exit_code)
 
 

@@ -84,8 +84,8 @@ class Comparison:
         lines = [f"{len(self.snapshots)} snapshots; every series was measured against {measured}", ""]
         if done:
             wide = max(len(run.label) for run in done) + 2
-            heads = ("at risk", "query error", "detail lost", "classes of", "counterfeits", "withheld", "seconds")
-            lines.append(f"{'strategy':{wide}}" + "".join(f"{head:>14}" for head in heads))
+            heads = ("at risk", "query error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
+            lines.append(f"{'strategy':{wide}}" + "".join(f"{head:>16}" for head in heads))
             frontier = {point.label for point in self.map.frontier}
             lines += [f"{run.label:{wide}}{_costs(run)}{'  *' if run.label in frontier else ''}" for run in done]
             lines += ["* no other has both less risk and a smaller query error", "", *self._matrix(done, wide), ""]
@@ -93,7 +93,7 @@ class Comparison:
 
     def _matrix(self, done: Sequence[Run], wide: int) -> list[str]:
         """Strategies down, attacks across: people at risk where an attack succeeds."""
-        lines = [f"{'✗ people at risk, ✓ holds':{wide}}" + "  ".join(self.attacks)]
+        lines = [f"{'✗ people at risk, ✓ held':{wide}}" + "  ".join(self.attacks)]
         for run in done:
             cells = [f"{_cell(run.attacks.get(name)):>{len(name)}}" for name in self.attacks]
             lines.append(f"{run.label:{wide}}" + "  ".join(cells))
@@ -113,12 +113,12 @@ def _costs(run: Run) -> str:
         f"{run.risk:.1%}",
         f"{run.query_error or 0:.1%}",
         "–" if run.detail_lost is None else f"{run.detail_lost:.1%}",
-        f"{run.class_size or 0:.1f} rows",
+        f"{run.class_size or 0:.1f}",
         f"{run.counterfeits:,}",
         f"{run.suppressed:,}",
         f"{run.seconds:.1f}",
     )
-    return "".join(f"{cell:>14}" for cell in cells)
+    return "".join(f"{cell:>16}" for cell in cells)
 
 
 def _cell(attack: Mapping[str, object] | None) -> str:

@@ -72,7 +72,8 @@ def _grid(audit: Object) -> dict[str, object]:
         if by:
             cells = [by.get(number) for number in numbers]
             rows.append({"attack": attack, "cells": [_cell(cell) for cell in cells]})
-    return {"numbers": numbers, "rows": rows}
+    gaps = any(cell["subjects"] is None for row in rows for cell in cast("Sequence[Object]", row["cells"]))
+    return {"numbers": numbers, "rows": rows, "gaps": gaps}
 
 
 def _cell(at: Object | None) -> dict[str, object]:

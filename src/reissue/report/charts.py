@@ -87,7 +87,7 @@ def timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     }
     chart = (
         alt.Chart(alt.Data(values=rows))
-        .mark_bar(size=_bar_width(len(releases)))
+        .mark_bar(size=alt.expr("min(40, bandwidth('x') * 0.7)"))
         .encode(
             x=_release_axis(releases),
             y=alt.Y("people:Q", title="people" if "stayed" in what else "rows"),
@@ -235,10 +235,6 @@ def _round_sizes(largest: float) -> list[int]:
     return sizes[: next((i for i, size in enumerate(sizes) if size >= largest), len(sizes)) + 1]
 
 
-def _bar_width(releases: int) -> int:
-    return max(6, min(40, 420 // max(1, releases)))
-
-
 def finished(chart: altair.TopLevelMixin, height: int) -> Spec:
     """As wide as its place on the page, in the page's colours."""
     built = chart.properties(width="container", height=height, autosize={"type": "fit-x", "contains": "padding"})
@@ -250,20 +246,22 @@ def risk_utility_map(document: Mapping[str, object]) -> Spec:
     """Strategies by the share of people at risk and by query error; those on the frontier are filled and joined."""
     alt = altair_module()
     frontier = cast("Sequence[str]", document["frontier"])
-    recommended = cast("Mapping[str, object]", document["recommendation"])["label"]
+    taken = cast("Mapping[str, object]", document["recommendation"])["label"]
+    runs = [run for run in cast("Sequence[Mapping[str, object]]", document["runs"]) if run["status"] == "done"]
+    best = "recommended" if any(run["label"] == taken and withstands(run) for run in runs) else "comes closest"
     rows: Rows = []
-    for run in cast("Sequence[Mapping[str, object]]", document["runs"]):
-        if run["status"] == "done":
-            label = str(run["label"])
-            kind = "recommended" if label == recommended else "best of its risk" if label in frontier else "beaten"
-            rows.append({"label": label, "risk": run["risk"], "error": run["query_error"], "kind": kind})
+    for run in runs:
+        label = str(run["label"])
+        kind = best if label == taken else "best of its risk" if label in frontier else "beaten"
+        rows.append({"label": label, "risk": run["risk"], "error": run["query_error"], "kind": kind})
     _place_labels(rows)
+    share = alt.Axis(format="%", tickCount=10, labelFlush=False, labelOverlap=True, labelSeparation=4)
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("risk:Q", title="share of people at risk", axis=alt.Axis(format="%"), scale=alt.Scale(nice=True)),
-        y=alt.Y("error:Q", title="median error of counts", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
+        x=alt.X("risk:Q", title="share of people at risk", axis=share, scale=alt.Scale(nice=True)),
+        y=alt.Y("error:Q", title="query error", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
         tooltip=["label:N", alt.Tooltip("risk:Q", format=".1%"), alt.Tooltip("error:Q", format=".1%")],
     )
-    kinds = ["recommended", "best of its risk", "beaten"]
+    kinds = [best, "best of its risk", "beaten"]
     shape = alt.Scale(domain=kinds, range=["diamond", "circle", "cross"])
     colour = alt.Scale(domain=kinds, range=[COLOURS[2], COLOURS[0], COLOURS[7]])
     points = base.mark_point(filled=True, size=140, opacity=1).encode(
@@ -276,9 +274,17 @@ def risk_utility_map(document: Mapping[str, object]) -> Spec:
             if not any((row["side"], row["height"]) == (side, height) for row in rows):
                 continue
             here = base.transform_filter(f"datum.side == '{side}' && datum.height == '{height}'")
-            text = here.mark_text(align=align, dx=dx, dy=dy, limit=260, fontSize=12, color="var(--ink)")
-            layers.append(text.encode(text="label:N"))
+            place = {"align": align, "dx": dx, "dy": dy, "limit": 260, "fontSize": 12}
+            around = here.mark_text(**place, stroke="var(--paper)", strokeWidth=4, strokeJoin="round")
+            text = here.mark_text(**place, color="var(--ink)")
+            layers += [around.encode(text="label:N"), text.encode(text="label:N")]  # readable on lines and points
     return finished(alt.layer(*layers), 340)
+
+
+def withstands(run: Mapping[str, object]) -> bool:
+    """Whether no attack on a comparison's run succeeded."""
+    attacks = cast("Mapping[str, Mapping[str, object]]", run["attacks"])
+    return not any(attack["status"] == "breached" for attack in attacks.values())
 
 
 def _place_labels(rows: Rows) -> None:
@@ -301,7 +307,7 @@ PLAIN = {
     "var(--ink)": "#1c2128", "var(--soft)": "#57606a", "var(--line)": "#d5dbe1", "var(--bad)": "#a8201a",
     "var(--s1)": "#1f6fb4", "var(--s2)": "#c2540a", "var(--s3)": "#2b8a3e", "var(--s4)": "#8540a8",
     "var(--s5)": "#b0285f", "var(--s6)": "#0b7285", "var(--s7)": "#7a5c00", "var(--s8)": "#495057",
-    "transparent": "#ffffff", "container": 720,
+    "transparent": "#ffffff", "var(--paper)": "#ffffff", "container": 720,
 }  # fmt: skip
 """What a picture in a file of its own has instead of the page's colours and width: style.css's light ones."""
 

@@ -19,13 +19,29 @@ def comparison_html(document: Object) -> str:
     """One self-contained page that loads nothing: recommendation, map, table, matrix, what could not be used."""
     comparison = _checked(document)
     runs = cast("Sequence[Object]", comparison["runs"])
+    advice = cast("Mapping[str, object]", comparison["recommendation"])
     return page(
         "comparison.html.j2",
         {"map": charts.risk_utility_map(comparison)} if any(run["status"] == "done" for run in runs) else {},
         comparison=comparison,
         done=[run for run in runs if run["status"] == "done"],
         refused=[run for run in runs if run["status"] == "refused"],
+        sentences=_points(cast("Sequence[str]", advice["sentences"])),
+        withstands=any(run["label"] == advice["label"] and charts.withstands(run) for run in runs),
     )
+
+
+def _points(sentences: Sequence[str]) -> list[dict[str, object]]:
+    """Sentences, each with the lines indented below it; what could not be used has a table of its own."""
+    told: list[dict[str, object]] = []
+    for sentence in sentences:
+        if sentence.startswith("Could not be used"):
+            break
+        if sentence.startswith("  ") and told:
+            cast("list[str]", told[-1]["points"]).append(sentence.strip())
+        else:
+            told.append({"text": sentence, "points": []})
+    return told
 
 
 def comparison_picture(document: Object, format: str) -> bytes:

@@ -93,6 +93,7 @@ def _environment() -> jinja2.Environment:
         unit=text.unit,
         numbers=text.numbers,
         opening=text.opening,
+        capital=text.capital,
         short=lambda value, longest=60: text.clean(str(value), longest),
     )
     return environment

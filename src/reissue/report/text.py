@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+IN_WORDS = {"invariant": "the same values for life"}
+"""Thresholds that are there or not, and have no number."""
 LONGEST = 600
 """Characters of one piece of text that a page shows."""
 
@@ -77,8 +79,8 @@ def _is_share(unit: str) -> bool:
 
 
 def unit(name: str, value: float | None) -> str:
-    """The unit behind a number: 1 person, 2 people."""
-    return "person" if name == "people" and value == 1 else name
+    """The unit behind a number: 1 person on each side, 2 people on each side."""
+    return f"person{name.removeprefix('people')}" if value == 1 and name.split(" ")[0] == "people" else name
 
 
 def numbers(given: Sequence[int]) -> str:
@@ -94,7 +96,12 @@ def numbers(given: Sequence[int]) -> str:
 
 def opening(sentence: str) -> str:
     """A sentence of ours that begins with a word of ours, with a capital; one that begins with a name stays."""
-    return sentence[:1].upper() + sentence[1:] if sentence.startswith(("subject ", "release ")) else sentence
+    return capital(sentence) if sentence.startswith(("subject ", "release ")) else sentence
+
+
+def capital(sentence: str) -> str:
+    """A sentence of ours, in whatever case it begins."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def day(created: str | None) -> str:
@@ -116,7 +123,7 @@ def plural(amount: float | None, one: str, many: str | None = None) -> str:
 def settings_text(settings: Mapping[str, object]) -> str:
     """k = 5, c = 0.5; settings that are not set are left out."""
     given = {key: value for key, value in settings.items() if value is not False and value not in (None, [], {}, "")}
-    return ", ".join(f"{key} = {_setting(value)}" for key, value in given.items())
+    return ", ".join(IN_WORDS.get(key) or f"{key} = {_setting(value)}" for key, value in given.items())
 
 
 def _setting(value: object) -> str:
