@@ -12,10 +12,10 @@ import pytest
 import reissue as ri
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError, SnapshotError
 from reissue.series import distributed
-from reissue.series.publication import read_public
 from reissue.strategies.base import Strategy
 from tests.support import spark
 from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, STRATEGIES, People
+from tests.support.public import read_public
 
 pytestmark = [spark.together, spark.quiet]
 
@@ -69,7 +69,11 @@ def test_every_strategy_keeps_its_guarantee_and_gives_the_same_release(strategy:
         series.close()
 
 
-@pytest.mark.parametrize("strategy", [ri.MInvariance(m=3), ri.BCF(k=5)], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "strategy",
+    [ri.MInvariance(m=3), ri.BCF(k=5), ri.CheckedIncognito(k=8, c=0.5, metric="classes")],
+    ids=lambda s: s.name,
+)
 def test_rows_never_come_to_the_driver(strategy: Strategy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All transfers go through one counted method; a publish of 3,000 rows brings a handful of summaries."""
     engines = []
@@ -176,9 +180,10 @@ def test_mistakes_are_told_as_on_one_machine(tmp_path: Path) -> None:
                 with pytest.raises((ChangeError, SnapshotError)) as error:
                     series.publish(bad)
                 problems.append(f"{type(error.value).__name__}: {error.value}")
-            with pytest.raises(InfeasiblePolicy) as infeasible:
-                series.publish(good, strategy=ri.Static(k=2_000))
-            problems.append(str(infeasible.value))
+            for algorithm in ("mondrian", "incognito"):
+                with pytest.raises(InfeasiblePolicy, match="In fragment 1 of 2") as infeasible:
+                    series.publish(good, strategy=ri.Static(k=2_000, algorithm=algorithm))
+                problems.append(str(infeasible.value))
             assert len(series.releases) == 1
             assert not list((tmp_path / engine / "private" / "staging").iterdir())
         told.append(problems)

@@ -18,9 +18,9 @@ from typing import Literal
 
 import numpy as np
 
-from reissue.core.domain import Bool, Domain, Int32
+from reissue.core.domain import Bool, Domain, Float64, Int32, Int64
 from reissue.core.frequencies import Frequencies, count, pack, roll_up
-from reissue.core.lattice import Ladder, Node, ladder_of, loss_per_level, minimal, settle, shape_of
+from reissue.core.lattice import Ladder, Node, ladders_of, loss_per_level, minimal, settle, shape_of
 from reissue.core.limits import Limits
 from reissue.core.mondrian import Partition
 from reissue.errors import SettingsError
@@ -44,9 +44,11 @@ class Search:
     evaluated: how many nodes were looked at.
     """
 
-    def __init__(self, codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits) -> None:
-        """codes: int32[rows, attributes], values: int32[rows], at least one row."""
-        self.ladders = tuple(ladder_of(domain, codes[:, a]) for a, domain in enumerate(domains))
+    def __init__(
+        self, codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits, extents: Int64 | None = None
+    ) -> None:
+        """codes: int32[rows, attributes], values: int32[rows], at least one row. extents: see lattice.ladder_of."""
+        self.ladders = ladders_of(domains, codes, extents)
         self.tops = tuple(ladder.height for ladder in self.ladders)
         if prod(shape_of(self.ladders)) > LARGEST:
             raise SettingsError(
@@ -82,6 +84,12 @@ class Search:
     def counts(self, node: Node) -> Frequencies:
         """The value counts of every class at this node."""
         return self._roll(self._source(node), node, keep=True)
+
+    def lost(self) -> list[Float64]:
+        """Per attribute float64[levels]: the loss of all rows, if it is generalized to each level."""
+        table = self.leaves
+        weights = [np.bincount(label, table.sizes).astype(np.float64) for label in table.labels]
+        return [loss_per_level(ladder, weight) for ladder, weight in zip(self.ladders, weights, strict=True)]
 
     def _source(self, node: Node) -> Frequencies:
         """Counts of a more specific node, small enough to roll up from; made step by step, and kept, where needed."""
@@ -121,20 +129,18 @@ def ranking(search: Search, metric: Metric = "loss") -> Callable[[Node], tuple[f
     class sizes; "classes": most classes, that is smallest on average; "height": fewest generalization steps.
     Each rises, or stays, with generalization, so the best of the minimal nodes is the best of all.
     """
+    lost = search.lost() if metric == "loss" else []
+    known = cache(lambda node: cost_of(search, node, lost, metric))
+    return lambda node: (known(node), sum(node), node)
+
+
+def cost_of(search: Search, node: Node, lost: Sequence[Float64], metric: Metric) -> float:
+    """What a node costs by a metric (see ranking); it adds up over fragments. lost: see Search.lost, for "loss"."""
     if metric == "loss":
-        table = search.leaves
-        weights = [np.bincount(label, table.sizes).astype(np.float64) for label in table.labels]
-        lost = [loss_per_level(ladder, weight) for ladder, weight in zip(search.ladders, weights, strict=True)]
-
-    @cache
-    def cost(node: Node) -> float:
-        if metric == "loss":
-            return sum(float(lost[a][level]) for a, level in enumerate(node))
-        if metric == "discernibility":
-            return float((search.counts(node).sizes.astype(np.float64) ** 2).sum())
-        return -float(len(search.counts(node))) if metric == "classes" else 0.0
-
-    return lambda node: (cost(node), sum(node), node)
+        return sum(float(lost[a][level]) for a, level in enumerate(node))
+    if metric == "discernibility":
+        return float((search.counts(node).sizes.astype(np.float64) ** 2).sum())
+    return -float(len(search.counts(node))) if metric == "classes" else 0.0
 
 
 def best(search: Search, nodes: Sequence[Node], metric: Metric = "loss") -> Node:

@@ -55,14 +55,45 @@ class Ladder:
         return self.labels[level][np.searchsorted(self.codes, codes)]
 
 
-def ladder_of(domain: Domain, codes: Int32) -> Ladder:
-    """The levels of one attribute. codes: int32[n], n > 0, in any order, with repetitions."""
+NOWHERE = 1 << 40
+"""Beyond every code: the extent of nothing begins here and ends at its negative."""
+
+
+def extent_of(domain: Domain, codes: Int32) -> Int64:
+    """int64[3]: the lowest code that occurs, the lowest of a number, the highest code. O(n).
+
+    The lowest code is not a number where values are missing: theirs lies below the domain. All that the levels of a
+    numeric attribute depend on, so fragments that know the extent of the whole table have its levels.
+    """
+    if len(codes) == 0:
+        return np.array([NOWHERE, NOWHERE, -NOWHERE], dtype=np.int64)
+    lowest, number = int(codes.min()), NOWHERE
+    if lowest >= domain.lo:
+        number = lowest
+    elif (codes >= domain.lo).any():
+        number = int(codes[codes >= domain.lo].min())
+    return np.array([lowest, number, int(codes.max())], dtype=np.int64)
+
+
+def extents_together(parts: Sequence[Int64]) -> Int64:
+    """int64[attributes, 3]: the extents of a table whose parts have these."""
+    every = np.stack(parts)
+    return np.concatenate([every[..., :2].min(axis=0), every[..., 2:].max(axis=0)], axis=-1)
+
+
+def ladder_of(domain: Domain, codes: Int32, extent: Int64 | None = None) -> Ladder:
+    """The levels of one attribute. codes: int32[n], n > 0, in any order, with repetitions.
+
+    extent: int64[3] of the whole table, where the codes are those of one fragment of it.
+    """
     present = _present(codes)
     if domain.tree is not None:
         nodes = [domain.tree.at_level(level)[present] for level in range(domain.tree.height + 1)]
         intervals = [np.stack([domain.tree.lo[node], domain.tree.hi[node]], axis=1).astype(np.int64) for node in nodes]
     else:
-        intervals = _doubling(present.astype(np.int64), domain)
+        intervals = _doubling(
+            present.astype(np.int64), domain, extent_of(domain, present) if extent is None else extent
+        )
     labels, boxes = [], []
     for interval in intervals:
         starts = np.diff(interval[:, 0], prepend=interval[0, 0] - 1) != 0
@@ -71,23 +102,24 @@ def ladder_of(domain: Domain, codes: Int32) -> Ladder:
     return Ladder(domain, present, tuple(labels), tuple(boxes))
 
 
-def _doubling(present: Int64, domain: Domain) -> list[Int64]:
-    """Per level int64[present, 2]: the interval of each code.
+def _doubling(present: Int64, domain: Domain, extent: Int64) -> list[Int64]:
+    """Per level int64[present, 2]: the interval of each code. extent: see extent_of.
 
     A code below the domain is that of missing values. It is no neighbour of any number, so it stays by itself at
     every level but the last.
     """
     intervals, width = [np.stack([present, present], axis=1)], 2
+    lowest, first, last = extent.tolist()
     numbers = present[present >= domain.lo]
-    while len(numbers) and numbers[0] // width != numbers[-1] // width:
+    while first <= last and first // width != last // width:
         low = numbers // width * width
         interval = intervals[0].copy()
         interval[len(present) - len(numbers) :] = np.stack([low, low + width - 1], axis=1)
         intervals.append(interval)
-        if numbers[0] < 0 <= numbers[-1] and width > max(-numbers[0], numbers[-1]):
+        if first < 0 <= last and width > max(-first, last):
             break  # below zero and above it: wider intervals stay apart at 0
         width *= 2
-    everything = [min(domain.lo, int(present[0])), max(domain.hi, int(present[-1]))]
+    everything = [min(domain.lo, lowest), max(domain.hi, last)]
     if everything[0] < everything[1]:
         intervals.append(np.broadcast_to(np.array(everything, dtype=np.int64), (len(present), 2)))
     limits = np.iinfo(np.int32)
@@ -102,6 +134,13 @@ def _present(codes: Int32) -> Int32:
         seen[codes - low] = True
         return (np.flatnonzero(seen) + low).astype(np.int32)
     return np.unique(codes)
+
+
+def ladders_of(domains: Sequence[Domain], codes: Int32, extents: Int64 | None = None) -> tuple[Ladder, ...]:
+    """The levels of every attribute. codes: int32[rows, attributes]; extents: int64[attributes, 3], see ladder_of."""
+    return tuple(
+        ladder_of(domain, codes[:, a], None if extents is None else extents[a]) for a, domain in enumerate(domains)
+    )
 
 
 def shape_of(ladders: Sequence[Ladder]) -> tuple[int, ...]:
@@ -131,7 +170,7 @@ def settle(passed: Bool, failed: Bool, face: tuple[slice, ...], test: Callable[[
     for levels in nodes[np.argsort(nodes.sum(axis=1), kind="stable")].tolist():
         node = tuple(levels)
         while not (passed[node] or failed[node]):
-            path = _path(node, passed, failed)
+            path = path_up(node, passed, failed)
             low, high = 0, len(path)
             while low < high:
                 middle = (low + high) // 2
@@ -143,7 +182,7 @@ def settle(passed: Bool, failed: Bool, face: tuple[slice, ...], test: Callable[[
                     low = middle + 1
 
 
-def _path(node: Node, passed: Bool, failed: Bool) -> list[Node]:
+def path_up(node: Node, passed: Bool, failed: Bool) -> list[Node]:
     """Undecided nodes from `node` upwards, each a direct generalization of the one before."""
     path = [node]
     axis = 0

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from reissue.core.combinations import Combinations
 from reissue.core.domain import Int64
-from reissue.core.whole import Tally, Whole
+from reissue.core.whole import Said, Tally, Whole
 from reissue.errors import InfeasiblePolicy
-from reissue.strategies.base import Strategy
+from reissue.strategies.base import Chooser, Strategy
 
 MadeT = TypeVar("MadeT")
 
@@ -23,6 +24,25 @@ def wholes_of(tallies: Sequence[Tally | None]) -> list[Whole] | None:
     """What each fragment is told of the whole table; None if the strategy does not ask."""
     told = [tally for tally in tallies if tally is not None]
     return Whole.of(told) if told else None
+
+
+def with_choice(
+    strategy: Strategy,
+    tallies: Sequence[Tally | None],
+    wholes: Sequence[Whole],
+    ask: Callable[[Said], Sequence[Said]],
+) -> list[Whole]:
+    """What each fragment is told, with what is chosen for all. ask: what all fragments answer to a question."""
+    if not isinstance(strategy, Chooser):
+        return list(wholes)
+    conversation = strategy.choosing([tally.said for tally in tallies if tally is not None])
+    answers: Sequence[Said] | None = None
+    while True:
+        try:
+            question = next(conversation) if answers is None else conversation.send(answers)
+        except StopIteration as end:
+            return [replace(whole, chosen=end.value) for whole in wholes]
+        answers = ask(question)
 
 
 def planned_together(tallies: Sequence[Tally | None]) -> dict[str, Combinations]:

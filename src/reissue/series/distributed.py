@@ -16,10 +16,10 @@ import numpy as np
 
 from reissue.coding import Coding
 from reissue.core.fragments import Fragments, sampled
-from reissue.core.whole import Whole
+from reissue.core.whole import Said, Whole
 from reissue.ledger import ReleaseRecord, Stage
 from reissue.ledger.store import Staged
-from reissue.series.attempts import agreed
+from reissue.series.attempts import agreed, with_choice
 from reissue.series.common import Checked
 from reissue.series.dividing import Division
 from reissue.series.publication import Extent, write_description
@@ -27,7 +27,7 @@ from reissue.series.publishing import Publishing
 from reissue.series.spark_files import KEY, KEY_FIELD, Share, Writing, unnamed
 from reissue.series.spark_rows import cuts, name_of, placed, spread, with_fragment, with_numbers
 from reissue.series.spark_whole import exchanged, summed, told_whole
-from reissue.series.spark_work import Checking, Done, Planning, Surveyed, Task, surveyed
+from reissue.series.spark_work import Asking, Checking, Done, Planning, Surveyed, Task, surveyed
 from reissue.series.telling import numbered, observed_together
 from reissue.series.work import Work
 
@@ -139,7 +139,11 @@ class SparkPublishing(Publishing):
             assert told is not None
             return spark.each([replace(task, whole=one) for task, one in zip(tasks, told, strict=True)], Task.run)
 
-        return agreed(self.strategy, [whole] * len(tasks), make, lambda one: one.result.values)
+        def ask(question: Said) -> list[Said]:
+            return spark.each([Asking(replace(task, whole=whole), question) for task in tasks], Asking.run)
+
+        wholes = with_choice(self.strategy, [one.tally for one in told], [whole] * len(tasks), ask)
+        return agreed(self.strategy, wholes, make, lambda one: one.result.values)
 
     def _divided(self, spark: Spark, snapshot: SparkSnapshot, coding: Coding) -> Division:
         division = Division.read(self.ledger, self.strategy, coding)

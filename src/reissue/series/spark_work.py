@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.core.domain import Domain, Int64
 from reissue.core.snapshot import Candidate, Counterfeits
-from reissue.core.whole import Counts, Tally, Whole
+from reissue.core.whole import Counts, Said, Tally, Whole
 from reissue.ledger import PartWriter, Stage
 from reissue.ledger.parquet import pack, unpack
 from reissue.ledger.store import Staged
@@ -142,7 +142,8 @@ class Task:
     nearby: Staged | None = None
     plan: Staged | None = None
 
-    def run(self) -> Done:
+    def given(self) -> tuple[Rows, Whole | None]:
+        """The fragment's rows, and what it is told."""
         read = self.work.shelf.store.read_staged
         rows, whole = rows_of(read(self.staged)), self.whole
         if whole is not None and self.nearby is not None:
@@ -151,6 +152,10 @@ class Task:
             whole = Whole({}, plan=_plan_of(read(self.plan)))
         if rows.insensitive is not None:
             rows = replace(rows, insensitive=_restored(rows.insensitive, self.insensitive))
+        return rows, whole
+
+    def run(self) -> Done:
+        rows, whole = self.given()
         compared = self.work.compared(rows).compared
         made = self.work.made(rows, compared, self.first, whole)
         new = np.flatnonzero(compared.numbers < 0)
@@ -175,6 +180,20 @@ class Task:
         order = np.arange(len(made.facts.subjects))
         tables = public_tables(made.facts, rows.insensitive, sources, order, self.work.coding)
         return {name: _plain(table) for name, table in tables.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """Asking one fragment, on a worker, where something is chosen for all of them."""
+
+    task: Task
+    question: Said
+
+    def run(self) -> Said:
+        rows, whole = self.task.given()
+        assert whole is not None
+        work = self.task.work
+        return work.answering(rows, work.compared(rows).compared, self.task.first, whole)(self.question)
 
 
 def _restored(table: pa.Table, source: pa.Schema) -> pa.Table:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
@@ -16,7 +17,7 @@ from reissue.core.combinations import Combinations
 from reissue.core.domain import Int32, Int64
 from reissue.core.observed import Words
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table, taken
-from reissue.core.whole import Counted, Tally, Whole
+from reissue.core.whole import Counted, Said, Tally, Whole
 from reissue.errors import InfeasiblePolicy
 from reissue.ledger import Shelf
 from reissue.series.changes import Compared, Permitted, compare, permit
@@ -24,7 +25,7 @@ from reissue.series.checks import check_attacks, check_classes, check_promise, c
 from reissue.series.common import Checked, check_common, ways_of
 from reissue.series.identities import Identities
 from reissue.series.past import ABSENT, PastReleases, fold, rebuild
-from reissue.strategies.base import Planner, Strategy
+from reissue.strategies.base import Chooser, Planner, Strategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +176,20 @@ class Work:
         stopped = check_attacks(strategy, facts, history, coded, words)
         return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
 
+    def answering(self, rows: Rows, compared: Compared, first: int, whole: Whole) -> Callable[[Said], Said]:
+        """This fragment, to be asked where something is chosen for all; new subjects are numbered from `first` on."""
+        assert isinstance(self.strategy, Chooser)
+        coded = self._coded(rows, compared, first)
+        words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
+        with self._locating(words):
+            answer = self.strategy.answering(coded, self._history(whole))
+
+        def located(question: Said) -> Said:
+            with self._locating(words):
+                return answer(question)
+
+        return located
+
     def _history(self, whole: Whole | None) -> History:
         own = {name: table for name, table in self.caches.items() if name != ABSENT}
         return History(self.past, own, self.own_seed, self.first_new, whole)
@@ -200,19 +215,23 @@ class Work:
 
     def _anonymized(self, strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
         """What the strategy proposes; where a plan was made for all fragments, its classes have their numbers."""
-        try:
+        with self._locating(words):
             candidate = strategy.publish(coded, history)
-        except InfeasiblePolicy as error:
-            raise InfeasiblePolicy(self._located(named(str(error), words))) from error
         return candidate if self.common else _anonymous(candidate, history.seed, words)
 
-    def _located(self, problem: str) -> str:
-        if self.fragments == 1:
-            return problem
-        return (
-            f"In fragment {self.fragment + 1} of {self.fragments}: {problem} (Each fragment must be feasible by "
-            "itself; a series with fewer fragments may be where this one is not.)"
-        )
+    @contextmanager
+    def _locating(self, words: Words) -> Iterator[None]:
+        """What cannot be published is told in people's words, with the fragment."""
+        try:
+            yield
+        except InfeasiblePolicy as error:
+            problem = named(str(error), words)
+            if self.fragments > 1:
+                problem = (
+                    f"In fragment {self.fragment + 1} of {self.fragments}: {problem} (Each fragment must be feasible "
+                    "by itself; a series with fewer fragments may be where this one is not.)"
+                )
+            raise InfeasiblePolicy(problem) from error
 
 
 def _anonymous(candidate: Candidate, seed: int, words: Words) -> Candidate:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
 from reissue.core.snapshot import Candidate, Coded, Facts, History, Table
-from reissue.core.whole import Counted, Tally
+from reissue.core.whole import Conversation, Counted, Said, Tally
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,8 @@ class Strategy(Protocol):
     snapshot who are new are -1 there. `settles`, true if the check needs the values that all fragments together
     publish: the release is made again, each time with `history.whole.published` grown by what was published last, until
     the same is published twice. `follows`, names of the strategies whose earlier releases it can build on (default:
-    any). Strategies whose classes cannot be divided are `Planner`s.
+    any). Strategies whose classes cannot be divided are `Planner`s; those that choose something for all fragments are
+    `Chooser`s.
     """
 
     name: ClassVar[str]
@@ -84,4 +85,25 @@ class Planner(Strategy, Protocol):
 
         `publish` finds it in `history.whole.plan`.
         """
+        ...
+
+
+@runtime_checkable
+class Chooser(Strategy, Protocol):
+    """A strategy that makes every fragment by itself, but with something that is chosen for all of them.
+
+    Fragments answer questions about their own rows, and the choice is made from all answers: small arrays, whatever the
+    number of rows. `publish` finds it in `history.whole.chosen`. Where a table is not divided nobody is asked.
+    """
+
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """What `choosing` needs to begin is in `Tally.said`; new subjects are -1."""
+        ...
+
+    def choosing(self, said: Sequence[Said]) -> Conversation:
+        """Choose for all fragments, which said this; without a question if there is nothing to choose."""
+        ...
+
+    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
+        """One fragment, to be asked; it raises InfeasiblePolicy if it can publish nothing, whatever is chosen."""
         ...

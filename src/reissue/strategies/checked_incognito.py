@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
 
-from reissue.core.domain import Int32, Int64
+from reissue.core.common_levels import choosing
+from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.feasible import refuse_infeasible
 from reissue.core.incognito import Leaves, Metric, Search, apply, ranking
 from reissue.core.lattice import Node, climb, minimal
+from reissue.core.level_answers import LevelAnswers, at_levels, extents_said
+from reissue.core.limits import Limits
 from reissue.core.mondrian import Partition
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.core.whole import Conversation, Said, Tally
 from reissue.strategies.beside import BOXES, Beside, with_class_boxes
 from reissue.strategies.checking import Checked, Standing, refuse_unsafe
 
@@ -24,7 +29,8 @@ class CheckedIncognito(Checked):
 
     The lattice of levels is searched as Incognito does; a node counts only if its classes meet (k,c) and all three
     attacks fail on it, exactly, against every earlier release. What fails rules out its specializations, what passes
-    stands for its generalizations; the node that is published has itself been checked.
+    stands for its generalizations; the node that is published has itself been checked. A table in fragments has one
+    node for all of them.
 
     metric: what "best" means among the lowest nodes that pass: "loss", "discernibility", "classes" or "height"
     """
@@ -33,45 +39,71 @@ class CheckedIncognito(Checked):
 
     metric: Metric = "loss"
 
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """Levels are those of the whole table."""
+        said = extents_said(snapshot.codes, snapshot.domains)
+        return Tally(said={**said, "earlier": np.array([len(history)])})
+
+    def choosing(self, said: Sequence[Said]) -> Conversation:
+        """Of a table in fragments: the best levels that are safe in every fragment."""
+        return choosing(said, self.metric, beside=bool(said[0]["earlier"][0]))
+
+    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
+        """Which levels one fragment could publish, what they cost, and whether they are safe beside its past."""
+        rows = self._rows(snapshot, history)
+        return LevelAnswers(
+            rows.codes,
+            rows.values,
+            snapshot.domains,
+            rows.limits,
+            self.metric,
+            rows.breach,
+            partial(refuse_unsafe, strategy=self.name),
+        )
+
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Propose the next release."""
-        past = Standing.of(snapshot, history)
-        published, held = self.new_rows(past)
-        kept = np.flatnonzero(published)
-        counts = np.bincount(snapshot.values[kept], minlength=snapshot.value_count).astype(np.int64)
-        refuse_infeasible(self.requirement, counts)
-        codes = _some(snapshot.codes, kept)
-        search = Search(codes, snapshot.values[kept], snapshot.domains, self.requirement.limits(counts))
-        node, checked = self._best(search, past, codes, kept, history)
-        partition = apply(search.ladders, codes, node)
-        classes = np.full(len(snapshot), -1, dtype=np.int32)
-        classes[kept] = partition.classes
-        steps = ([] if held is None else [held]) + [_said(search, node, partition, checked, len(history))]
+        rows = self._rows(snapshot, history)
+        if history.whole is not None and history.whole.chosen:
+            partition, node = at_levels(history.whole.chosen, rows.codes, snapshot.domains)
+            how = ", the best that are safe in every fragment"
+        else:
+            search = Search(rows.codes, rows.values, snapshot.domains, rows.limits)
+            node, checked = self._best(search, rows)
+            partition = apply(search.ladders, rows.codes, node)
+            how = f", {checked:,} nodes checked against {len(history):,} earlier releases" if len(history) else ""
+        steps = ([] if rows.held is None else [rows.held]) + [_said(snapshot.domains, node, partition, how)]
         none = Counterfeits.none(len(snapshot.domains))
-        return Candidate(partition.boxes, classes, none, tuple(steps), extras=self.extras())
+        return Candidate(partition.boxes, rows.everyone(partition), none, tuple(steps), extras=self.extras())
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """As every checked strategy, and the boxes of all releases: few classes, so that none is read again."""
         return {**super().remember(caches, release), BOXES: with_class_boxes(caches, release)}
 
-    def _best(self, search: Search, past: Standing, codes: Int32, kept: Int64, history: History) -> tuple[Node, int]:
+    def _rows(self, snapshot: Coded, history: History) -> _Rows:
+        """The rows to publish; raises InfeasiblePolicy unless they, taken as one class, meet the requirement."""
+        past = Standing.of(snapshot, history)
+        published, held = self.new_rows(past)
+        kept = np.flatnonzero(published)
+        counts = np.bincount(snapshot.values[kept], minlength=snapshot.value_count).astype(np.int64)
+        refuse_infeasible(self.requirement, counts)
+        return _Rows(self, past, history, kept, held, self.requirement.limits(counts))
+
+    def _best(self, search: Search, rows: _Rows) -> tuple[Node, int]:
         """The best node that is safe, and how many were checked against the earlier releases.
 
         Checking is what costs, so nodes are not checked that are no better than one already found safe.
         """
         passed, rank = search.satisfied(), ranking(search, self.metric)
         chosen = min(minimal(passed), key=rank)
-        if not len(history):
+        if not len(rows.history):
             return chosen, 0
-        check, leaves = Beside.of(self, past, history, kept), Leaves(search.ladders, codes)
+        leaves = Leaves(search.ladders, rows.codes)
         asked = dict[Node, str | None]()
 
         def safe(node: Node) -> bool:
             if node not in asked:
-                partition = leaves.at(node)
-                classes = np.full(len(past.snapshot), -1, dtype=np.int32)
-                classes[kept] = partition.classes
-                asked[node] = check.breach(classes, partition.boxes)
+                asked[node] = rows.breach(leaves.at(node))
             return asked[node] is None
 
         def settled(node: Node) -> bool:
@@ -90,6 +122,40 @@ class CheckedIncognito(Checked):
         return chosen, len(asked)
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a snapshot that are to be published: int64[published] kept. held: why others are not."""
+
+    strategy: CheckedIncognito
+    past: Standing
+    history: History
+    kept: Int64
+    held: str | None
+    limits: Limits
+
+    @cached_property
+    def codes(self) -> Int32:
+        return _some(self.past.snapshot.codes, self.kept)
+
+    @property
+    def values(self) -> Int32:
+        return self.past.snapshot.values[self.kept]
+
+    def everyone(self, partition: Partition) -> Int32:
+        """int32[rows]: the class of every row of the snapshot, -1 where it is held back."""
+        classes = np.full(len(self.past.snapshot), -1, dtype=np.int32)
+        classes[self.kept] = partition.classes
+        return classes
+
+    def breach(self, partition: Partition) -> str | None:
+        """What these classes would give away beside the earlier releases; None if nothing."""
+        return self._check.breach(self.everyone(partition), partition.boxes)
+
+    @cached_property
+    def _check(self) -> Beside:
+        return Beside.of(self.strategy, self.past, self.history, self.kept)
+
+
 def _some(codes: Int32, rows: Int64) -> Int32:
     """These rows, ascending, in Fortran order: column by column, since gathering rows of a Fortran array is slow."""
     if len(rows) == len(codes):
@@ -100,11 +166,10 @@ def _some(codes: Int32, rows: Int64) -> Int32:
     return picked
 
 
-def _said(search: Search, node: Node, partition: Partition, checked: int, earlier: int) -> str:
-    levels = ", ".join(f"{ladder.domain.name} {level}" for ladder, level in zip(search.ladders, node, strict=True))
+def _said(domains: Sequence[Domain], node: Node, partition: Partition, how: str) -> str:
+    levels = ", ".join(f"{domain.name} {level}" for domain, level in zip(domains, node, strict=True))
     sizes = np.bincount(partition.classes)
-    beside = f", {checked:,} nodes checked against {earlier:,} earlier releases" if earlier else ""
     return (
         f"Grouped {len(partition.classes):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} "
-        f"rows at levels {levels}{beside}."
+        f"rows at levels {levels}{how}."
     )

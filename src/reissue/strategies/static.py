@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from reissue.core.domain import Int64
 from reissue.core.feasible import refuse_infeasible
+from reissue.core.limits import Limits
 from reissue.core.mondrian import Partition, mondrian
 from reissue.core.requirements import Diversity, Likeness, Requirement
 from reissue.core.settings import check_kinds
 from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.core.whole import Counts, Tally
+from reissue.core.whole import Conversation, Counts, Said, Tally
 from reissue.errors import SettingsError
 from reissue.strategies.base import ANYTHING, Changes
 
@@ -70,19 +71,48 @@ class Static:
         )
 
     def survey(self, snapshot: Coded, history: History) -> Tally:
-        """t-closeness and beta-likeness compare every class with the whole table."""
-        if not self.requirement.needs_table:
-            return Tally()
-        return Tally({"values": Counts.of_values(value_counts(snapshot))})
+        """t-closeness and beta-likeness compare every class with the whole table; levels are the whole table's, too."""
+        values = {"values": Counts.of_values(value_counts(snapshot))} if self.requirement.needs_table else {}
+        if self.algorithm == "mondrian":
+            return Tally(values)
+        from reissue.core.level_answers import extents_said
+
+        return Tally(values, said=extents_said(snapshot.codes, snapshot.domains))
+
+    def choosing(self, said: Sequence[Said]) -> Conversation:
+        """Of a table in fragments: the levels with which every fragment meets the requirement at the least loss."""
+        if self.algorithm == "mondrian":
+            return {}
+        from reissue.core.common_levels import choosing
+
+        return (yield from choosing(said, "loss", beside=False))
+
+    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
+        """Which levels one fragment could publish, and their loss."""
+        from reissue.core.level_answers import LevelAnswers
+
+        table = self._table(snapshot, history)
+        limits = self.requirement.limits(value_counts(snapshot) if table is None else table)
+        return LevelAnswers(snapshot.codes, snapshot.values, snapshot.domains, limits)
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Group the snapshot's rows by themselves; the history is not looked at."""
+        chosen = {} if history.whole is None else history.whole.chosen
+        partition, sentence = anonymize(
+            snapshot, self.requirement, self.algorithm, self._table(snapshot, history), chosen
+        )
+        steps = (sentence, UNSAFE) if len(history) else (sentence,)
+        return Candidate(partition.boxes, partition.classes, Counterfeits.none(len(snapshot.domains)), steps)
+
+    def _table(self, snapshot: Coded, history: History) -> Int64 | None:
+        """int64[value_count] of the whole table, if the rows are a fragment of it and the requirement looks at it.
+
+        Raises InfeasiblePolicy unless the rows, taken as one class, meet the requirement.
+        """
         whole = history.whole
         table = None if whole is None or not whole.everywhere else whole.values(snapshot.value_count)
         refuse_infeasible(self.requirement, value_counts(snapshot), table=table)
-        partition, sentence = anonymize(snapshot, self.requirement, self.algorithm, table)
-        steps = (sentence, UNSAFE) if len(history) else (sentence,)
-        return Candidate(partition.boxes, partition.classes, Counterfeits.none(len(snapshot.domains)), steps)
+        return table
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """Nothing: no release looks back."""
@@ -103,25 +133,40 @@ def value_counts(snapshot: Coded) -> Int64:
 
 
 def anonymize(
-    snapshot: Coded, requirement: Requirement, algorithm: Algorithm, table: Int64 | None = None
+    snapshot: Coded,
+    requirement: Requirement,
+    algorithm: Algorithm,
+    table: Int64 | None = None,
+    chosen: Said | None = None,
 ) -> tuple[Partition, str]:
     """Partition all rows so that every class meets the requirement; with a sentence that says what was done.
 
     The rows taken as one class must meet it: see refuse_infeasible. table: int64[value_count] of the whole table, where
-    these rows are a fragment of it.
+    these rows are a fragment of it; chosen: the levels that were chosen for all fragments.
     """
     limits = requirement.limits(value_counts(snapshot) if table is None else table)
     if algorithm == "mondrian":
         partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
         how = "by median cuts (Mondrian)"
     else:
-        from reissue.core.incognito import incognito
-
-        partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
-        levels = ", ".join(f"{d.name} {level}" for d, level in zip(snapshot.domains, node, strict=True) if level)
-        how = f"by full-domain generalization (Incognito; levels: {levels or 'all 0'})"
+        partition, how = _generalized(snapshot, limits, chosen)
     sizes = np.bincount(partition.classes)
     return partition, (
         f"Grouped {len(snapshot):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
         f"{requirement.sentence()}."
     )
+
+
+def _generalized(snapshot: Coded, limits: Limits, chosen: Said | None) -> tuple[Partition, str]:
+    """The best full-domain generalization of the rows, or that which was chosen; and how it was made."""
+    if chosen:
+        from reissue.core.level_answers import at_levels
+
+        partition, node = at_levels(chosen, snapshot.codes, snapshot.domains)
+    else:
+        from reissue.core.incognito import incognito
+
+        partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
+    levels = ", ".join(f"{d.name} {level}" for d, level in zip(snapshot.domains, node, strict=True) if level)
+    common = " common to all fragments" if chosen else ""
+    return partition, f"by full-domain generalization (Incognito; levels{common}: {levels or 'all 0'})"
