@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.engine.output import anatomized_tables, generalized_table, read_release, write_release, write_table
+from reissue.engine.output import anatomized_tables, generalized_table, write_release, write_table
 from reissue.engine.text import Text
-from reissue.errors import ReleaseError
+from tests.support.public import read_release
 
 CLASSES = np.array([1, 0, 1, 3], dtype=np.int32)
 VALUES = np.array([2, 0, 0, 2], dtype=np.int32)
@@ -129,13 +129,3 @@ def test_releases_read_back_as_text(
         back = read_release(source, ["n", "a"])
         assert back["a"].strings().tolist() == labels[::-1]
         assert back["n"].strings().tolist() == [None if n is None else str(n) for _, n in rows[::-1]]
-
-
-def test_what_is_wrong_with_a_release_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseError, match=r"r1\.csv does not exist"):
-        read_release(tmp_path / "r1.csv")
-    (tmp_path / "r1.csv").write_text("age,diagnosis\n20-29\n")
-    with pytest.raises(ReleaseError, match="line 2 has 1"):
-        read_release(tmp_path / "r1.csv")
-    with pytest.raises(ReleaseError, match="'Age' is missing"):
-        read_release(release(), ["Age"])

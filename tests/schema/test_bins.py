@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.errors import SchemaError, SnapshotError
+from reissue.errors import SchemaError
 from reissue.schema import Bins
-from tests.schema.clinics import clinic
 
 
 def test_bins_between_edges() -> None:
@@ -40,14 +39,3 @@ def test_a_value_lies_in_the_bin_its_label_says(hundredths: int, width: float, s
 def test_wrong_bins_are_refused(given: object) -> None:
     with pytest.raises(SchemaError, match="bins"):
         Bins.of(given)
-
-
-def test_decimal_sensitive_values_need_bins() -> None:
-    schema = clinic(sensitive=("diagnosis", "income"), bins={"income": [0]})
-    schema.check_sensitive("income", "float")
-    schema.check_sensitive("diagnosis", "int")
-    schema.check_sensitive("diagnosis", "text")
-    with pytest.raises(SnapshotError, match=r"diagnosis: a sensitive column of decimal numbers needs bins"):
-        schema.check_sensitive("diagnosis", "float")
-    with pytest.raises(SnapshotError, match="income: has bins but is not numeric"):
-        schema.check_sensitive("income", "text")

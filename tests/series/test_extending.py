@@ -9,8 +9,8 @@ import pytest
 
 import reissue as ri
 from reissue.errors import SchemaError
-from reissue.series.publication import read_public
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema
+from tests.support.public import read_public
 
 
 def test_extending_a_hierarchy_keeps_earlier_releases_valid(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import reissue as ri
 from reissue.core.violations import violations
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.ledger.shelf import OF_FRAGMENTS
-from reissue.series.publication import read_public
 from reissue.strategies.base import Strategy
 from tests.support.divided import CHURN, INSERTS, SCHEMA, STRATEGIES, VALUES, People
 from tests.support.oracles import class_meets
+from tests.support.public import read_public
 
 EVERY = pytest.mark.parametrize(
     "strategy", STRATEGIES, ids=lambda s: f"{s.name}-{getattr(s, 'algorithm', '')}".strip("-")

@@ -10,8 +10,8 @@ import pytest
 
 import reissue as ri
 from reissue.coding import MISSING_CODE
-from reissue.series.publication import read_public
 from reissue.series.settings import STRATEGIES, strategy_from
+from tests.support.public import read_public
 
 DIAGNOSES = ("asthma", "cold", "diabetes", "flu")
 KINDS = {"numeric": ("age",), "hierarchical": ("job",), "both": ("age", "job")}

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.series.publication import read_public
+from tests.support.public import read_public
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).map(str.strip)
 LEAVES = st.lists(TEXT.filter(lambda text: text not in ("", "*")), min_size=1, max_size=5, unique=True)

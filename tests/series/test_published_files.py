@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 import reissue as ri
-from reissue.series.publication import read_public
 from tests.support.hospital import FIGURE_1, frame, hospital_schema, population
+from tests.support.public import read_public
 
 
 def test_reading_a_release_back_gives_the_same_boxes(tmp_path: Path) -> None:

@@ -199,10 +199,6 @@ class Coding:
             boxes[real, a] = node[cover]
         return boxes, codes
 
-    def keeps_codes_of(self, since: Coding) -> bool:
-        """Whether boxes and codes made under `since` hold unchanged here."""
-        return not any(self._changed(since, name) for name in self.attributes)
-
     def _changed(self, since: Coding, name: str) -> bool:
         if name in self.numbers:
             return False  # the arithmetic is fixed for life

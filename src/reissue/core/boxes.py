@@ -48,12 +48,6 @@ def contain(boxes: Int32, codes: Int32, classes: Int32) -> Bool:
     return inside | (classes < 0)
 
 
-def intersect(left: Int32, right: Int32) -> Bool:
-    """bool[...]: whether boxes meet, broadcasting over all but the last two axes."""
-    meets = ((left[..., 0] <= right[..., 1]) & (right[..., 0] <= left[..., 1])).all(axis=-1)
-    return np.asarray(meets, dtype=np.bool_)
-
-
 def losses(boxes: Int32, domains: Sequence[Domain]) -> Float64:
     """float64[boxes, attributes]: the share of its domain that each interval spans, 0 (exact) to 1 (anything).
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.core.compiled import njit
-from reissue.core.domain import Bool, Int32, Int64
+from reissue.core.domain import Int32, Int64
 
 LEAF = 8
 """Boxes in a leaf of the search tree: below this, testing all of them is cheaper than descending."""
@@ -212,8 +212,3 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.codes)
-
-
-def impossible(boxes: Int32) -> Bool:
-    """bool[boxes]: boxes that hold nothing (lo > hi in some attribute)."""
-    return np.asarray((boxes[..., 0] > boxes[..., 1]).any(axis=-1), dtype=np.bool_)

@@ -15,7 +15,7 @@ from reissue.core.domain import Float64, Int32, Int64
 from reissue.core.limits import Limits
 from reissue.core.recoding import Cut, Frontier, Ranges
 from reissue.core.scores import best_split, gain_of_parts, smallest_part
-from reissue.core.specialize import Items, Known, Plan, apply, begin, homes, plan, tentative, whole
+from reissue.core.specialize import Items, Known, Plan, apply, begin, plan, tentative, whole
 from reissue.core.weighing import weigh
 
 Score = Literal["discernibility", "information-gain"]
@@ -75,10 +75,6 @@ class TopDown:
         touched = self._touched(attribute, node)
         bounds = self._bounds(attribute, node, touched)
         return bounds is not None and self._specialize(attribute, node, touched, bounds)
-
-    def classes_of_items(self) -> Int32:
-        """int32[items]: the class of each distinct combination."""
-        return homes(self.state.order, self.state.begin, self.state.end, self.classes)
 
     def boxes(self) -> Int32:
         """int32[classes, attributes, 2]: the intervals of the classes' labels, not clipped to the domain."""

@@ -1,4 +1,4 @@
-"""The files of a release, and reading them back.
+"""The files of a release.
 
 Nothing goes into a file but what the published rows say: no label that only a suppressed row or another release has,
 no order of first appearance, no metadata of the source.
@@ -17,9 +17,7 @@ import pyarrow.parquet
 
 from reissue.core.domain import Int32, Int64
 from reissue.engine.base import Format
-from reissue.engine.read import Source, read
-from reissue.engine.text import Text, text_of
-from reissue.errors import ReleaseError, SnapshotError
+from reissue.engine.text import Text
 
 CLASS, COUNT = "class", "count"
 """What the columns that Reissue adds to a release are called, where the table has no column of that name."""
@@ -111,24 +109,6 @@ def write_table(table: pa.Table, path: Path, format: Format) -> None:
         frame.write_csv(path, quote_style="necessary" if table.num_columns > 1 else "always")
     else:
         raise ValueError("a table without columns cannot be written as CSV")
-
-
-def read_release(source: Source, columns: Sequence[str] | None = None) -> dict[str, Text]:
-    """A published release as text, column by column; None reads all columns."""
-    try:
-        found = read(source, columns, encoded=_Every())
-        return {name: text_of(found.table.column(name)) for name in found.table.column_names}
-    except SnapshotError as error:
-        raise ReleaseError(str(error)) from error
-    except (pa.ArrowException, ValueError) as error:
-        raise ReleaseError(f"{source} cannot be read as a release: {error}") from error
-
-
-class _Every:
-    """Contains every name: all columns of a release are read as dictionaries."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
 
 
 def _all_published(columns: Mapping[str, Text]) -> dict[str, pa.Array]:

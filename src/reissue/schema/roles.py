@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import cast, get_args
 
-from reissue.errors import SchemaError, SnapshotError
+from reissue.errors import SchemaError
 from reissue.hierarchy import Hierarchy
 from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, NumericType
 from reissue.schema.bins import Bins
@@ -84,19 +84,6 @@ class Schema:
         attribute = self.quasi_identifiers.get(column)
         chosen = attribute.missing if attribute is not None else None
         return (chosen or self.missing) == "value"
-
-    def check_sensitive(self, column: str, kind: str) -> None:
-        """Refuse a sensitive column that cannot become categories.
-
-        kind: "float" (pass "int" where all floats are whole), "int", or anything else for text and dates.
-        """
-        if kind == "float" and column not in self.bins:
-            raise SnapshotError(
-                f"{column}: a sensitive column of decimal numbers needs bins, since nearly every value is its own. "
-                f"Write [schema.bins] {column} = [0, 20000, 50000], or {column} = {{ width = 10000 }}."
-            )
-        if kind not in ("int", "float") and column in self.bins:
-            raise SnapshotError(f"{column}: has bins but is not numeric. Remove schema.bins.{column}, or give numbers.")
 
     @staticmethod
     def from_toml(path: str | PathLike[str]) -> Schema:

@@ -1,4 +1,4 @@
-"""The public files of a release, and reading them back."""
+"""The public files of a release."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ import pyarrow as pa
 
 from reissue.coding import Coding
 from reissue.core.domain import Int32, Int64
-from reissue.core.observed import Release as ObservedRelease
 from reissue.core.snapshot import Candidate, Coded, Facts
 from reissue.engine.base import Format
 from reissue.engine.output import (
     CLASS,
-    COUNT,
     added_name,
     anatomized_tables,
     generalized_table,
-    read_release,
     write_release,
 )
 from reissue.engine.text import Text
@@ -198,46 +195,6 @@ def public_parameters(strategy: Strategy) -> dict[str, object]:
     }
 
 
-def read_public(directory: Path, coding: Coding) -> ObservedRelease:
-    """A published release as outsiders see it: labels turned back into boxes."""
-    about = read_description(directory)
-    number = about["number"]
-    assert isinstance(number, int)
-    if about["style"] == "anatomized":
-        return _read_anatomized(directory, number, coding)
-    found = read_release(_file(directory, "release"))
-    classes = _numbers(found[class_column(coding)])
-    count = int(classes.max(initial=-1)) + 1
-    first = np.zeros(count, dtype=np.int64)
-    first[classes[::-1]] = np.arange(len(classes))[::-1]
-    boxes = np.empty((count, len(coding.domains), 2), dtype=np.int32)
-    for a, domain in enumerate(coding.domains):
-        text = found[domain.name]
-        parsed = np.array([coding.parse(a, str(label)) for label in text.labels], dtype=np.int32).reshape(-1, 2)
-        boxes[:, a] = parsed[text.index[first]]
-        if not np.array_equal(parsed[text.index], boxes[classes, a]):
-            raise ReleaseError(f"{directory}: rows of one class differ in '{domain.name}'.")
-    return ObservedRelease(number, boxes, classes, _value_codes(found, coding))
-
-
-def _read_anatomized(directory: Path, number: int, coding: Coding) -> ObservedRelease:
-    """Classes and values from the two tables; each class's box is the hull of its exact rows."""
-    from reissue.core.boxes import hulls, snap
-
-    name = class_column(coding)
-    people = read_release(_file(directory, "quasi_identifiers"))
-    classes = _numbers(people[name])
-    codes = np.empty((len(classes), len(coding.domains)), dtype=np.int32, order="F")
-    for a, domain in enumerate(coding.domains):
-        text = people[domain.name]
-        codes[:, a] = np.array([coding.parse(a, str(label))[0] for label in text.labels], dtype=np.int32)[text.index]
-    groups = read_release(_file(directory, "values"))
-    repeat = _numbers(groups[added_name(COUNT, coding.schema.sensitive)])
-    boxes = snap(hulls(codes, classes, int(classes.max(initial=-1)) + 1), coding.domains)
-    rows = np.repeat(_numbers(groups[name]), repeat), np.repeat(_value_codes(groups, coding), repeat)
-    return ObservedRelease(number, boxes, *rows, anatomized=True)
-
-
 def read_description(directory: Path) -> Mapping[str, object]:
     """`release.json` of a release."""
     try:
@@ -247,27 +204,3 @@ def read_description(directory: Path) -> Mapping[str, object]:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ReleaseError(f"{directory / README} is not a {FORMAT} description.")
     return about
-
-
-def _file(directory: Path, name: str) -> Path:
-    for suffix in (".parquet", ".csv"):
-        if (directory / f"{name}{suffix}").exists():
-            return directory / f"{name}{suffix}"
-    raise ReleaseError(f"{directory} has neither {name}.parquet nor {name}.csv.")
-
-
-def _numbers(text: Text) -> Int32:
-    return np.array([int(label) for label in text.labels], dtype=np.int32)[text.index]
-
-
-def _value_codes(found: Mapping[str, Text], coding: Coding) -> Int32:
-    """int32[rows]: the value codes of the sensitive column, or of the sensitive columns jointly."""
-    columns = [found[name] for name in coding.schema.sensitive]
-    key = np.zeros(len(columns[0].index), dtype=np.int64)
-    for text in columns:
-        key = key * (len(text.labels) + 1) + text.index
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    codes = [
-        coding.value_lookup[tuple(str(text.labels[text.index[row]]) for text in columns)] for row in first.tolist()
-    ]
-    return np.array(codes, dtype=np.int32)[inverse]

@@ -271,13 +271,6 @@ class Spark(Engine["DataFrame"]):
         if self.session.catalog.tableExists(table):
             raise SettingsError(f"The Spark table {table!r} exists already. Drop it, or choose another name.")
 
-    def write_directory(self, frame: DataFrame, path: Path) -> None:
-        """A new folder of Parquet files; one that exists is refused."""
-        if path.exists():
-            raise SettingsError(f"{path} exists already. Remove it, or choose another name.")
-        with unwrapped():
-            frame.write.mode("error").parquet(str(path.absolute()))
-
     def _applied(
         self, frame: DataFrame, by: Sequence[str], kernel: Callable[[pa.Table, Key], pa.Table], schema: StructType
     ) -> DataFrame:
