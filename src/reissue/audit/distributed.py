@@ -4,7 +4,8 @@ A series in fragments is in parts already: no two fragments share anybody, nor, 
 them, a class. Otherwise workers count which classes are linked by people, the driver deals connected classes out to
 parts, and Spark brings each part's rows together. Of the attacks that are not separable, those that are stepwise run
 on many workers, two releases at a time (`attacks.merging` says which, and why); the others on one worker, which reads
-the whole series, or, where `counted` says so, counts of it.
+the whole series, or, where `counted` says so, counts of it. Fragments of a series tell each other counts for the attack
+by `believed`.
 """
 
 from __future__ import annotations
