@@ -40,6 +40,7 @@ def postgresql_programs() -> Path | None:
 
 
 def free_port() -> int:
+    """A port that is free now; another process may take it first."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -65,12 +66,20 @@ def postgresql_url() -> Iterator[str]:
     def run(*command: str) -> None:
         subprocess.run(command, check=True, capture_output=True, user=user, cwd=home)
 
-    cluster, port = home / "cluster", free_port()
+    cluster = home / "cluster"
+    control = (str(programs / "pg_ctl"), "-D", str(cluster), "-w", "-t", "600")
     run(str(programs / "initdb"), "-D", str(cluster), "-U", "reissue", "-A", "scram-sha-256", f"--pwfile={password}")
-    options = f"-c listen_addresses=127.0.0.1 -p {port} -k {home} -c fsync=off"
-    run(str(programs / "pg_ctl"), "-D", str(cluster), "-w", "-l", str(home / "log"), "-o", options, "start")
+    for attempt in range(10):
+        port = free_port()
+        options = f"-c listen_addresses=127.0.0.1 -p {port} -k {home} -c fsync=off"
+        try:
+            run(*control, "-l", str(home / "log"), "-o", options, "start")
+            break
+        except subprocess.CalledProcessError:
+            if attempt == 9 or "Address already in use" not in (home / "log").read_text():
+                raise
     try:
         yield f"postgresql://reissue:secret@127.0.0.1:{port}/postgres"
     finally:
-        run(str(programs / "pg_ctl"), "-D", str(cluster), "-m", "immediate", "stop")
+        run(*control, "-m", "immediate", "stop")
         shutil.rmtree(home, ignore_errors=True)

@@ -18,6 +18,7 @@ from reissue.core.settling import settle
 from reissue.core.worlds import narrowed, paths_of, truth, worlds_of
 from reissue.errors import SettingsError
 from reissue.strategies.m_invariance import MInvariance
+from tests.attacks.blocks import AMPLE
 from tests.support.histories import CHURN, generate, observe, run_series
 from tests.support.words import PlainWords
 
@@ -111,7 +112,7 @@ def test_findings_equal_enumeration() -> None:
         if not releases:
             continue
         possible, _ = enumerated(releases, set())
-        outcome = PossibleWorlds(c=1.0, m=2).run(series(*releases))
+        outcome = PossibleWorlds(c=1.0, m=2, seconds=AMPLE).run(series(*releases))
         told = {s for finding in outcome.breaches for s in finding.subjects}
         assert told == {f"#{p}" for p, values in possible.items() if len(values) == 1}
         certain += len(told)
@@ -131,7 +132,7 @@ def test_only_the_combination_tells() -> None:
             classes = rng.permutation([0, 0, 0, 1, 1, 1])
             releases.append(release(number, [(p, int(classes[p]), values[p]) for p in values]))
         observed = series(*releases)
-        worlds = PossibleWorlds(c=0.9).run(observed)
+        worlds = PossibleWorlds(c=0.9, seconds=AMPLE).run(observed)
         sure = {s for f in worlds.breaches if f.level == 1.0 for s in f.subjects}
         by_set = {s for f in Intersection(c=0.9).run(observed).breaches for s in f.subjects}
         by_difference = {s for f in Difference(k=1, c=0.9).run(observed).breaches if f.level == 1.0 for s in f.subjects}
@@ -156,7 +157,7 @@ def test_certain_disclosures_of_named_attacks_are_confirmed(seed: int) -> None:
             classes = {int(p): i // 3 for i, p in enumerate(order)}
             releases.append(release(number, [(int(p), classes[int(p)], int(value[p])) for p in here]))
         observed = series(*releases)
-        outcome = PossibleWorlds(c=0.999, seconds=60).run(observed)
+        outcome = PossibleWorlds(c=0.999, seconds=AMPLE).run(observed)
         sure = {(s, f.value) for f in outcome.breaches if f.level == 1.0 for s in f.subjects}
         named = [*Intersection(c=0.999).run(observed).breaches, *Difference(k=1, c=0.999).run(observed).breaches]
         for finding in named:
@@ -250,7 +251,7 @@ def test_m_invariant_series_hold() -> None:
     rng = np.random.default_rng(84)
     snapshots = generate(rng, releases=4, rows=300, values=9, turnover=CHURN)
     facts = run_series(MInvariance(m=3), snapshots)
-    outcome = PossibleWorlds(m=3, c=1 / 3).run(observe(facts, snapshots[-1]))
+    outcome = PossibleWorlds(m=3, c=1 / 3, seconds=AMPLE).run(observe(facts, snapshots[-1]))
     assert not outcome.breaches, outcome.breaches[0].sentence
 
 
@@ -262,7 +263,7 @@ def test_no_time_finds_only_what_single_equations_tell() -> None:
             continue
         quick, slow = (
             PossibleWorlds(seconds=0).run(series(*releases)),
-            PossibleWorlds(seconds=60).run(series(*releases)),
+            PossibleWorlds(seconds=AMPLE).run(series(*releases)),
         )
         fast = {s for f in quick.breaches for s in f.subjects}
         assert fast <= {s for f in slow.breaches for s in f.subjects}

@@ -95,16 +95,22 @@ def test_a_halved_hierarchy_halves_until_one_value_is_left(own: Source, tmp_path
 
 
 def test_a_process_is_stopped_at_its_limit_and_a_failure_is_told(tmp_path: Path) -> None:
-    busy, idle = "while True: pass", "import time; time.sleep(60)"
+    busy, idle = "while True: pass", "import time; time.sleep(10**6)"
     for work in (busy, idle):
-        slow = timed([sys.executable, "-c", f"x = bytearray(6 * 10**7)\n{work}"], tmp_path, 2.0)
-        assert not slow.finished
-        assert slow.megabytes > 60  # a bare Python has 10, and a slow machine fills these in well under two seconds
-    small = timed([sys.executable, "-c", "print('done')"], tmp_path, 60.0)
+        filled = tmp_path / "filled"
+        code = f"x = bytearray(6 * 10**7)\nopen({str(filled)!r}, 'w').close()\n{work}"
+        limit = 1.0
+        while not filled.exists():  # a slow machine needs longer to come so far
+            slow = timed([sys.executable, "-c", code], tmp_path, limit)
+            assert not slow.finished
+            limit *= 2
+        assert slow.megabytes > 60  # a bare Python has 10
+        filled.unlink()
+    small = timed([sys.executable, "-c", "print('done')"], tmp_path, 600.0)
     assert small.good
     assert small.said == "done\n"
     assert small.megabytes < 100  # not that of the process that measures
-    assert timed([sys.executable, "-c", "raise SystemExit('no rows')"], tmp_path, 60.0).problem == "no rows"
+    assert timed([sys.executable, "-c", "raise SystemExit('no rows')"], tmp_path, 600.0).problem == "no rows"
 
 
 def cost(seconds: float, finished: bool = True) -> Cost:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reissue.ledger import Ledger
+from reissue.ledger import Ledger, postgresql
 from tests.ledger.support import create, publish
 
 
@@ -32,6 +32,12 @@ def catalogue_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PGPASSWORD", "secret")
     url: str = request.getfixturevalue("postgresql_url")
     return url
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine: the server gets the time to notice that a killed publisher is gone."""
+    monkeypatch.setattr(postgresql, "_PATIENCE", 600.0)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from reissue.errors import SeriesBusy, SeriesError
-from reissue.ledger import Ledger
+from reissue.ledger import Ledger, postgresql
 from reissue.ledger.postgresql import parse_url
 from tests.ledger.support import assert_is_whole, create, publish, some_facts
 
@@ -106,6 +106,7 @@ def test_the_database_excludes_a_publisher_where_file_locks_do_not_reach(
 ) -> None:
     """The folder seen from two machines: the file lock may not hold between them, so PostgreSQL has its own."""
     monkeypatch.setenv("PGPASSWORD", "secret")
+    monkeypatch.setattr(postgresql, "_PATIENCE", 0.0)
     one = create(tmp_path / "s", postgresql_url)
     shutil.copytree(tmp_path / "s", tmp_path / "elsewhere")
     other = Ledger.open(tmp_path / "elsewhere")
