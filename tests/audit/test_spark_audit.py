@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,7 @@ def noted_ways(patch: pytest.MonkeyPatch) -> dict[str, str]:
 
         patch.setattr(SparkAttacks, name, run)
 
-    for name in ("_in_parts", "_on_counts", "_in_steps", "_on_one_worker"):
+    for name in ("_in_parts", "_on_counts", "_in_steps", "_by_beliefs", "_by_sets", "_on_one_worker"):
         watch(name)
     return ways
 
@@ -121,6 +122,7 @@ def test_the_audit_is_the_same_document(name: str, tmp_path: Path, monkeypatch: 
     assert at_risk(there) == at_risk(here)
     assert ways["record-tracing"] == "steps"
     assert ways["difference"] == "parts"
+    assert ways["equivalence"] == "sets"
     assert [one.releases for one in here.traceable] == ([(2, 3), (1, 2)] if name == TRACEABLE else [])
     if name.startswith("static"):
         assert here.breaches
@@ -167,12 +169,14 @@ def _somebody(series: ri.Series) -> str:
     return str(identifiers[numbers.tolist().index(number)].as_py())
 
 
-def attacked(series: ri.Series) -> tuple[dict[str, Outcome], dict[str, int]]:
-    """The separable attacks on Spark, on a series of which the driver has no release; and what came to it."""
-    engine, coding = spark.engine(), series.coding
+def attacked(
+    series: ri.Series, names: Sequence[str] = SEPARABLE, **thresholds: float
+) -> tuple[dict[str, Outcome], dict[str, int]]:
+    """Attacks on Spark, on a series of which the driver has no release; and what came to it."""
+    engine, coding, asked = spark.engine(), series.coding, {**series.strategy.thresholds(), **thresholds}
     with SparkAttacks(engine, series._ledger, coding) as attacks:
         blind = Observed([], coding.domains, len(coding.values), AuditWords(coding, attacks.names.name))
-        found = {name: attacks.run(attack_from(name, series.strategy.thresholds()), blind) for name in SEPARABLE}
+        found = {name: attacks.run(attack_from(name, asked), blind) for name in names}
     return found, dict(engine.transfers)
 
 
@@ -200,6 +204,19 @@ def test_of_a_series_made_whole_only_counts_come_to_the_driver(tmp_path: Path) -
     assert transfers["class sizes"] <= classes
     assert transfers["links of classes"] <= 2 * classes < rows  # two partitions
     assert transfers["results of tasks"] > 3 * len(SEPARABLE), "all in one part: nothing was divided"
+
+
+def test_of_classes_with_the_same_values_only_people_at_risk_come_to_the_driver(tmp_path: Path) -> None:
+    with made(TRACEABLE, tmp_path) as series:
+        outcomes, transfers = attacked(series, ["equivalence"], e=4)
+        here = series.audit(attacks=["equivalence"], e=4).outcomes["equivalence"]
+    there = outcomes["equivalence"]
+    assert there.findings == here.findings
+    assert here.breaches
+    assert {n: who.tolist() for n, who in there.at_risk.items()} == {n: who.tolist() for n, who in here.at_risk.items()}
+    assert transfers.pop("people at risk") == sum(len(people) for people in here.at_risk.values())
+    assert transfers.pop("people with several signatures") == 0
+    assert set(transfers) == {"results of tasks"}
 
 
 def test_links_counted_apart_connect_the_same_classes() -> None:

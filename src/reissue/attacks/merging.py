@@ -12,7 +12,7 @@ it says of the part; then findings, people at risk and measures of the whole fol
 | historical-correlation | yes, unless people are compromised | only classes with common rows are compared. Compromised people are drawn from, or looked up among, everybody |
 | possible-worlds | yes, unless people are compromised | every equation is about one class or one path through classes, so worlds of the whole are all combinations of worlds of the parts. `seconds` then holds for each part |
 | record-tracing | no | rows go wherever boxes meet, and everybody in a box is counted, whether or not classes share people |
-| equivalence | no | it sets classes against each other that show the same values, also where they share nobody; and which search applies (merged buckets, one signature for life) is a property of the whole series |
+| equivalence | no | it sets classes against each other that show the same values, also where they share nobody; its parts are made of sets of values, and are told how the whole is searched: see `equivalence.Look` |
 | correspondence | no | it has no members: records may be wherever boxes meet |
 | background-knowledge | no | beliefs are estimated from everybody |
 

@@ -97,6 +97,8 @@ class Search:
         self.tally.attack(ways[0].size)
         breaches = [way for way in ways if way.size < self.attack.e]
         self.tally.total += len(breaches)
+        if not breaches and self.tally.beaten(ways[0].size, self.shown.places(block, ways[0].rows)):
+            return
         described = sorted(breaches or ways[:1], key=lambda way: (way.size, self.shown.places(block, way.rows)))
         self.tally.describe([self.shown.by_way(block, way) for way in described[: self.attack.limit]])
         for way in breaches:
@@ -113,6 +115,9 @@ class Search:
         if len(chosen):
             self.tally.risky.append(exposed(self.series.releases, pairs, chosen)[0])
         worst = np.lexsort((pairs.right, pairs.left, pairs.size))[: min(max(len(chosen), 1), self.attack.limit)]
+        first = int(worst[0])
+        if len(chosen) == 0 and self.tally.beaten(int(pairs.size[first]), self.shown.paired(pairs, first)):
+            return
         self.tally.describe([self.shown.by_pair(pairs, int(i)) for i in worst])
 
     def unproven(self, classes: tuple[tuple[int, int], ...], bound: int) -> None:

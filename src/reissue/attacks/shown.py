@@ -54,11 +54,13 @@ class Shown:
                 shown = own - (other if subject in inside[1 - side] else 0)
                 sides[side] += [self.series.words.subject(int(subject))] * max(shown, 0)
             sides[side] += [_NOBODY] * (int(pairs.size[i]) - len(sides[side]))
-        classes = (
-            (earlier.number, earlier.called(int(pairs.left[i]))),
-            (later.number, later.called(int(pairs.right[i]))),
-        )
-        return self._finding(int(pairs.size[i]), sides, classes)
+        return self._finding(int(pairs.size[i]), sides, self.paired(pairs, i))
+
+    def paired(self, pairs: Pairs, i: int) -> tuple[tuple[int, int], ...]:
+        """(release, class) of the two classes of a pair, as they were published."""
+        both = ((pairs.earlier, pairs.left[i]), (pairs.later, pairs.right[i]))
+        places = [(self.series.releases[position], own) for position, own in both]
+        return tuple((release.number, release.called(int(own))) for release, own in places)
 
     def unproven(self, classes: tuple[tuple[int, int], ...], bound: int) -> Finding:
         """Nobody is shown, but fewer than `e` people could not be ruled out: for publish as good as broken."""

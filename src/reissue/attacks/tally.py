@@ -46,6 +46,10 @@ class Tally:
         """The history of a bucket has a cut of this size."""
         self.cut = size if self.cut is None else min(self.cut, size)
 
+    def beaten(self, size: int, classes: tuple[tuple[int, int], ...]) -> bool:
+        """Whether this attack, which breaks nothing, will not be told: only the smallest of such is."""
+        return bool(self.found) and (self.found[0].level, self.found[0].classes) <= (size, classes)
+
     def describe(self, findings: Sequence[Finding]) -> None:
         """Keep the smallest of what was found so far; of those equal in size and classes, the first."""
         ordered = sorted([*self.found, *findings], key=lambda finding: (finding.level, finding.classes))

@@ -75,10 +75,10 @@ class NamedReleases(Sequence[Release]):
     """The releases of a fragment under the names of the whole, read anew whenever one is asked for: none is kept."""
 
     def __init__(self, portion: NamedPortion) -> None:
-        self._portion, self._read = portion, portion.releases
+        self._portion = portion
 
     def __len__(self) -> int:
-        return len(self._read)
+        return len(self._portion.shelf.releases)
 
     @overload
     def __getitem__(self, index: int) -> Release: ...
@@ -87,7 +87,7 @@ class NamedReleases(Sequence[Release]):
     def __getitem__(self, index: int | slice) -> Release | list[Release]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        return self._portion._renamed(index, self._read[index])
+        return self._portion.named(range(len(self))[index])
 
 
 def observed(portion: NamedPortion) -> Observed:

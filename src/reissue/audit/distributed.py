@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from reissue.attacks.base import Attack, Outcome
 from reissue.attacks.merging import Stepwise, merge, separates
+from reissue.audit.alike import by_sets
 from reissue.audit.believed import in_fragments
 from reissue.audit.counted import on_counts
 from reissue.audit.gathered import Gathered
@@ -82,7 +83,7 @@ class SparkAttacks:
 
         The releases of `observed` are not looked at: workers read them from the ledger.
         """
-        for way in (self._in_parts, self._on_counts, self._in_steps, self._by_beliefs):
+        for way in (self._in_parts, self._on_counts, self._in_steps, self._by_beliefs, self._by_sets):
             outcome = way(attack, observed.words)
             if outcome is not None:
                 return outcome
@@ -120,6 +121,11 @@ class SparkAttacks:
     def _by_beliefs(self, attack: Attack, words: Words) -> Outcome | None:
         """None if the series is not in fragments, or it is another attack than background knowledge."""
         outcome = in_fragments(self._spark, self._portions, attack) if self._parts is None else None
+        return None if outcome is None else self._named(outcome, words)
+
+    def _by_sets(self, attack: Attack, words: Words) -> Outcome | None:
+        """None if it is another attack than equivalence, or the series is so small that one worker searches it."""
+        outcome = by_sets(self._spark, self._portions, attack)
         return None if outcome is None else self._named(outcome, words)
 
     def _on_one_worker(self, attack: Attack) -> Outcome:

@@ -185,8 +185,12 @@ class NamedPortion(Portion):
 
     def observed(self) -> Observed:
         """The fragment under the names of the whole release: its classes, its counterfeits. O(rows)."""
-        releases = [self._renamed(position, release) for position, release in enumerate(self.releases)]
+        releases = [self.named(position) for position in range(len(self.shelf.releases))]
         return Observed(releases, self.coding.domains, len(self.coding.values), TokenWords())
+
+    def named(self, position: int) -> Release:
+        """One release of the fragment, read now, under the names of the whole."""
+        return self._renamed(position, self.releases[position])
 
     def cards(self, wanted: Mapping[int, Int64]) -> dict[Place, Card]:
         """The classes of these numbers, by release, that are the fragment's own. Other releases are not read."""
