@@ -72,6 +72,20 @@ def test_a_seed_that_cannot_be_one_makes_no_series(clinic: Path) -> None:
     assert not (clinic / "t").exists()
 
 
+def test_publishing_warns_of_a_snapshot_that_was_not_meant(clinic: Path) -> None:
+    reissue("publish", "s", "2.csv", cwd=clinic)
+    same = reissue("publish", "s", "2.csv", "--json", cwd=clinic)
+    assert (same.returncode, json.loads(same.stdout)["number"]) == (0, 2)
+    assert same.stderr == (
+        "Warning: nobody came, left or changed since release 1. Was this snapshot published before?\n"
+    )
+    others = [(f"other {name}", *rest) for name, *rest in FIGURE_3]
+    pa.csv.write_csv(frame(others), clinic / "3.csv")
+    done = reissue("publish", "s", "3.csv", cwd=clinic)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: nobody of release 2 is in this snapshot, so that all count as new.")
+
+
 def test_publishing_warns_of_releases_that_are_gone(clinic: Path) -> None:
     reissue("publish", "s", "1.csv", cwd=clinic)
     shutil.rmtree(clinic / "s" / "releases" / "0001")

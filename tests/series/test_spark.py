@@ -175,7 +175,14 @@ def test_mistakes_are_told_as_on_one_machine(tmp_path: Path) -> None:
             older = [age + (place == 700) / 2 for place, age in enumerate(table["age"].to_pylist())]
             halves = table.set_column(1, "age", pa.array(older))
             twice = pa.concat_tables([table, table.slice(0, 3)])
-            for wrong in (table.slice(40), twice, table.drop_columns(["age"]), halves):
+            written = pa.array([name.lower() for name in table["name"].to_pylist()])
+            for wrong in (
+                table.slice(40),
+                twice,
+                table.drop_columns(["age"]),
+                halves,
+                table.set_column(0, "name", written),
+            ):
                 pq.write_table(wrong, bad)
                 with pytest.raises((ChangeError, SnapshotError)) as error:
                     series.publish(bad)
@@ -190,6 +197,7 @@ def test_mistakes_are_told_as_on_one_machine(tmp_path: Path) -> None:
     assert told[0] == told[1]
     assert "{subject" not in "".join(told[0])
     assert "in row 701" in told[0][3]
+    assert "new ones are those of people published before" in told[0][4]
 
 
 def test_odd_names_and_types_of_columns(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def publish(
         )
         published = opened.releases
     show.document(release.to_dict()) if as_json else click.echo(release.describe())
+    show.unusual(release)
     show.missing(published)
 
 

@@ -33,6 +33,25 @@ def missing(releases: Sequence[Release]) -> None:
         )
 
 
+def unusual(release: Release) -> None:
+    """Warn of a snapshot that may not be the one that was meant, on the side: it is published."""
+    counts = release.counts
+    if release.number == 1:
+        return
+    if not any(counts[name] for name in ("new", "gone", "back", "changed")):
+        click.echo(
+            f"Warning: nobody came, left or changed since release {release.number - 1}. Was this snapshot published "
+            "before?",
+            err=True,
+        )
+    elif counts["new"] == counts["snapshot"] and counts["gone"]:
+        click.echo(
+            f"Warning: nobody of release {release.number - 1} is in this snapshot, so that all count as new. If they "
+            "are the same people under other identifiers, nothing protects them: do not hand this release out.",
+            err=True,
+        )
+
+
 @contextmanager
 def progress(title: str) -> Iterator[Callable[[str], None]]:
     """A callback that moves a bar from stage to stage; it does nothing when the output is piped."""

@@ -60,6 +60,12 @@ def _trimmed(text: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(text, ""), None, text)
 
 
+def plainest(identifiers: pa.Array) -> pa.Array:
+    """Without what programs drop or add: "007" and "7.0" are "7", "A1" is "a1"; equal ones may be meant the same."""
+    text = pc.utf8_lower(pc.utf8_ltrim(identifiers.cast(pa.large_string()), characters="0"))
+    return pc.replace_substring_regex(text, r"\.0+$", "")
+
+
 @dataclass(frozen=True)
 class Repeated:
     """An identifier of several rows: the first of them (from 0), and how many there are."""

@@ -22,10 +22,11 @@ from reissue.ledger.store import Staged
 from reissue.series.attempts import agreed, with_choice
 from reissue.series.common import Checked
 from reissue.series.dividing import Division
+from reissue.series.lookalikes import refuse_lookalikes_on_spark
 from reissue.series.publication import Extent, write_description
 from reissue.series.publishing import Publishing
 from reissue.series.spark_files import KEY, KEY_FIELD, Share, Writing, unnamed
-from reissue.series.spark_rows import cuts, name_of, placed, spread, with_fragment, with_numbers
+from reissue.series.spark_rows import cuts, identities, name_of, placed, spread, with_fragment, with_numbers
 from reissue.series.spark_whole import exchanged, summed, told_whole
 from reissue.series.spark_work import Asking, Checking, Done, Planning, Surveyed, Task, surveyed
 from reissue.series.telling import numbered, observed_together
@@ -90,6 +91,8 @@ class SparkPublishing(Publishing):
         rows = with_numbers(spark, encoded, shelf)
         told = surveyed(spark, with_fragment(rows, division), works, stage)
         surveys = [one.survey for one in told]
+        if shelf.state.of_role("identities") and 2 * sum(one.new for one in surveys) >= snapshot.rows:
+            refuse_lookalikes_on_spark(spark, rows, identities(spark, shelf), coding.schema.identifier)
         self.refuse(surveys, coding, partial(name_of, spark, shelf))
         self.progress("anonymize")
         firsts = numbered(self.ledger.next_subject, surveys)

@@ -26,6 +26,7 @@ from reissue.series.changes import Compared, refuse
 from reissue.series.common import Checked
 from reissue.series.dividing import Division
 from reissue.series.identities import Identities
+from reissue.series.lookalikes import refuse_lookalikes
 from reissue.series.past import same_codes
 from reissue.series.publication import source_rows, write_public
 from reissue.series.settings import ADOPTED, policy_of, strategy_of
@@ -68,6 +69,8 @@ class Publishing:
         parts = division.parts(rows)
         works = self.works(division, before, coding)
         permitted = [work.compared(part) for work, part in zip(works, parts, strict=True)]
+        gone = np.concatenate([one.compared.gone for one in permitted])
+        refuse_lookalikes(rows.identifiers, rows.numbers < 0, gone, identities, coding.schema.identifier)
         surveys = [Survey.of(one, part) for one, part in zip(permitted, parts, strict=True)]
         self.refuse(surveys, coding, identities.name)
         self.progress("anonymize")

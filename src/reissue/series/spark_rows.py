@@ -44,19 +44,20 @@ def with_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
     """The rows with `number`: the latest one of each identifier, -1 if it has none."""
     if not shelf.state.of_role("identities"):
         return encoded.selectExpr("*", "CAST(-1 AS BIGINT) AS number")  # everybody is new: no need to shuffle
-    known = _identities(spark, shelf)
+    known = identities(spark, shelf)
     latest = known.groupBy("identifier").max("subject").withColumnRenamed("max(subject)", "number")
     return spark.join(encoded, latest, ["identifier"], "left").fillna(-1, ["number"])
 
 
-def _identities(spark: Spark, shelf: Shelf) -> Frame:
+def identities(spark: Spark, shelf: Shelf) -> Frame:
+    """Who has which number: `identifier`, `subject`."""
     schema = pa.schema([("identifier", pa.string()), ("subject", pa.int64())])
     return spread(spark, shelf.state.of_role("identities"), lambda file: [shelf.read(file)], schema)
 
 
 def name_of(spark: Spark, shelf: Shelf, number: int) -> str:
     """The identifier of a subject; its number if it has been forgotten."""
-    found = spark.collect(_identities(spark, shelf).where(f"subject = {number}"), "names in a message")
+    found = spark.collect(identities(spark, shelf).where(f"subject = {number}"), "names in a message")
     return str(found.column("identifier")[0].as_py()) if found.num_rows else f"subject {number}"
 
 

@@ -1,0 +1,50 @@
+"""Known people under altered identifiers: they are not taken for new ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import reissue as ri
+from reissue.errors import SnapshotError
+from tests.support.hospital import hospital_schema
+
+PEOPLE = [(f"{number:04}", 20 + number % 40, "Male" if number % 2 else "Female", "Flu" if number % 3 else "Asthma")
+          for number in range(1, 61)]  # fmt: skip
+
+
+def snapshot(identifiers: list[str], first: int = 0) -> pa.Table:
+    rows = [(name, *PEOPLE[place][1:]) for place, name in enumerate(identifiers, start=first)]
+    return pa.table(dict(zip(("name", "age", "gender", "diagnosis"), map(list, zip(*rows, strict=True)), strict=True)))
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> ri.Series:
+    made = ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), seed=1)
+    made.publish(snapshot([name for name, *_ in PEOPLE[:40]]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("altered", "shown"),
+    [
+        (lambda name: name.lstrip("0"), "'10' ('0010' before)"),
+        (lambda name: f"00{name}", "'000001' ('0001' before)"),
+        (lambda name: name if int(name) % 4 else name.lstrip("0"), "'12' ('0012' before)"),
+    ],
+)
+def test_identifiers_that_a_program_altered_are_refused(series: ri.Series, altered, shown: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(SnapshotError, match="are those of people published before") as refused:
+        series.publish(snapshot([altered(name) for name, *_ in PEOPLE]))
+    assert shown in str(refused.value)
+    assert "Export the column as text" in str(refused.value)
+    assert len(series.releases) == 1, "nothing was published"
+    series.publish(snapshot([name for name, *_ in PEOPLE]))
+
+
+def test_other_people_may_come_and_all_may_leave(series: ri.Series) -> None:
+    series.publish(snapshot([f"B{number}" for number in range(60)]))
+    series.publish(snapshot([name for name, *_ in PEOPLE[:40]]))
+    assert [release.counts["new"] for release in series.releases] == [40, 60, 0]
