@@ -64,7 +64,7 @@ def test_an_executor_is_killed(moment: str, series: Path) -> None:
     killed: list[int] = []
 
     def kill() -> None:
-        wait_for(staged(series, MOMENTS[moment]), lambda: driver.poll() is not None, 900)
+        wait_for(staged(series, MOMENTS[moment]), lambda: driver.poll() is not None)
         killed.extend(_kill_one(driver.pid))
 
     killer = threading.Thread(target=kill)
