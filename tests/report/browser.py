@@ -19,6 +19,8 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
+PATIENCE = 600_000.0
+"""Milliseconds for whatever the browser does: a slow machine is no failure."""
 
 
 class Seen:
@@ -42,6 +44,7 @@ def shown(
     context = browser.new_context(
         color_scheme=scheme, viewport={"width": width, "height": 900}, java_script_enabled=script
     )
+    context.set_default_timeout(PATIENCE)
     page, seen = context.new_page(), Seen()
     page.on("request", lambda request: seen.requests.append(request.url))
     page.on("console", lambda message: seen.problems.append(message.text) if message.type == "error" else None)
