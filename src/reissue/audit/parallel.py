@@ -1,7 +1,8 @@
-"""Attacks on the parts of a series at the same time, by whatever can run tasks: threads, processes, Spark.
+"""Attacks on parts or steps of a series at the same time, by whatever can run tasks: threads, processes, Spark.
 
-What goes to a worker is an attack's settings and plain arrays: classes, values, members by number. Names, labels and
-exact quasi-identifiers stay here; what comes back has marks for them (`core.tokens`), and the names are put in here.
+What goes to a worker is an attack's settings and plain arrays: classes, values, members by number; to one of record
+tracing also exact quasi-identifiers, as codes. Names and labels stay here, exact quasi-identifiers otherwise, too; what
+comes back has marks for them (`core.tokens`), and the names are put in here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.attacks.base import Attack, Finding, Outcome
-from reissue.attacks.merging import merge, separates
+from reissue.attacks.merging import Stepwise, merge, separates
+from reissue.audit.steps import Step, steps_of, together
 from reissue.core.observed import Members, Observed, Release, Words
 from reissue.core.parts import links_of, parts_of, split
 from reissue.core.tokens import TokenWords, all_spoken, spoken
@@ -20,7 +22,7 @@ from reissue.core.tokens import TokenWords, all_spoken, spoken
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """An attack on one part of a series; it can be pickled, and holds nobody's name."""
+    """An attack on one part or step of a series; it can be pickled, and holds nobody's name."""
 
     attack: Attack
     part: Observed
@@ -74,17 +76,34 @@ def run_parts(
 
 
 def in_parts(parts: int, run: Run) -> Runner:
-    """How an audit runs its attacks in parts; a series is divided once for all of them."""
+    """How an audit runs its attacks in parts, or in steps; a series is divided once for all of them."""
     known: list[tuple[Observed, list[Observed]]] = []
 
     def runner(attack: Attack, observed: Observed) -> Outcome:
-        if not separates(attack):
-            return attack.run(observed)
-        if not known or known[0][0] is not observed:
-            known[:] = [(observed, divided(observed, parts))]
-        return run_parts(attack, known[0][1], observed.words, run)
+        steps = steps_of(len(observed), parts) if isinstance(attack, Stepwise) else []
+        if separates(attack):
+            if not known or known[0][0] is not observed:
+                known[:] = [(observed, divided(observed, parts))]
+            if len(steps) < 2 or not _one_has_most(known[0][1]):
+                return run_parts(attack, known[0][1], observed.words, run)
+        if isinstance(attack, Stepwise) and len(steps) > 1:
+            return run_steps(attack, observed, steps, run)
+        return attack.run(observed)
 
     return runner
+
+
+def run_steps(attack: Stepwise, observed: Observed, steps: Sequence[Step], run: Run) -> Outcome:
+    """The outcome of `attack.run(observed)`, worked out in steps."""
+    sent = replace(observed, words=TokenWords()) if not separates(attack) else anonymous(observed)
+    tasks = [Task(attack, replace(sent, releases=[sent.releases[i] for i in step]), len(step)) for step in steps]
+    return named(together(attack, steps, run(tasks)), observed.words)
+
+
+def _one_has_most(parts: Sequence[Observed]) -> bool:
+    """Whether one part has more than half of all rows."""
+    rows = [sum(len(release.classes) for release in part.releases) for part in parts]
+    return 2 * max(rows, default=0) > sum(rows)
 
 
 def named(outcome: Outcome, words: Words) -> Outcome:
