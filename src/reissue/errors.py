@@ -22,6 +22,8 @@ when it was interrupted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class ReissueError(Exception):
     """Base of all errors a caller may want to catch; `exit_code` is what the command line returns."""
@@ -90,3 +92,11 @@ class GuaranteeBroken(ReissueError):
     """The finished release failed its own check. Nothing was published."""
 
     exit_code = 3
+
+
+def did_you_mean(received: object, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: " Did you mean 'k'?", or nothing if no known name is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(received), list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import cast
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from reissue.coding.numeric import Kind, NumericCoding
 from reissue.coding.seen import Seen
 from reissue.core.domain import Domain, Int32
-from reissue.errors import ReleaseError, SchemaError
+from reissue.errors import ReleaseError, SchemaError, did_you_mean
 from reissue.hierarchy import ROOT, Hierarchy
 from reissue.schema import Categorical, Numeric, Schema
 
@@ -118,8 +117,7 @@ class Coding:
         try:
             return self.hierarchies[name].parse(label)
         except SchemaError:
-            near = get_close_matches(label, self.hierarchies[name].labels, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(label, self.hierarchies[name].labels)
             raise ReleaseError(
                 f"{name}: {label!r} is neither a value nor a group of its hierarchy.{hint} "
                 "Give the hierarchy that the release was made with."

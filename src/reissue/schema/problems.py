@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from reissue.errors import SchemaError
+from reissue.errors import SchemaError, did_you_mean
 
 HINTS = {
     "identifier": "Name the column that identifies a person.",
@@ -57,7 +56,7 @@ def _sentence(error: ErrorDetails, path: str, allowed: tuple[str, ...]) -> str:
     received = error["input"]
     if error["type"] == "literal_error":
         choices = str(error.get("ctx", {}).get("expected", "")).replace("'", '"')
-        near = _near(received, [choice.strip(' "') for choice in choices.replace(" or ", ",").split(",")])
+        near = did_you_mean(received, [choice.strip(' "') for choice in choices.replace(" or ", ",").split(",")])
         return f"{where}: received {received!r}.{near} Allowed: {choices}."
     wanted = error["msg"].removeprefix("Value error, ").replace("Input should", "It should")
     return f"{where}: received {received!r}. {wanted}."
@@ -66,9 +65,4 @@ def _sentence(error: ErrorDetails, path: str, allowed: tuple[str, ...]) -> str:
 def unknown(where: str, allowed: Iterable[str], kind: str) -> str:
     """An unknown key or section, with the nearest known one."""
     allowed = [name for name in allowed if name != "taxonomy"]  # only in stored schemas
-    return f"{where}: unknown {kind}.{_near(where.rpartition('.')[2], allowed)} Allowed: {', '.join(allowed)}."
-
-
-def _near(received: object, allowed: Iterable[str]) -> str:
-    close = get_close_matches(str(received), list(allowed), n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    return f"{where}: unknown {kind}.{did_you_mean(where.rpartition('.')[2], allowed)} Allowed: {', '.join(allowed)}."

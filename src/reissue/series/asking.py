@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 
 from reissue.beliefs.knowledge import Knowledge
 from reissue.core.settings import check_kinds
-from reissue.errors import SettingsError
+from reissue.errors import SettingsError, did_you_mean
 from reissue.series.checks import ATTACKS, attack_class, attack_from
 from reissue.series.settings import refuse_unknown_knowledge
 
@@ -27,8 +26,7 @@ def checked_audit(section: Mapping[str, object]) -> dict[str, object]:
         known = {key for name in names for key in _settings(name)} | {"attacks", RISK}
         for key in section:
             if key not in known:
-                near = get_close_matches(key, known, n=1)
-                hint = f" Did you mean '{near[0]}'?" if near else ""
+                hint = did_you_mean(key, known)
                 raise SettingsError(f"no attack has a setting '{key}'.{hint} Known are: {', '.join(sorted(known))}.")
         for name in names:
             attack_from(name, settings)  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn, cast
 
@@ -16,7 +15,7 @@ from reissue.core.domain import Int64
 from reissue.core.observed import Listing, Observed, Release, Words
 from reissue.core.snapshot import Coded, Facts, History
 from reissue.core.whole import Whole
-from reissue.errors import GuaranteeBroken, SettingsError
+from reissue.errors import GuaranteeBroken, SettingsError, did_you_mean
 from reissue.strategies.base import Strategy
 
 # name on the command line -> where the attack lives
@@ -36,8 +35,7 @@ ATTACKS = {
 def attack_class(name: str) -> type[Attack]:
     """The attack of that name."""
     if name not in ATTACKS:
-        near = get_close_matches(name, ATTACKS, n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(name, ATTACKS)
         raise SettingsError(f"There is no attack '{name}'.{hint} Attacks are: {', '.join(ATTACKS)}.")
     module, attribute = ATTACKS[name].split(":")
     return cast("type[Attack]", getattr(import_module(module), attribute))

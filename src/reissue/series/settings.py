@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from difflib import get_close_matches
 from importlib import import_module
 from typing import cast
 
 import numpy as np
 
 from reissue.core.settings import refuse_booleans
-from reissue.errors import SettingsError
+from reissue.errors import SettingsError, did_you_mean
 from reissue.strategies.base import Strategy
 
 # name in the config -> where the strategy lives
@@ -35,8 +34,7 @@ ADOPTED = "adopted"
 def strategy_class(name: str) -> type[Strategy]:
     """The strategy of that name; a SettingsError with the near misses if there is none."""
     if name not in STRATEGIES:
-        near = get_close_matches(name, STRATEGIES, n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(name, STRATEGIES)
         raise SettingsError(f"There is no strategy '{name}'.{hint} Strategies are: {', '.join(STRATEGIES)}.")
     module, attribute = STRATEGIES[name].split(":")
     return cast("type[Strategy]", getattr(import_module(module), attribute))
@@ -52,8 +50,7 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
     known = {field.name for field in fields(chosen)}  # type: ignore[arg-type]
     unknown = sorted(set(settings) - known)
     if unknown:
-        near = get_close_matches(unknown[0], known, n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
+        hint = did_you_mean(unknown[0], known)
         raise SettingsError(
             f"'{name}' has no setting '{unknown[0]}'.{hint} Its settings are: {', '.join(sorted(known))}."
         )
