@@ -8,7 +8,6 @@ writes docs/experiments/cor-split/.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,23 +15,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from experiments.cor_split_occ_report import Results, Scenario, write
+from experiments.occ import ROOT, VALUES, People, Published, errors, publish, read, updates
 from experiments.words import Numbers
 
 from reissue.attacks.historical_correlation import HistoricalCorrelation
 from reissue.core.correlation import unsafe_pairs
-from reissue.core.domain import Domain, Int32, Int64
+from reissue.core.domain import Int32
 from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.strategies.base import Strategy
+from reissue.core.snapshot import Coded
 from reissue.strategies.cor_split import CorSplit
 from reissue.strategies.m_invariance import MInvariance
-from reissue.utility.queries import count_exactly, estimate, random_queries
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT.parent / "shared" / "data" / "occ" / "occ_like_600k.csv.gz"
 ATTRIBUTES = ("age", "birthplace", "education", "sex")
-M, N, P, H, VALUES = 6, 3, 0.04, 0.1, 50
-SELECTIVITIES = (0.01, 0.02, 0.04, 0.06, 0.08, 0.1)
+M, N, P, H = 6, 3, 0.04, 0.1
 
 
 @dataclass(frozen=True)
@@ -49,24 +44,9 @@ FULL = (Setting("200K, 10%", 200_000, 0.1, 21), Setting("60K, 33%", 60_000, 0.33
 QUICK = (Setting("20K, 10%", 20_000, 0.1, 6), Setting("6K, 33%", 6_000, 0.33, 6))
 
 
-@dataclass(frozen=True, eq=False)
-class People:
-    codes: Int32
-    values: Int32
-    domains: tuple[Domain, ...]
-
-    def snapshot(self, rows: Int64) -> Coded:
-        return Coded(rows, np.asfortranarray(self.codes[rows]), self.values[rows], self.domains, VALUES)
-
-
 def people() -> People:
-    """The census-like people in random order, with a synthetic income in 50 ranges."""
-    frame = pl.read_csv(DATA)
-    order = np.random.default_rng(0).permutation(len(frame))
-    columns = [np.unique(frame[name].to_numpy(), return_inverse=True)[1] for name in ATTRIBUTES]
-    codes = np.stack(columns, axis=1).astype(np.int32)[order]
-    domains = tuple(Domain(name, 0, int(codes[:, a].max())) for a, name in enumerate(ATTRIBUTES))
-    return People(codes, synthetic_income(frame)[order], domains)
+    """The census-like people, with a synthetic income in 50 ranges."""
+    return read(ATTRIBUTES, synthetic_income)
 
 
 def synthetic_income(frame: pl.DataFrame) -> Int32:
@@ -85,63 +65,13 @@ def synthetic_income(frame: pl.DataFrame) -> Int32:
 
 
 def snapshots(data: People, setting: Setting) -> Iterator[Coded]:
-    rng, batch = np.random.default_rng(1), int(setting.live * setting.turnover)
-    here = np.arange(setting.live)
-    yield data.snapshot(here)
-    for update in range(setting.releases - 1):
-        fresh = setting.live + update * batch + np.arange(batch)
-        here = np.concatenate([rng.permutation(here)[batch:], fresh])
-        yield data.snapshot(here)
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    releases: list[Facts]
-    last: Coded
-    seconds: list[float]
-    steps: list[str]
-
-
-def publish(strategy: Strategy, taken: Iterator[Coded]) -> Published:
-    releases: list[Facts] = []
-    caches: dict[str, Table] = {}
-    seconds, steps = [], []
-    for number, snapshot in enumerate(taken, start=1):
-        begin = time.process_time()
-        candidate = strategy.publish(snapshot, History(releases, caches, number))
-        facts = candidate.facts(number, snapshot)
-        caches = dict(strategy.remember(caches, facts))
-        seconds.append(time.process_time() - begin)
-        releases.append(facts)
-        steps.append(candidate.steps[-1])
-    return Published(releases, snapshot, seconds, steps)
+    return updates(data, setting.live, int(setting.live * setting.turnover), setting.releases - 1)
 
 
 def unsafe(published: Published) -> list[int]:
     """Classes of each release that are hc-unsafe with degree N, from the published releases and their members."""
     seen = [Release.of(facts) for facts in published.releases]
     return [len(np.unique(unsafe_pairs(seen, i, N).newer)) for i in range(len(seen))]
-
-
-def errors(published: dict[str, Published], queries: int) -> list[dict[str, object]]:
-    """Median relative error of random count queries on the last release, by selectivity."""
-    rows: list[dict[str, object]] = []
-    for selectivity in SELECTIVITIES:
-        for name, made in published.items():
-            asked = random_queries(
-                np.random.default_rng(3),
-                made.last.domains,
-                VALUES,
-                count=queries,
-                selectivity=selectivity,
-                sensitive=False,
-            )
-            actual = count_exactly(asked, made.last.codes, made.last.values)
-            shown = estimate(asked, made.releases[-1], made.last.domains)
-            some = actual > 0
-            error = float(np.median(np.abs(shown[some] - actual[some]) / actual[some]))
-            rows.append({"selectivity": selectivity, "strategy": name, "error": error})
-    return rows
 
 
 def breaches(published: dict[str, Published], trials: int) -> list[dict[str, object]]:
@@ -169,8 +99,8 @@ def study(data: People, setting: Setting, queries: int, trials: int) -> Scenario
         setting.turnover,
         {name: [facts.class_count for facts in published.releases] for name, published in made.items()},
         {name: unsafe(published) for name, published in made.items()},
-        {name: [int((~facts.real).sum()) for facts in published.releases] for name, published in made.items()},
-        errors(made, queries),
+        {name: published.counterfeits for name, published in made.items()},
+        errors(made, queries, sensitive=False),
         {name: published.seconds for name, published in made.items()},
         made["Cor-Split"].steps[-1],
         breaches(made, trials),

@@ -8,30 +8,25 @@ writes docs/experiments/equivalence/.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from experiments.equivalence_occ_report import Results, write
+from experiments.occ import ROOT, VALUES, People, Published, errors, publish, read, updates
 from experiments.words import Numbers
 
 from reissue.attacks.equivalence import Equivalence
 from reissue.core.class_pairs import class_pairs, exposed
-from reissue.core.domain import Domain, Int32, Int64
 from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History, Table
+from reissue.core.snapshot import Coded
 from reissue.strategies.base import Strategy
 from reissue.strategies.e_equivalence import EEquivalence
 from reissue.strategies.m_invariance import MInvariance
-from reissue.utility.queries import count_exactly, estimate, random_queries
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT.parent / "shared" / "data" / "occ" / "occ_like_600k.csv.gz"
 ATTRIBUTES = ("age", "sex", "education", "birthplace")
-M, E, VALUES = 10, 5, 50
+M, E = 10, 5
 
 
 @dataclass(frozen=True)
@@ -49,36 +44,14 @@ FULL = Scale(200_000, 20, (0, 3, 6, 9, 12, 15), 10, 1000)
 QUICK = Scale(20_000, 5, (0, 15), 3, 200)
 
 
-@dataclass(frozen=True, eq=False)
-class People:
-    codes: Int32
-    values: Int32
-    domains: tuple[Domain, ...]
-
-    def snapshot(self, rows: Int64, values: Int32 | None = None) -> Coded:
-        own = self.values if values is None else values
-        codes = np.asfortranarray(self.codes[rows % len(self.codes)])
-        return Coded(rows, codes, own[rows], self.domains, VALUES)
-
-
 def people() -> People:
-    frame = pl.read_csv(DATA, columns=[*ATTRIBUTES, "occupation"])
-    order = np.random.default_rng(0).permutation(len(frame))
-    columns = [np.unique(frame[name].to_numpy(), return_inverse=True)[1] for name in ATTRIBUTES]
-    codes = np.stack(columns, axis=1).astype(np.int32)[order]
-    domains = tuple(Domain(name, 0, int(codes[:, a].max())) for a, name in enumerate(ATTRIBUTES))
-    return People(codes, frame["occupation"].to_numpy().astype(np.int32)[order], domains)
+    """The census-like people, with their occupation."""
+    return read(ATTRIBUTES, lambda frame: frame["occupation"].to_numpy().astype(np.int32))
 
 
 def random_updates(data: People, scale: Scale) -> Iterator[Coded]:
-    """The first snapshot, then updates that delete a tenth and insert as many from the pool."""
-    rng, batch = np.random.default_rng(1), scale.live // 10
-    here = np.arange(scale.live)
-    yield data.snapshot(here)
-    for update in range(scale.updates):
-        fresh = scale.live + update * batch + np.arange(batch)
-        here = np.concatenate([rng.permutation(here)[batch:], fresh])
-        yield data.snapshot(here)
+    """A tenth is replaced at each update."""
+    return updates(data, scale.live, scale.live // 10, scale.updates)
 
 
 def skewed_updates(data: People, scale: Scale, slope: int) -> Iterator[Coded]:
@@ -97,31 +70,6 @@ def skewed_updates(data: People, scale: Scale, slope: int) -> Iterator[Coded]:
         values[fresh] = rng.choice(rng.permutation(VALUES), batch, p=share / share.sum())
         here = np.concatenate([rng.permutation(here)[batch:], fresh])
         yield data.snapshot(here, values)
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    releases: list[Facts]
-    last: Coded
-    seconds: list[float]
-
-    @property
-    def counterfeits(self) -> list[int]:
-        return [int((~facts.real).sum()) for facts in self.releases]
-
-
-def publish(strategy: Strategy, snapshots: Iterator[Coded]) -> Published:
-    releases: list[Facts] = []
-    caches: dict[str, Table] = {}
-    seconds = []
-    for number, snapshot in enumerate(snapshots, start=1):
-        begin = time.process_time()
-        candidate = strategy.publish(snapshot, History(releases, caches, number))
-        facts = candidate.facts(number, snapshot)
-        caches = dict(strategy.remember(caches, facts))
-        seconds.append(time.process_time() - begin)
-        releases.append(facts)
-    return Published(releases, snapshot, seconds)
 
 
 def observed(published: Published, until: int) -> Observed:
@@ -149,22 +97,6 @@ def compromised_in_buckets(published: Published) -> list[int]:
         at_risk = Equivalence(e=E, limit=1).run(observed(published, until)).at_risk
         counts.append(len(np.unique(np.concatenate(list(at_risk.values())))) if at_risk else 0)
     return counts
-
-
-def errors(published: dict[str, Published], queries: int) -> list[dict[str, object]]:
-    """Median relative error of random count queries on the last release, by selectivity."""
-    rows: list[dict[str, object]] = []
-    for selectivity in (0.01, 0.02, 0.04, 0.06, 0.08, 0.1):
-        for name, made in published.items():
-            asked = random_queries(
-                np.random.default_rng(3), made.last.domains, VALUES, count=queries, selectivity=selectivity
-            )
-            actual = count_exactly(asked, made.last.codes, made.last.values)
-            shown = estimate(asked, made.releases[-1], made.last.domains)
-            some = actual > 0
-            error = float(np.median(np.abs(shown[some] - actual[some]) / actual[some]))
-            rows.append({"selectivity": selectivity, "strategy": name, "error": error})
-    return rows
 
 
 def main() -> None:

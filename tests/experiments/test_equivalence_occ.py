@@ -9,22 +9,23 @@ import pytest
 from experiments.equivalence_occ_report import Results, write
 
 from experiments import equivalence_occ as study
+from experiments import occ
 from reissue.strategies.e_equivalence import EEquivalence
 from reissue.strategies.m_invariance import MInvariance
 
-pytestmark = pytest.mark.skipif(not study.DATA.exists(), reason="the census-like data is not on this machine")
+pytestmark = pytest.mark.skipif(not occ.DATA.exists(), reason="the census-like data is not on this machine")
 SMALL = study.Scale(4000, 2, (15,), 2, 50)
 
 
 def test_the_experiment_in_small(tmp_path: Path) -> None:
     data = study.people()
-    split = study.publish(MInvariance(m=5), study.random_updates(data, SMALL))
-    safe = study.publish(EEquivalence(m=5, e=study.E), study.random_updates(data, SMALL))
+    split = occ.publish(MInvariance(m=5), study.random_updates(data, SMALL))
+    safe = occ.publish(EEquivalence(m=5, e=study.E), study.random_updates(data, SMALL))
     compromised = {"split": study.compromised_by_pairs(split), "safe": study.compromised_in_buckets(safe)}
     assert compromised["split"][-1] > 0
     assert compromised["safe"] == [0, 0, 0]
-    skewed = study.publish(MInvariance(m=5), study.skewed_updates(data, SMALL, 15))
-    answers = study.errors({"split": split, "safe": safe}, SMALL.queries)
+    skewed = occ.publish(MInvariance(m=5), study.skewed_updates(data, SMALL, 15))
+    answers = occ.errors({"split": split, "safe": safe}, SMALL.queries)
     assert all(np.isfinite(float(str(row["error"]))) for row in answers)
     counts = {"split": split.counterfeits, "safe": safe.counterfeits}
     slopes = [{"slope": 15, "strategy": "split", "mean": float(np.mean(skewed.counterfeits)), "most": 0}]
@@ -44,5 +45,5 @@ def test_skewed_batches_follow_the_line() -> None:
     data = study.people()
     _, after = list(study.skewed_updates(data, study.Scale(40_000, 0, (), 1, 0), 15))
     fresh = after.values[after.subjects >= 40_000]
-    shares = np.sort(np.bincount(fresh, minlength=study.VALUES))
+    shares = np.sort(np.bincount(fresh, minlength=occ.VALUES))
     assert shares[-1] > 5 * max(int(shares[0]), 1)
