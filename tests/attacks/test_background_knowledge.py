@@ -21,8 +21,7 @@ from reissue.errors import InputError, SettingsError
 from reissue.strategies.bay_frame import BayFrame
 from reissue.strategies.m_invariance import MInvariance
 from reissue.strategies.static import Static
-from tests.beliefs.names import TinyNames
-from tests.beliefs.test_posterior import (
+from tests.beliefs.diseases import (
     ALZHEIMER,
     BRONCHITIS,
     CANCER_1,
@@ -34,6 +33,7 @@ from tests.beliefs.test_posterior import (
     ULCER,
     table_7,
 )
+from tests.beliefs.names import TinyNames
 from tests.support.histories import CHURN, Turnover, generate, observe, run_series
 from tests.support.words import PlainWords
 

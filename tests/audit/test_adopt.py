@@ -12,7 +12,7 @@ import reissue as ri
 from reissue.audit import adopt, audit, audit_series
 from reissue.errors import ReleaseError, SettingsError
 from reissue.series.settings import STRATEGIES, strategy_class
-from tests.audit.test_audit import FIRST, SECOND, SNAPSHOTS
+from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_3, frame, hospital_schema, population
 
 NEW = ("Zoe", 44, "Female", "Asthma")

@@ -12,23 +12,9 @@ import pytest
 import reissue as ri
 from reissue.audit import Audit, audit, audit_series
 from reissue.errors import ReleaseError, SeriesError, SettingsError
+from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, population
 
-FIRST = pa.table(
-    {
-        "age": ["21-23", "21-23", "52-57", "52-57"],
-        "gender": ["Male", "Male", "*", "*"],
-        "diagnosis": ["Asthma", "Flu", "Alzheimer", "Diabetes"],
-    }
-)
-SECOND = pa.table(
-    {
-        "age": ["[21, 28[", "[21, 28[", "52-53", "57-59", "[21, 28[", "52-53", "57-59"],
-        "gender": ["Person", "Person", "Male", "Female", "Person", "Male", "Female"],
-        "diagnosis": ["Asthma", "Flu", "Alzheimer", "Diabetes", "Cancer", "Hepatitis", "Flu"],
-    }
-)
-SNAPSHOTS = [frame(FIGURE_1), frame(FIGURE_3)]
 EXAMPLE = Path(__file__).with_name("example.json")
 
 

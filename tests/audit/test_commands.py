@@ -17,7 +17,7 @@ import reissue as ri
 from reissue.cli.audit import adopt, audit
 from reissue.cli.report import report
 from reissue.errors import InputError, ReissueError, SettingsError
-from tests.audit.test_audit import FIRST, SECOND, SNAPSHOTS
+from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import hospital_schema, write_config
 
 

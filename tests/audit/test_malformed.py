@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.audit import audit
 from reissue.errors import ReissueError, ReleaseError
-from tests.audit.test_audit import FIRST, SECOND, SNAPSHOTS
+from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_1, frame, hospital_schema
 
 NASTY = [

@@ -16,7 +16,7 @@ from reissue.core.lattice import Node, climb, ladder_of, minimal, shape_of
 from reissue.core.requirements import Requirement, classes_meet
 from reissue.core.violations import violations
 from reissue.errors import SettingsError
-from tests.core.test_mondrian import ragged_tree, table
+from tests.core.tables import domains, table
 from tests.support.histories import toy_domains, uniform_tree
 
 REQUIREMENTS = [
@@ -28,21 +28,6 @@ REQUIREMENTS = [
     Requirement(k=2, t=0.4),
     Requirement(k=1, beta=1.5),
 ]
-
-
-def domains(rng: np.random.Generator) -> tuple[Domain, ...]:
-    choices = (
-        Domain("small", 0, 5),
-        Domain("negative", -3, 4),
-        Domain("wide", -2_000_000_000, 2_000_000_000),
-        Domain("high", 5, 20),
-        Domain("tree", 0, 11, uniform_tree(3, 2, 2)),
-        Domain("ragged", 0, 6, ragged_tree()),
-        Domain("flat", 0, 4, uniform_tree(5)),
-        Domain("one", 3, 3),
-    )
-    picked = rng.choice(len(choices), int(rng.integers(1, 4)), replace=False)
-    return tuple(choices[i] for i in picked)
 
 
 def interval(domain: Domain, code: int, level: int, top: int) -> tuple[int, int]:

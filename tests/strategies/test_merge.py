@@ -13,7 +13,7 @@ from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.base import Strategy
 from reissue.strategies.merge import Merge
 from reissue.strategies.static import Static
-from tests.strategies.test_static import assert_holds, intersection_exposes, multisets, patients, publish_all
+from tests.strategies.patients import assert_holds, intersection_exposes, multisets, patients, publish_all
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, run_series, toy_domains
 
 STRATEGIES = [
