@@ -121,7 +121,7 @@ def test_settings_are_checked() -> None:
         audit([FIRST], schema, attacks=["nonsense"])
     with pytest.raises(SettingsError, match="setting 'kk'"):
         audit([FIRST], schema, kk=3)
-    with pytest.raises(SettingsError, match="2 releases and 1 snapshots"):
+    with pytest.raises(SettingsError, match="releases given are 2, the snapshots 1"):
         audit([FIRST, SECOND], schema, SNAPSHOTS[:1])
     with pytest.raises(SettingsError, match="match is 'guess'"):
         audit([FIRST], schema, match="guess")

@@ -86,6 +86,31 @@ def test_publishing_warns_of_a_snapshot_that_was_not_meant(clinic: Path) -> None
     assert done.stderr.startswith("Warning: nobody of release 2 is in this snapshot, so that all count as new.")
 
 
+def test_a_config_edited_in_vain_is_told(clinic: Path) -> None:
+    config = clinic / "s" / "reissue.toml"
+    config.write_text(config.read_text().replace("k = 2", "k = 50"))
+    done = reissue("publish", "s", "1.csv", cwd=clinic)
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        "Warning: s/reissue.toml is not as it was written, but the series goes by its ledger."
+    )
+
+
+def test_a_release_that_an_old_backup_forgot_is_not_called_a_stranger(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    shutil.copytree(clinic / "s" / "private", clinic / "backup")
+    reissue("publish", "s", "2.csv", cwd=clinic)
+    shutil.rmtree(clinic / "s" / "private")
+    shutil.copytree(clinic / "backup", clinic / "s" / "private")
+    for done, said in (
+        (reissue("publish", "s", "2.csv", cwd=clinic), "stderr"),
+        (reissue("verify", "s", cwd=clinic), "stdout"),
+    ):
+        assert done.returncode == 2
+        assert "releases/0002" in getattr(done, said)
+        assert "restore the latest private/ before you publish" in getattr(done, said)
+
+
 def test_publishing_warns_of_releases_that_are_gone(clinic: Path) -> None:
     reissue("publish", "s", "1.csv", cwd=clinic)
     shutil.rmtree(clinic / "s" / "releases" / "0001")

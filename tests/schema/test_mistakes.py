@@ -100,6 +100,9 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     ("text", "part"),
     [
         ("[schema", "Correct the file's TOML"),
+        ("[schema]\nidentifier = “patient”", 'Write straight quotes ("), not curly ones: identifier = “patient”'),
+        ('[schema]\nzip = "C:\\Users\\zip.csv"', "Write / instead of \\ in paths: zip ="),
+        ("[schema]\nidentifier = patient", 'Put text into quotes ("..."): identifier = patient'),
         ("", "schema: missing"),
         ('schema = "x"', "schema: received 'x'. Write a section"),
         (

@@ -36,12 +36,21 @@ def series(tmp_path: Path) -> ri.Series:
     ],
 )
 def test_identifiers_that_a_program_altered_are_refused(series: ri.Series, altered, shown: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(SnapshotError, match="are those of people published before") as refused:
+    with pytest.raises(SnapshotError, match="are those of people of earlier snapshots") as refused:
         series.publish(snapshot([altered(name) for name, *_ in PEOPLE]))
     assert shown in str(refused.value)
     assert "Export the column as text" in str(refused.value)
     assert len(series.releases) == 1, "nothing was published"
     series.publish(snapshot([name for name, *_ in PEOPLE]))
+
+
+def test_an_audit_does_not_overlook_them(tmp_path: Path) -> None:
+    names = [name for name, *_ in PEOPLE]
+    release = snapshot(names).drop_columns(["name"])
+    given = {"schema": hospital_schema(), "releases": [release, release], "attacks": ["intersection"]}
+    assert ri.audit(snapshots=[snapshot(names), snapshot(names)], **given).outcomes
+    with pytest.raises(SnapshotError, match=r"column 'name' .*no audit would notice"):
+        ri.audit(snapshots=[snapshot(names), snapshot([name.lstrip("0") for name in names])], **given)
 
 
 def test_other_people_may_come_and_all_may_leave(series: ri.Series) -> None:

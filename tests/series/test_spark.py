@@ -197,7 +197,7 @@ def test_mistakes_are_told_as_on_one_machine(tmp_path: Path) -> None:
     assert told[0] == told[1]
     assert "{subject" not in "".join(told[0])
     assert "in row 701" in told[0][3]
-    assert "new ones are those of people published before" in told[0][4]
+    assert "new ones are those of people of earlier snapshots" in told[0][4]
 
 
 def test_odd_names_and_types_of_columns(tmp_path: Path) -> None:

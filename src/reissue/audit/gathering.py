@@ -17,12 +17,15 @@ from reissue.coding import Coding
 from reissue.core.boxes import hulls, snap
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.observed import Members, Observed, Release
+from reissue.core.sets import once, without
 from reissue.core.snapshot import Coded
 from reissue.engine.identifiers import join_identifiers
 from reissue.engine.snapshot import Snapshot, load
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError, SettingsError
 from reissue.schema import Schema
+from reissue.series.identities import Identities
+from reissue.series.lookalikes import refuse_lookalikes
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
@@ -69,8 +72,8 @@ def gather(
         raise SettingsError(f"match is {match!r}; it must be one of: {', '.join(MATCHES)}.")
     if snapshots and len(snapshots) != len(releases):
         raise SettingsError(
-            f"{len(releases)} releases and {len(snapshots)} snapshots were given; give the snapshot of every release, "
-            "in the same order, or none."
+            f"The releases given are {len(releases)}, the snapshots {len(snapshots)}; give the snapshot of every "
+            "release, in the same order, or none."
         )
     progress("read")
     published = [read_published(source, schema, number) for number, source in enumerate(releases, start=1)]
@@ -79,7 +82,7 @@ def gather(
     notes = [note for one in published for note in one.notes]
     shown = [_release(number, one, coding, notes) for number, one in enumerate(published, start=1)]
     progress("match")
-    subjects, identifiers = _numbered(loaded)
+    subjects, identifiers = _numbered(loaded, schema.identifier)
     seen, sheets = [], []
     for i, (one, (release, row_class)) in enumerate(zip(published, shown, strict=True)):
         sheet = Sheet(one.name, int((row_class < 0).sum()), insensitive=_kept(one, row_class), about=one.about)
@@ -208,13 +211,16 @@ def _kept(one: Published, classes: Int32) -> dict[str, Text]:
     return {name: Text(text.labels, text.index[classes >= 0]) for name, text in one.insensitive.items()}
 
 
-def _numbered(loaded: Sequence[Snapshot]) -> tuple[list[Int64], list[str]]:
-    """Subject numbers by order of first appearance, and the identifier of each."""
+def _numbered(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64], list[str]]:
+    """Subject numbers by order of first appearance, and the identifier of each; refused if they seem altered."""
     known: pa.Array = pa.array([], pa.large_string())
-    subjects = []
+    subjects: list[Int64] = []
     for snapshot in loaded:
         numbers = join_identifiers((known, np.arange(len(known), dtype=np.int64)), snapshot.identifiers).copy()
         new = np.flatnonzero(numbers < 0)
+        gone = without(once(subjects[-1]), once(numbers)) if subjects else new[:0]
+        before = Identities(known, np.arange(len(known)))
+        refuse_lookalikes(snapshot.identifiers, numbers < 0, gone, before, f"{snapshot.name}: column '{column}'")
         numbers[new] = len(known) + np.arange(len(new))
         known = pa.concat_arrays([known, snapshot.identifiers_at(new).cast(pa.large_string())])
         subjects.append(numbers)

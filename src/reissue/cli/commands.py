@@ -66,6 +66,7 @@ def publish(
     from reissue.series import Series
 
     with one_command(), Series.open(series, key=key) as opened, show.progress("publishing") as progress:
+        show.edited(opened)
         chosen = opened.changed_strategy(strategy, settings)
         release = opened.publish(
             snapshot,

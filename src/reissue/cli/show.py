@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from reissue.series import Series
     from reissue.series.release import Release
 
 STAGES = ("read", "compare", "anonymize", "write", "commit")
@@ -29,6 +30,16 @@ def missing(releases: Sequence[Release]) -> None:
             f"Warning: {', '.join(gone)}: published before, but not there any more. The ledger remembers, so the "
             "series keeps to its policy all the same. Restore the files from a backup of the series: `reissue verify` "
             "names each.",
+            err=True,
+        )
+
+
+def edited(series: Series) -> None:
+    """Warn of a config that somebody edited in vain, on the side."""
+    if series.config_edited:
+        click.echo(
+            f"Warning: {series.path}/reissue.toml is not as it was written, but the series goes by its ledger. Change "
+            "settings with --strategy and --set, hierarchies with `reissue extend`, and undo the change in the file.",
             err=True,
         )
 

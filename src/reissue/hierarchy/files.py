@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +130,21 @@ def toml_of(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise SchemaError(f"{path}: {DEEP}") from error
     except ValueError as error:
-        raise SchemaError(f"{path}: {error}. Correct the file's TOML.") from error
+        raise SchemaError(f"{path}: {error}. {_toml_remedy(text, str(error))}") from error
+
+
+def _toml_remedy(text: str, error: str) -> str:
+    """What is most often wrong in such a line."""
+    place = re.search(r"at line (\d+)", error)
+    lines = text.splitlines()
+    line = lines[int(place[1]) - 1] if place and 0 < int(place[1]) <= len(lines) else ""
+    if re.search("[“”„‘’«»]", line):
+        return f'Write straight quotes ("), not curly ones: {line.strip()}'
+    if "\\" in line:
+        return f"Write / instead of \\ in paths: {line.strip()}"
+    if re.search(r"=\s*[^\W\d]", line):
+        return f'Put text into quotes ("..."): {line.strip()}'
+    return "Correct the file's TOML."
 
 
 def _once(pairs: list[tuple[str, object]], source: str) -> dict[str, object]:

@@ -12,6 +12,7 @@ from reissue.errors import SeriesError
 from reissue.ledger.disk import hash_file, names_in
 from reissue.ledger.layout import Layout, folder_name, is_ours
 from reissue.ledger.records import Damage, ReleaseRecord, State
+from reissue.ledger.recovery import FORGOTTEN
 from reissue.ledger.store import RESTORE, Store
 
 if TYPE_CHECKING:
@@ -117,4 +118,4 @@ def _unknown_releases(layout: Layout, state: State) -> Iterator[Damage]:
     for name in names_in(layout.releases):
         if name not in known:
             path = layout.relative(layout.releases / name)
-            yield Damage(file=path, reason="the ledger knows no such release.", remedy=_REMOVE)
+            yield Damage(file=path, reason="the ledger knows no such release.", remedy=FORGOTTEN)

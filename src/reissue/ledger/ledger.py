@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reissue.core.snapshot import Facts, Table
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger import checking, creation, parquet, recovery
-from reissue.ledger.disk import make_private_folder, remove_tree, telling
+from reissue.ledger.disk import hash_file, make_private_folder, remove_tree, telling
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
 from reissue.ledger.lock import SeriesLock
@@ -104,6 +104,14 @@ class Ledger:
     @property
     def path(self) -> Path:
         return self._layout.root
+
+    @property
+    def config_edited(self) -> bool:
+        """Whether the config beside the ledger is not as the series was created with."""
+        try:
+            return hash_file(self._layout.config) != self._state.config_sha256
+        except OSError:
+            return True
 
     @property
     def encrypted(self) -> bool:

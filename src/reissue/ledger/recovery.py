@@ -51,11 +51,17 @@ def _half_written(layout: Layout) -> list[Path]:
     return [layout.private / name for name in names_in(layout.private) if name.endswith(".new")]
 
 
+FORGOTTEN = (
+    "If it was published and private/ comes from an older backup, the ledger has forgotten what it told about whom: "
+    "restore the latest private/ before you publish. Only if it was put there by hand, move it away."
+)
+
+
 def refuse_hidden(layout: Layout, number: int) -> None:
     """Refuse, before anything is made, a release that could be committed but not revealed."""
     place = layout.relative(layout.release(number))
     if layout.release(number).exists():
-        raise SeriesError(f"{place} exists, but the ledger has not put it there. Move it away and try again.")
+        raise SeriesError(f"{place} exists, but the ledger knows no such release. {FORGOTTEN}")
     with telling(f"Looking at {layout.relative(layout.releases)}"):
         same_disk = layout.releases.stat().st_dev == layout.staging.stat().st_dev
     if not same_disk:

@@ -92,7 +92,8 @@ class SparkPublishing(Publishing):
         told = surveyed(spark, with_fragment(rows, division), works, stage)
         surveys = [one.survey for one in told]
         if shelf.state.of_role("identities") and 2 * sum(one.new for one in surveys) >= snapshot.rows:
-            refuse_lookalikes_on_spark(spark, rows, identities(spark, shelf), coding.schema.identifier)
+            place = f"{snapshot.name}: column '{coding.schema.identifier}'"
+            refuse_lookalikes_on_spark(spark, rows, identities(spark, shelf), place)
         self.refuse(surveys, coding, partial(name_of, spark, shelf))
         self.progress("anonymize")
         firsts = numbered(self.ledger.next_subject, surveys)

@@ -22,12 +22,12 @@ SHARE = 0.05
 """Of the new identifiers: more than this is no accident."""
 
 
-def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities: Identities, column: str) -> None:
+def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities: Identities, place: str) -> None:
     """Raise SnapshotError if new identifiers are those of people who seem gone, but for zeros in front and the like.
 
     Spreadsheets make 7 of 007. A person who counts as gone and as somebody new gets a new class and new values, and
     no strategy can protect that. identifiers: of the snapshot's rows; new: bool[rows]; gone: int64[] subjects of the
-    last release that the snapshot lacks. O(new + gone + known).
+    last release that the snapshot lacks; place: the file and its column. O(new + gone + known).
     """
     places = np.flatnonzero(np.isin(identities.known, gone)) if new.any() and len(gone) else np.empty(0, np.int64)
     if not len(places):
@@ -38,10 +38,10 @@ def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities:
     alike = np.flatnonzero(found >= 0)
     first = alike[np.asarray(pc.sort_indices(fresh.take(pa.array(alike))))[:SHOWN]]
     pairs = [(str(fresh[int(one)]), str(left[int(found[one])])) for one in first]
-    _refuse(pairs, len(alike), len(fresh), column)
+    _refuse(pairs, len(alike), len(fresh), place)
 
 
-def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, column: str) -> None:
+def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, place: str) -> None:
     """The same by workers; all who were ever published count. It reads the snapshot again: for when most are new.
 
     rows: `identifier` and `number`, -1 of who is new; known: `identifier` of whoever was published.
@@ -53,18 +53,18 @@ def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, column: 
     alike = spark.join(fresh, left, ["plain"], "inner")
     some = spark.collect(alike.orderBy("now").limit(SHOWN), "names in a message").to_pylist()
     pairs = [(str(one["now"]), str(one["max(identifier)"])) for one in some]
-    _refuse(pairs, alike.count() if some else 0, fresh.count() if some else 0, column)
+    _refuse(pairs, alike.count() if some else 0, fresh.count() if some else 0, place)
 
 
-def _refuse(pairs: Sequence[tuple[str, str]], alike: int, new: int, column: str) -> None:
+def _refuse(pairs: Sequence[tuple[str, str]], alike: int, new: int, place: str) -> None:
     """pairs: the identifier in the snapshot, and the one published before."""
     if alike <= SHARE * new:
         return
     shown = ", ".join(f"'{now}' ('{before}' before)" for now, before in pairs)
     more = f" and {alike - len(pairs):,} more" if alike > len(pairs) else ""
     raise SnapshotError(
-        f"Column '{column}' (identifier): {alike:,} of the {new:,} new ones are those of people published before, but "
-        f"for zeros in front, capitals or '.0' at the end: {shown}{more}. As new people they would be published anew, "
-        "which gives them away; nothing was published. Export the column as text (spreadsheets drop zeros), as it was "
-        "before; if they are other people, give them identifiers that differ in more than that."
+        f"{place} (identifier): {alike:,} of the {new:,} new ones are those of people of earlier snapshots, but for "
+        f"zeros in front, capitals or '.0' at the end: {shown}{more}. Taken for other people, they would be published "
+        "anew and given away, and no audit would notice. Export the column as text (spreadsheets drop zeros), as it "
+        "was before; if they are other people, give them identifiers that differ in more than that."
     )

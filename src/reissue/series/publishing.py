@@ -70,7 +70,8 @@ class Publishing:
         works = self.works(division, before, coding)
         permitted = [work.compared(part) for work, part in zip(works, parts, strict=True)]
         gone = np.concatenate([one.compared.gone for one in permitted])
-        refuse_lookalikes(rows.identifiers, rows.numbers < 0, gone, identities, coding.schema.identifier)
+        place = f"{snapshot.name}: column '{coding.schema.identifier}'"
+        refuse_lookalikes(rows.identifiers, rows.numbers < 0, gone, identities, place)
         surveys = [Survey.of(one, part) for one, part in zip(permitted, parts, strict=True)]
         self.refuse(surveys, coding, identities.name)
         self.progress("anonymize")

@@ -117,6 +117,11 @@ class Series:
         return Schema.from_stored(_mapping(self._ledger.meta["schema"]))
 
     @property
+    def config_edited(self) -> bool:
+        """Whether somebody edited the series' reissue.toml, which tells, but does not decide, what holds."""
+        return self._ledger.config_edited
+
+    @property
     def strategy(self) -> Strategy:
         """The strategy of the next release: that of the last one, or at first the one the series was created with."""
         last = self._ledger.releases[-1] if self._ledger.releases else None
