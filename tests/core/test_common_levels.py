@@ -13,7 +13,7 @@ from reissue.core.boxes import losses
 from reissue.core.common_levels import choosing, packed, unpacked
 from reissue.core.domain import Bool, Domain, Int32
 from reissue.core.incognito import Metric
-from reissue.core.lattice import Node, extent_of, extents_together, ladder_of, ladders_of, shape_of
+from reissue.core.lattice import Node, climb, extent_of, extents_together, ladder_of, ladders_of, minimal, shape_of
 from reissue.core.level_answers import LevelAnswers, at_levels, extents_said
 from reissue.core.requirements import Requirement
 from reissue.core.violations import violations
@@ -59,7 +59,7 @@ def some_rows(rng: np.random.Generator, made: Sequence[Domain], rows: int) -> In
 def test_fragments_that_know_the_extents_have_the_levels_of_the_whole_table() -> None:
     rng = np.random.default_rng(1)
     differing = 0
-    for _ in range(300):
+    for _ in range(150):
         made = domains(rng)
         codes = some_rows(rng, made, int(rng.integers(4, 30)))
         fragments = [rows for rows in parts(rng, len(codes), int(rng.integers(1, 4))) if len(rows)]
@@ -74,7 +74,7 @@ def test_fragments_that_know_the_extents_have_the_levels_of_the_whole_table() ->
                     mine, all_of_them = codes[rows, a], whole.boxes[level][whole.of(codes[rows, a], level)]
                     np.testing.assert_array_equal(own.boxes[level][own.of(mine, level)], all_of_them)
                 differing += ladder_of(domain, codes[rows, a]).height != whole.height
-    assert differing > 50, "by themselves the fragments would have had the same levels: nothing was tested"
+    assert differing > 25, "by themselves the fragments would have had the same levels: nothing was tested"
 
 
 def test_the_extent_of_nothing_adds_nothing() -> None:
@@ -88,7 +88,7 @@ def test_the_best_node_that_every_fragment_can_publish(metric: Metric) -> None:
     """Against trying every node of the whole table's lattice in every fragment."""
     rng = np.random.default_rng(METRICS.index(metric))
     compromises = 0
-    for case in range(60):
+    for case in range(35):
         made, requirement = domains(rng), REQUIREMENTS[case % len(REQUIREMENTS)]
         codes = some_rows(rng, made, int(rng.integers(20, 50)))
         values = rng.integers(0, 4, len(codes)).astype(np.int32)
@@ -108,7 +108,7 @@ def test_the_best_node_that_every_fragment_can_publish(metric: Metric) -> None:
             assert node == best
             np.testing.assert_array_equal(partition.boxes[partition.classes], whole[best][2][rows])
         compromises += best != top
-    assert compromises > 20
+    assert compromises > 10
 
 
 def _every_node(
@@ -192,34 +192,58 @@ def _cost(fragments: Sequence[Fragment], node: Node, metric: Metric) -> float:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_best_node_that_is_safe_for_all(metric: Metric) -> None:
+    """Every fragment tries hardly more nodes than an undivided table of the same kind would, in a few questions."""
     rng = np.random.default_rng(10 + METRICS.index(metric))
-    climbed = nodes = tried = 0
-    for _ in range(300):
+    climbed = alone = tried = asked = 0
+    for _ in range(150):
         fragments, said = _asked(rng, monotone=True)
         chosen, questions = decided(said, fragments, metric, beside=True)
-        shared = np.logical_and.reduce([one.admissible & one.safe for one in fragments])
-        good = [tuple(node) for node in np.argwhere(shared).tolist()]
-        best = min(good, key=lambda node: (_cost(fragments, node, metric), sum(node), node))
+        best, tries = _undivided(fragments, metric)
         assert tuple(chosen["levels"].tolist()) == best
         assert all(best in one.tried for one in fragments), "every fragment has tried it itself"
         climbed += questions > 3
-        nodes += fragments[0].admissible.sum()
-        tried += len(fragments[0].tried)
-    assert climbed > 50, "the first choice was nearly always safe: nothing was tested"
-    assert tried < nodes / 5, "far fewer nodes are tried than there are"
+        alone, tried, asked = alone + tries, tried + max(len(one.tried) for one in fragments), asked + questions
+    assert climbed > 25, "the first choice was nearly always safe: nothing was tested"
+    assert tried < 1.3 * alone
+    assert asked < 150 * 12
+
+
+def _undivided(fragments: Sequence[Fragment], metric: Metric) -> tuple[Node, int]:
+    """The best node of all, and how many checked Incognito would try of a table that holds and is safe so."""
+    admissible = np.logical_and.reduce([one.admissible for one in fragments])
+    safe = np.logical_and.reduce([one.safe for one in fragments])
+
+    def rank(node: Node) -> tuple[float, int, Node]:
+        return _cost(fragments, node, metric), sum(node), node
+
+    best = min((tuple(node) for node in np.argwhere(admissible & safe).tolist()), key=rank)
+    tried = {min(minimal(admissible), key=rank)}
+    if best not in tried:
+        bound = [tuple(size - 1 for size in safe.shape)]
+        tried |= {*bound}
+
+        def settled(node: Node) -> bool:
+            if rank(node) < rank(bound[0]):
+                tried.add(node)
+                bound[0] = node if safe[node] else bound[0]
+            return rank(node) >= rank(bound[0])
+
+        climb(admissible, settled)
+        assert bound == [best]
+    return best, len(tried)
 
 
 def test_what_is_chosen_is_safe_even_if_safety_is_not_monotone() -> None:
     """What is merely inferred from a node below is never chosen."""
     rng = np.random.default_rng(20)
     odd = 0
-    for case in range(600):
+    for case in range(300):
         fragments, said = _asked(rng, monotone=False)
         chosen, _ = decided(said, fragments, METRICS[case % 4], beside=True)
         node = tuple(chosen["levels"].tolist())
         assert all(one.safe[node] and one.admissible[node] and node in one.tried for one in fragments)
         odd += any(len(np.argwhere(~one.safe[tuple(slice(level, None) for level in node)])) for one in fragments)
-    assert odd > 50
+    assert odd > 25
 
 
 def test_sets_of_nodes_are_sent_as_bits() -> None:

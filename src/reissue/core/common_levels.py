@@ -103,9 +103,13 @@ class Shared:
             return chosen
         passed, failed = np.zeros_like(self.admissible), ~self.admissible
         failed[_below(chosen)] = True
-        chosen, width = self.top, 1
-        while (paths := (yield from self._paths(passed, failed, chosen, width))) or width == 1:
-            lowest = yield from self._lowest([*paths, [self.top]] if width == 1 else paths)  # no top, no release
+        chosen, width, untried = (
+            self.top,
+            1,
+            [[self.top]],
+        )  # which every fragment must find safe, or there is no release
+        while (paths := (yield from self._paths(passed, failed, chosen, width))) or untried:
+            lowest, untried = (yield from self._lowest([*paths, *untried])), []
             found = dict[Node, bool]()
             for path, own in zip(paths, lowest, strict=False):
                 at = int(own.max())
