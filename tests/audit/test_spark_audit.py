@@ -149,6 +149,23 @@ def test_pairs_of_releases_are_shared_out_where_everybody_hangs_together(
     assert at_risk(found[1]) == at_risk(found[0])
 
 
+def test_compromised_people_are_found_by_name_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only who looks for names reads the identity map; the others tell numbers, which are looked up."""
+    ways = noted_ways(monkeypatch)
+    with ri.Series.create(tmp_path / "s", SCHEMA, ri.Static(k=3, c=0.6), seed=3) as series:
+        for table in People(5).months(2, CHURN, first=100):
+            series.publish(table.select(SCHEMA.columns))
+        for known in ({"compromised": ("P00003", "P00007")}, {"p": 0.2}):
+            here, there = (
+                series.audit(attacks=["historical-correlation"], engine=engine, **known)
+                for engine in ("embedded", "spark")
+            )
+            assert told(there.to_dict()) == told(here.to_dict())
+            assert at_risk(there) == at_risk(here)
+            assert any(name.startswith("P0") for finding in there.findings for name in finding.subjects)
+    assert ways == {"historical-correlation": "worker"}
+
+
 def test_who_keeps_the_promise_is_audited_on_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker reads all rows of a series with common classes, unless there is somebody to name."""
     ways = noted_ways(monkeypatch)

@@ -12,6 +12,7 @@ import pytest
 
 import reissue as ri
 from reissue.attacks.base import Attack, Outcome
+from reissue.attacks.correspondence import Correspondence
 from reissue.attacks.difference import Difference
 from reissue.attacks.merging import Stepwise
 from reissue.attacks.record_tracing import RecordTracing
@@ -157,6 +158,22 @@ def test_two_releases_are_in_memory_at_a_time(name: str) -> None:
         total += attack.run(replace(series, releases=watched), involving=len(series)).total
         assert (watched.most, watched.reads) == (2, len(series))
     assert total
+
+
+@pytest.mark.parametrize("growing_only", [True, False])
+def test_correspondence_reads_every_release_once(growing_only: bool) -> None:
+    """In order: each is compared with the one before, which is let go then."""
+    attack, total = Correspondence(k=4), 0
+    for seed in range(8):
+        series = growing(seed) if growing_only else series_of(seed)
+        watched = Watched(series.releases)
+        found, whole = attack.run(replace(series, releases=watched)), attack.run(series)
+        assert told(found) == told(whole)
+        assert (watched.most, watched.reads) == (min(2, len(series)), len(series))
+        total += whole.total
+    assert total
+    in_order = {name for name in ATTACKS if getattr(attack_class(name), "in_order", False)}
+    assert in_order == {"correspondence"}
 
 
 def test_a_worker_reads_two_releases_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

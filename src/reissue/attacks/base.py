@@ -71,7 +71,8 @@ class Attack(Protocol):
     separable:     whether parts of a series that share nobody can be attacked one by one: see `attacks.merging`
 
     Optional: `by_counts`, true if it gives the same measures and finds the same classes where rows and people are only
-    counted (`Release.amounts`); `adds`, of an attack that is stepwise: what every release adds can be found by itself,
+    counted (`Release.amounts`); `in_order`, true if it asks for every release once, in order, and keeps of it only what
+    it must; `adds`, of an attack that is stepwise: what every release adds can be found by itself,
     and the whole is the sum, see `attacks.merging`.
     """
 

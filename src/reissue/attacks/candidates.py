@@ -12,7 +12,7 @@ from reissue.attacks.base import Finding
 from reissue.core.candidates import Chain, Targets
 from reissue.core.cracks import Grouped
 from reissue.core.domain import Bool, Float64, Int32, Int64
-from reissue.core.observed import Observed
+from reissue.core.observed import Words
 from reissue.core.requirements import TOLERANCE, Requirement, as_fraction
 from reissue.errors import SettingsError
 
@@ -156,13 +156,12 @@ class Behind(Protocol):
 class Seen:
     """Weak targets of one arrival of one chain, ready to be told.
 
-    first: position of the chain's first release in the series; composed: int64[targets] what the paper's own
-    compositions leave
+    numbers: of the chain's releases; composed: int64[targets] what the paper's own compositions leave
     """
 
-    series: Observed
+    words: Words
     chain: Chain
-    first: int
+    numbers: tuple[int, ...]
     targets: Targets
     composed: Int64
     weakness: Weakness
@@ -171,15 +170,14 @@ class Seen:
     def finding(self, entry: int) -> Finding:
         """The finding of one weak target."""
         weakness, one = self.weakness, self.targets.keep(self.weakness.which[entry : entry + 1])
-        released = [release.number for release in self.series.releases[self.first : self.first + len(self.chain)]]
-        numbers = released[one.arrival :]
+        numbers = self.numbers[one.arrival :]
         blamed = int(weakness.value[entry])
         return Finding(
             attack="correspondence",
-            releases=tuple(released),
+            releases=self.numbers,
             subjects=self._subjects(entry),
             classes=tuple(zip(numbers, one.classes[0].tolist(), strict=True)),
-            value=self.series.words.value(blamed) if blamed >= 0 else None,
+            value=self.words.value(blamed) if blamed >= 0 else None,
             level=float(weakness.level[entry]),
             unit=weakness.unit,
             threshold=weakness.threshold,
@@ -193,10 +191,10 @@ class Seen:
         if self.people is None or not self.weakness.breach[entry]:
             return ()
         behind = self.people.behind(self.targets.arrival, int(self.weakness.which[entry]))
-        return tuple(self.series.words.subject(subject) for subject in behind[:NAMED].tolist())
+        return tuple(self.words.subject(subject) for subject in behind[:NAMED].tolist())
 
-    def _sentence(self, one: Targets, numbers: list[int], entry: int) -> str:
-        words, unit = self.series.words, self.weakness.unit
+    def _sentence(self, one: Targets, numbers: tuple[int, ...], entry: int) -> str:
+        words, unit = self.words, self.weakness.unit
         box = words.box(self.chain.joint_boxes(one)[0])
         who = f"{f'in {box}' if box else 'anywhere'} who came with {words.release(numbers[0])}"
         if unit == "candidates":
@@ -218,12 +216,12 @@ class Seen:
             f"more than {threshold:.0%}."
         )
 
-    def _ruled_out(self, one: Targets, numbers: list[int], who: str) -> str:
+    def _ruled_out(self, one: Targets, numbers: tuple[int, ...], who: str) -> str:
         sizes = [int(self._release(one, c).sizes[q]) for c, q in enumerate(one.classes[0].tolist())]
         searched = int(np.argmin(sizes))
         left, size, k = int(one.totals[0]), sizes[searched], int(self.weakness.threshold)
         verdict = f"fewer than k = {k}" if left < k else f"still at least k = {k}"
-        where = self.series.words.release(numbers[searched])
+        where = self.words.release(numbers[searched])
         if left == size:
             matching = "1 record" if size == 1 else f"{size} records"
             return f"Only {matching} of {where} {'matches' if size == 1 else 'match'} someone {who}, {verdict}."
@@ -232,9 +230,9 @@ class Seen:
             f"{'remains' if left == 1 else 'remain'}, {verdict}."
         )
 
-    def _details(self, one: Targets, numbers: list[int], composed: int) -> dict[str, object]:
+    def _details(self, one: Targets, numbers: tuple[int, ...], composed: int) -> dict[str, object]:
         """Class sizes, what can be ruled out per release in all and by value, what the paper's compositions leave."""
-        word = self.series.words.value
+        word = self.words.value
         left = dict(zip(one.values.tolist(), one.amounts.tolist(), strict=True))
         sizes, cracked = {}, {}
         for c, cls in enumerate(one.classes[0].tolist()):

@@ -15,7 +15,7 @@ from reissue.core.cracks import Grouped
 from reissue.core.distinct import locate, number
 from reissue.core.domain import Bool, Int32, Int64
 from reissue.core.joint import exact_amounts
-from reissue.core.observed import Observed, Release
+from reissue.core.observed import Observed, Release, Words
 from reissue.core.sets import union
 from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError
@@ -47,6 +47,7 @@ class Correspondence:
     persistent: ClassVar[bool] = True
     separable: ClassVar[bool] = False  # records may be wherever boxes meet
     by_counts: ClassVar[bool] = True
+    in_order: ClassVar[bool] = True
 
     k: int = 2
     confidence: float | None = None
@@ -76,42 +77,69 @@ class Correspondence:
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
         notes: list[str] = []
-        sight = _Sight(series, self._asked(), self.exact)
-        for chain, first in chains(series, notes):
-            numbers = [release.number for release in series.releases[first : first + len(chain)]]
-            if involving is not None and involving not in numbers:
-                continue
-            if involving is not None:
-                chain = chain.until(numbers.index(involving))
-            sight.look(chain, first, only_last=involving is not None)
+        sight = _Sight(series.words, self._asked(), self.exact)
+        for chained in chains(series, notes):
+            if involving is None:
+                sight.look(chained, only_last=False)
+            elif involving in chained.numbers:
+                sight.look(chained.until(involving), only_last=True)
         findings = sight.findings(self.limit)
         return Outcome(
             self.name, findings, sight.total, sight.at_risk(), sight.measures, (*dict.fromkeys(notes + sight.notes),)
         )
 
 
-def chains(series: Observed, notes: list[str]) -> Iterator[tuple[Chain, int]]:
-    """(chain, position of its first release): the longest runs in which each release can contain all before it."""
-    chain, first = Chain([]), 0
-    for position, release in enumerate(series.releases):
+@dataclass(frozen=True, eq=False)
+class Chained:
+    """A chain of releases, and what the attack keeps of each: its number, and who is in which class, if that is known.
+
+    places: of each release subjects int64[people] ascending and classes int32[people]
+    """
+
+    chain: Chain
+    numbers: tuple[int, ...]
+    places: tuple[tuple[Int64, Int32] | None, ...]
+
+    def extended(self, chain: Chain, release: Release) -> Chained:
+        """With one more release; `chain` has it already."""
+        own = release.members
+        place = None if own is None else (own.subjects, own.classes)
+        return Chained(chain, (*self.numbers, release.number), (*self.places, place))
+
+    def until(self, number: int) -> Chained:
+        """The chain up to and including the release of this number."""
+        last = self.numbers.index(number)
+        return Chained(self.chain.until(last), self.numbers[: last + 1], self.places[: last + 1])
+
+
+_NOTHING = Chained(Chain([]), (), ())
+
+
+def chains(series: Observed, notes: list[str]) -> Iterator[Chained]:
+    """The longest runs in which each release can contain all before it.
+
+    Every release is asked for once, in order, and let go when the next one has been compared with it.
+    """
+    chained, before = _NOTHING, None
+    for release in series.releases:
         name = series.words.release(release.number)
         if release.anatomized:
             notes.append(f"{name} publishes quasi-identifiers as they are; correspondence is not sought in it.")
-            if len(chain):
-                yield chain, first
-            chain, first = Chain([]), position + 1
+            if chained.numbers:
+                yield chained
+            chained, before = _NOTHING, None
             continue
-        longer = chain.extended(Grouped.published(release))
-        why = _why_apart(series.releases[position - 1], release) if len(chain) else None
+        longer = chained.chain.extended(Grouped.published(release))
+        why = None if before is None else _why_apart(before, release)
         if why is None and not longer.holds_last():
             why = "lacks records that earlier releases have"
         if why is not None:
             notes.append(f"{name} {why}; the attack treats it as the start of a new chain of releases.")
-            yield chain, first
-            longer, first = Chain(longer.releases[-1:]), position
-        chain = longer
-    if len(chain):
-        yield chain, first
+            yield chained
+            chained, longer = _NOTHING, Chain(longer.releases[-1:])
+        chained, before = chained.extended(longer, release), release
+    if chained.numbers:
+        yield chained
 
 
 def _why_apart(earlier: Release, later: Release) -> str | None:
@@ -132,51 +160,53 @@ def _why_apart(earlier: Release, later: Release) -> str | None:
 class _Sight:
     """What the attack has seen so far: weak targets of every chain, measures, people at risk."""
 
-    def __init__(self, series: Observed, asked: Asked, exact: bool) -> None:
-        self.series, self.asked, self.exact = series, asked, exact
+    def __init__(self, words: Words, asked: Asked, exact: bool) -> None:
+        self.words, self.asked, self.exact = words, asked, exact
         self.measures: dict[str, float] = {}
         self.notes: list[str] = []
         self.total = 0
         self._weak: list[Seen] = []
         self._at_risk: dict[int, list[Int64]] = {}
 
-    def look(self, chain: Chain, first: int, only_last: bool) -> None:
+    def look(self, chained: Chained, only_last: bool) -> None:
         """Measure the pairs of a chain and the candidates of everyone who arrived with one of its releases."""
-        releases = self.series.releases[first : first + len(chain)]
+        chain = chained.chain
         for later in range(len(chain) - 1 if only_last else 1, len(chain)):
             for earlier in range(later):
-                self._measure_pair(chain, earlier, later, releases)
-        people = _Arrivals(releases) if all(release.members is not None for release in releases) else None
+                self._measure_pair(chain, earlier, later, chained.numbers)
+        places = [place for place in chained.places if place is not None]
+        people = _Arrivals() if len(places) == len(chain) else None
         for arrival in chain.arrivals():
             if people is None:
                 targets = possible_targets(chain, arrival)
             else:
-                targets = known_targets(chain, arrival, people.paths(arrival))
+                targets = known_targets(chain, arrival, people.paths(places, arrival))
             if self.exact and len(chain) > 2:
                 targets = exact_amounts(chain, targets)
                 if people is None:  # where nothing is left nobody can be
                     targets = targets.keep(np.flatnonzero(targets.totals > 0))
-            self._measure_targets(chain, first, targets, people)
+            self._measure_targets(chained, targets, people)
 
-    def _measure_pair(self, chain: Chain, earlier: int, later: int, releases: Sequence[Release]) -> None:
-        names = f"{releases[earlier].number}, {releases[later].number}"
+    def _measure_pair(self, chain: Chain, earlier: int, later: int, numbers: Sequence[int]) -> None:
+        names = f"{numbers[earlier]}, {numbers[later]}"
         pair = chain.pair(earlier, later)
         for letter, level in pair.anonymity().items():
             self.measures[f"{letter}({names})"] = level
             self.measures[letter] = min(self.measures.get(letter, level), level)
         if pair.newcomers == 0:
-            word = self.series.words.release
+            word = self.words.release
             self.notes.append(
-                f"{word(releases[later].number)} has no new records beside {word(releases[earlier].number)}: the same "
-                "people, recoded. Only F and C apply."
+                f"{word(numbers[later])} has no new records beside {word(numbers[earlier])}: the same people, recoded. "
+                "Only F and C apply."
             )
         if not pair.closed:
             self.measures["flows"] = self.measures.get("flows", 0) + 1
 
-    def _measure_targets(self, chain: Chain, first: int, targets: Targets, people: _Arrivals | None) -> None:
+    def _measure_targets(self, chained: Chained, targets: Targets, people: _Arrivals | None) -> None:
         if len(targets) == 0:
             return
-        came = self.series.releases[first + targets.arrival].number
+        chain, numbers = chained.chain, chained.numbers
+        came = numbers[targets.arrival]
         by_paper = composed(chain, targets)
         lowest = {"candidates": int(targets.totals.min()), "composed": int(by_paper.min())}
         lowest[f"candidates({came})"] = lowest["candidates"]
@@ -185,12 +215,14 @@ class _Sight:
         broken = np.zeros(len(targets), dtype=np.bool_)
         for weakness in weaknesses(chain, targets, self.asked):
             self.total += len(weakness.which)
-            self._weak.append(Seen(self.series, chain, first, targets, by_paper, weakness, people))
+            if len(weakness.which):
+                behind = people if weakness.breach.any() else None  # nobody is named where nothing is broken
+                self._weak.append(Seen(self.words, chain, numbers, targets, by_paper, weakness, behind))
             broken[weakness.which[weakness.breach]] = True
         if people is not None:
             subjects = people.subjects(targets.arrival, broken)
-            for position in range(targets.arrival, len(chain)):
-                self._at_risk.setdefault(self.series.releases[first + position].number, []).append(subjects)
+            for number in numbers[targets.arrival :]:
+                self._at_risk.setdefault(number, []).append(subjects)
 
     def at_risk(self) -> dict[int, Int64]:
         return {number: union(*parts) for number, parts in self._at_risk.items()}
@@ -210,20 +242,21 @@ class _Sight:
 
 
 class _Arrivals:
-    """Who came with which release of a chain, and through which classes they went."""
+    """Who came with which release of a chain."""
 
-    def __init__(self, releases: Sequence[Release]) -> None:
-        self._members = [release.members for release in releases if release.members is not None]
+    def __init__(self) -> None:
         self._who: dict[int, tuple[Int64, Int32]] = {}
         self._sorted: dict[int, tuple[Int64, Int32]] = {}
 
-    def paths(self, arrival: int) -> Int32:
-        """int32[targets, releases from the arrival on]: the distinct paths of the people who came then."""
-        now = self._members[arrival]
-        came = now.subjects
+    def paths(self, places: Sequence[tuple[Int64, Int32]], arrival: int) -> Int32:
+        """int32[targets, releases from the arrival on]: the distinct paths of the people who came then.
+
+        places: of each release subjects and classes, which are not kept
+        """
+        came = places[arrival][0]
         if arrival:
-            came = came[locate(self._members[arrival - 1].subjects, came) < 0]
-        columns = [members.classes[locate(members.subjects, came)] for members in self._members[arrival:]]
+            came = came[locate(places[arrival - 1][0], came) < 0]
+        columns = [classes[locate(subjects, came)] for subjects, classes in places[arrival:]]
         classes = np.stack(columns, axis=1).astype(np.int32)
         target, one = np.zeros(len(came), dtype=np.int32), np.zeros(min(1, len(came)), dtype=np.int64)
         for column in columns:  # one column at a time, so that the key never overflows

@@ -28,7 +28,7 @@ from reissue.audit.counted import on_counts
 from reissue.audit.gathered import Gathered
 from reissue.audit.looking import Card, Place, by_release
 from reissue.audit.parallel import named
-from reissue.audit.portions import FITTING, Census, NamedPortion, Portion, Whole
+from reissue.audit.portions import FITTING, Census, NamedPortion, Portion, Whole, by_name
 from reissue.audit.spark_traceable import SparkColumns
 from reissue.audit.steps import steps_of, together
 from reissue.audit.timeline import Entry, added
@@ -87,7 +87,7 @@ class SparkAttacks:
             outcome = way(attack, observed.words)
             if outcome is not None:
                 return outcome
-        return self._on_one_worker(attack)
+        return self._on_one_worker(attack, observed.words)
 
     def _in_parts(self, attack: Attack, words: Words) -> Outcome | None:
         """None if the attack is not separable, nobody is in the series, or steps are shared out better than parts."""
@@ -128,8 +128,9 @@ class SparkAttacks:
         outcome = by_sets(self._spark, self._portions, attack)
         return None if outcome is None else self._named(outcome, words)
 
-    def _on_one_worker(self, attack: Attack) -> Outcome:
-        return self._spark.each([attack], self._whole.attacked)[0]
+    def _on_one_worker(self, attack: Attack, words: Words) -> Outcome:
+        outcome = self._spark.each([attack], self._whole.attacked)[0]
+        return outcome if by_name(attack) else self._named(outcome, words)
 
     def _named(self, outcome: Outcome, words: Words) -> Outcome:
         """The outcome of workers who told people by number; those whom it mentions are looked up all at once."""

@@ -233,11 +233,16 @@ class NamedPortion(Portion):
         )
 
 
+def by_name(attack: Attack) -> bool:
+    """Whether the attack looks for people by their names, so that whoever runs it must know everybody's."""
+    return any(isinstance(person, str) for person in getattr(attack, "compromised", ()))
+
+
 @dataclass(frozen=True, eq=False)
 class Whole:
     """All of a series, for attacks that cannot be parted: read by one worker, or step by step by several.
 
-    names: whether the one worker tells people's names
+    names: whether people are called by their names, where a worker must know them
     """
 
     shelf: Shelf
@@ -245,8 +250,10 @@ class Whole:
     names: bool
 
     def attacked(self, attack: Attack) -> Outcome:
-        releases = list(ReadReleases(self.shelf, self.coding))
-        words = AuditWords(self.coding, self._name)
+        """What an attack tells of the series, by number unless it is `by_name`."""
+        read = ReadReleases(self.shelf, self.coding)
+        releases = read if getattr(attack, "in_order", False) else list(read)
+        words = AuditWords(self.coding, self._name) if by_name(attack) else TokenWords()
         return attack.run(Observed(releases, self.coding.domains, len(self.coding.values), words))
 
     def stepped(self, attack: Attack, step: Step) -> Outcome:
