@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.errors import SnapshotError
+from reissue.errors import SeriesError, SnapshotError
 from tests.support.hospital import hospital_schema
 
 PEOPLE = [(f"{number:04}", 20 + number % 40, "Male" if number % 2 else "Female", "Flu" if number % 3 else "Asthma")
@@ -53,7 +53,23 @@ def test_an_audit_does_not_overlook_them(tmp_path: Path) -> None:
         ri.audit(snapshots=[snapshot(names), snapshot([name.lstrip("0") for name in names])], **given)
 
 
+def test_forgetting_asks_back(series: ri.Series) -> None:
+    with pytest.raises(SeriesError, match="matched exactly; did you mean '0007'"):
+        series.forget("7")
+    with pytest.raises(SeriesError, match="was it forgotten before"):
+        series.forget("nobody")
+
+
 def test_other_people_may_come_and_all_may_leave(series: ri.Series) -> None:
     series.publish(snapshot([f"B{number}" for number in range(60)]))
     series.publish(snapshot([name for name, *_ in PEOPLE[:40]]))
     assert [release.counts["new"] for release in series.releases] == [40, 60, 0]
+
+
+def test_a_few_likenesses_are_chance(series: ri.Series) -> None:
+    """Of the six new people four, or all five of five, have the number of somebody who left, but for zeros."""
+    names = [name for name, *_ in PEOPLE]
+    alike = [name.lstrip("0") for name in names[:4]]
+    series.publish(snapshot([*alike, *names[5:40], "x", "y"]))
+    with pytest.raises(SnapshotError, match="5 of the 5 new ones"):
+        series.publish(snapshot([*alike, "x", "y", *(name.lstrip("0") for name in names[5:10]), *names[10:40]]))

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
 
 SHOWN = 3
-SHARE = 0.05
-"""Of the new identifiers: more than this is no accident."""
+SHARE = 0.2
+FEWEST = 5
+"""So many of the new identifiers, and more than this share of them, are no accident: in a system that tells capitals
+apart, somebody may leave as `a7` and somebody else come as `A7`."""
 
 
 def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities: Identities, place: str) -> None:
@@ -58,7 +60,7 @@ def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, place: s
 
 def _refuse(pairs: Sequence[tuple[str, str]], alike: int, new: int, place: str) -> None:
     """pairs: the identifier in the snapshot, and the one published before."""
-    if alike <= SHARE * new:
+    if alike < FEWEST or alike <= SHARE * new:
         return
     shown = ", ".join(f"'{now}' ('{before}' before)" for now, before in pairs)
     more = f" and {alike - len(pairs):,} more" if alike > len(pairs) else ""
