@@ -98,5 +98,6 @@ def did_you_mean(received: object, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: " Did you mean 'k'?", or nothing if no known name is near."""
     from difflib import get_close_matches
 
-    near = get_close_matches(str(received), list(known), n=1)
+    names, sought = list(known), str(received)
+    near = [name for name in names if name.lower() == sought.lower()] or get_close_matches(sought, names, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""

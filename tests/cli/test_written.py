@@ -21,7 +21,7 @@ from reissue.compare import compare
 from reissue.errors import InputError, SeriesError
 from reissue.series.documents import json_text, save, saved
 from tests.report.documents import EXAMPLE
-from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
 
 
 @pytest.fixture
@@ -147,3 +147,15 @@ def test_a_comparison_that_the_disk_stops_blames_no_strategy(clinic: Path, monke
     monkeypatch.undo()
     os.chdir(clinic)
     assert compare(["1.csv"], hospital_schema(), strategies=["static"], out="kept").runs[0].status == "done"
+
+
+def test_a_comparison_is_kept_in_a_folder_of_its_own(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("compare", "1.csv", "--config", "s/reissue.toml") == 2
+    assert "this config is the reissue.toml of a series" in capsys.readouterr().err
+    write_config(clinic)
+    assert ended("compare", "1.csv", "--config", "c.toml", "--out", "s") == 2
+    assert "s is not empty, and holds no comparison" in capsys.readouterr().err
+    assert not Path("s/runs").exists()
+    for name, said in (("9.csv", "9.csv does not exist"), ("s", "s is a folder")):
+        assert ended("compare", name, "--config", "c.toml") == 2
+        assert f"{said}; name the snapshots" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from reissue.compare.planning import plans, shared_thresholds
@@ -58,3 +60,16 @@ def test_impossible_settings_are_a_run_that_says_why() -> None:
 def test_what_fits_no_strategy_is_refused(given: dict[str, object], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         plans((), None, shared_thresholds(None, given), given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"static.kk": 3}, "'static' has no setting 'kk'. Did you mean 'k'?"),
+        ({"m-invariance.M": 3}, "Did you mean 'm'?"),
+        ({"m": [2, "many"]}, "m is 'many' beside numbers"),
+    ],
+)
+def test_slips_in_settings_are_no_strategy_that_cannot_be_used(given: dict[str, object], said: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        plans(["static", "m-invariance"], None, shared_thresholds(None, {}), given)

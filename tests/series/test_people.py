@@ -53,7 +53,7 @@ class TestChanges:
 
     def test_gone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with self.series(tmp_path, monkeypatch, gone=False) as series:
-            with pytest.raises(ChangeError, match=r"1 subjects.*Bob.*m-invariance"):
+            with pytest.raises(ChangeError, match=r"1 subject of.*Bob.*m-invariance"):
                 series.publish(frame([row for row in FIGURE_3 if row[0] != "Bob"]))
             assert len(series.releases) == 1
             series.publish(frame(FIGURE_3))
@@ -62,7 +62,7 @@ class TestChanges:
         with self.series(tmp_path, monkeypatch, back=False) as series:
             without = [row for row in FIGURE_3 if row[0] != "Bob"]
             assert series.publish(frame(without)).counts["gone"] == 1
-            with pytest.raises(ChangeError, match=r"return after an absence: Bob"):
+            with pytest.raises(ChangeError, match=r"1 subject returns after an absence: Bob"):
                 series.publish(frame(FIGURE_3))
         monkeypatch.undo()
         with ri.Series.open(tmp_path / "s") as series:

@@ -21,6 +21,7 @@ from reissue.strategies.base import Strategy
 from reissue.utility import Point, RiskUtility, risk_utility
 
 FORMAT = "reissue-comparison/1"
+MATRIX = "✗ people at risk, ✓ held"
 MARKS = {"breached": "✗", "held": "✓", "skipped": "–"}
 
 
@@ -83,7 +84,7 @@ class Comparison:
         measured = ", ".join(f"{key} = {value:g}" for key, value in self.thresholds.items())
         lines = [f"{len(self.snapshots)} snapshots; every series was measured against {measured}", ""]
         if done:
-            wide = max(len(run.label) for run in done) + 2
+            wide = max(len(MATRIX), *(len(run.label) for run in done)) + 2
             heads = ("at risk", "query error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
             lines.append(f"{'strategy':{wide}}" + "".join(f"{head:>16}" for head in heads))
             frontier = {point.label for point in self.map.frontier}
@@ -93,7 +94,7 @@ class Comparison:
 
     def _matrix(self, done: Sequence[Run], wide: int) -> list[str]:
         """Strategies down, attacks across: people at risk where an attack succeeds."""
-        lines = [f"{'✗ people at risk, ✓ held':{wide}}" + "  ".join(self.attacks)]
+        lines = [f"{MATRIX:{wide}}" + "  ".join(self.attacks)]
         for run in done:
             cells = [f"{_cell(run.attacks.get(name)):>{len(name)}}" for name in self.attacks]
             lines.append(f"{run.label:{wide}}" + "  ".join(cells))
@@ -151,6 +152,7 @@ def compare(
         raise SettingsError("Give at least one snapshot to compare strategies on.")
     shared = shared_thresholds(policy, given)
     planned = plans(strategies, policy, shared, given)
+    _refuse_foreign(out)
     digest = digest_of(schema, snapshots, shared, on_change)
     say = progress or (lambda stage: None)
     with TemporaryDirectory() if out is None else nullcontext(str(out)) as folder:
@@ -164,6 +166,13 @@ def compare(
     label, sentences = advise(runs, {name: attack_class(name).assumes for name in ATTACKS})
     names = [Path(snapshot).name for snapshot in snapshots]
     return Comparison(runs, shared, names, label, sentences)
+
+
+def _refuse_foreign(out: str | PathLike[str] | None) -> None:
+    """Runs are kept in a folder of their own, not among a series or a steward's files."""
+    folder = None if out is None else Path(out)
+    if folder is not None and folder.is_dir() and any(folder.iterdir()) and not (folder / "runs").is_dir():
+        raise SettingsError(f"{folder} is not empty, and holds no comparison; choose a new folder with --out.")
 
 
 def compare_config(

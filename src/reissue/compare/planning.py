@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from itertools import product
 from math import ceil
 
-from reissue.errors import ReissueError, SettingsError
+from reissue.errors import ReissueError, SettingsError, did_you_mean
 from reissue.series.settings import STRATEGIES, policy_of, strategy_class, strategy_from
 from reissue.strategies.base import Strategy
 
@@ -65,6 +65,7 @@ def plans(
     for name in dict.fromkeys(names or STRATEGIES):
         known = {field.name for field in fields(strategy_class(name))}  # type: ignore[arg-type]
         own = _own(name, known, given, used)
+        _refuse_words(own)
         base = {**_derived(name, known, shared), **_of_policy(name, policy)}
         for values in product(*(_several(value) for value in own.values())):
             plan = _plan(name, {**base, **dict(zip(own, values, strict=True))})
@@ -82,9 +83,20 @@ def _own(name: str, known: set[str], given: Mapping[str, object], used: set[str]
     for key, value in given.items():
         owner, dot, setting = key.partition(".")
         if dot and owner == name:
+            if setting not in known:
+                near = did_you_mean(setting, known)
+                raise SettingsError(f"'{name}' has no setting '{setting}'.{near} It has: {', '.join(sorted(known))}.")
             own[setting] = value
             used.add(key)
     return own
+
+
+def _refuse_words(own: Mapping[str, object]) -> None:
+    """`m=2,many`: a word among the numbers of a grid is a slip, no setting to be tried."""
+    for key, value in own.items():
+        words = [one for one in _several(value) if isinstance(one, str)]
+        if words and len(words) < len(_several(value)):
+            raise SettingsError(f"{key} is {words[0]!r} beside numbers; it must be a number, too.")
 
 
 def _derived(name: str, known: set[str], shared: Mapping[str, float]) -> dict[str, object]:

@@ -139,7 +139,8 @@ def digest_of(
     for snapshot in snapshots:
         path = Path(snapshot)
         if not path.is_file():
-            raise InputError(f"{path} is not a file; compare reads snapshots from CSV or Parquet files.")
+            is_not = "is a folder" if path.is_dir() else "does not exist"
+            raise InputError(f"{path} {is_not}; name the snapshots, CSV or Parquet files, oldest first.")
         digest.update(_file_digest(path).encode())
     return digest.hexdigest()
 

@@ -27,6 +27,11 @@ def read_text(path: Path) -> str:
         data = path.read_bytes()
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or str(error)
+        if path.name.endswith("values, kept in the ledger"):  # as a series writes it, for people to read
+            raise SchemaError(
+                "this config is the reissue.toml of a series, and its hierarchies are in the ledger. Give the series "
+                "itself, or the config that it was created with."
+            ) from error
         raise SchemaError(f"{path}: cannot be read ({reason}). Check the path of the hierarchy or config.") from error
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SchemaError(f"{path}: the file is UTF-16, not UTF-8. Save it as UTF-8 (in Excel: 'CSV UTF-8').")

@@ -156,7 +156,9 @@ def refuse(strategy: Strategy, problems: Sequence[Problem], schema: Schema, name
             lines.append(
                 "- "
                 + sentence.format(
-                    count=count,
+                    subjects="1 subject" if count == 1 else f"{count:,} subjects",
+                    are="is" if count == 1 else "are",
+                    s="s" if count == 1 else "",
                     people=_people(count, shown[:SHOWN]),
                     columns=", ".join(columns),
                     sensitive=", ".join(schema.sensitive),
@@ -171,16 +173,16 @@ def refuse(strategy: Strategy, problems: Sequence[Problem], schema: Schema, name
 
 
 SENTENCES = {
-    "gone": "{count:,} subjects of the last release are not in the snapshot: {people}. Remedies: keep everyone who "
+    "gone": "{subjects} of the last release {are} not in the snapshot: {people}. Remedies: keep everyone who "
     "was ever published in the snapshot (whoever was forgotten counts as gone); or use a strategy for tables that "
     "people leave (m-invariance, e-equivalence, cor-split).",
-    "back": "{count:,} subjects return after an absence: {people}. Remedies: use a strategy for tables that people "
+    "back": "{subjects} return{s} after an absence: {people}. Remedies: use a strategy for tables that people "
     "leave and rejoin (m-invariance, e-equivalence, cor-split).",
-    "moved": "{count:,} subjects changed in the quasi-identifiers {columns}: {people}. Remedies: publish a "
+    "moved": "{subjects} changed in the quasi-identifiers {columns}: {people}. Remedies: publish a "
     "quasi-identifier that does not change (birth year instead of age); an identifier per episode instead of per "
     'person; on_change = "new-subject" where the strategy allows subjects to leave; or a strategy that protects such '
     "changes (m-invariance, e-equivalence, cor-split, bay-frame, js-reduce).",
-    "updated": "{count:,} subjects changed in the sensitive column {sensitive}: {people}. Remedies: an identifier per "
+    "updated": "{subjects} changed in the sensitive column {sensitive}: {people}. Remedies: an identifier per "
     'episode instead of per person; on_change = "new-subject" where the strategy allows subjects to leave; or a '
     "strategy that protects changed values (bay-frame, js-reduce).",
 }

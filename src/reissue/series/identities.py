@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reissue.core.domain import Int64
-from reissue.engine.identifiers import join_identifiers
+from reissue.engine.identifiers import join_identifiers, plainest
 from reissue.ledger import Ledger
 
 
@@ -32,6 +33,14 @@ class Identities:
     def of(self, identifiers: Sequence[str]) -> Int64:
         """The same for a few identifiers of any plain type."""
         return self.numbers(pa.array([str(one) for one in identifiers], pa.large_string()))
+
+    def near(self, identifier: str) -> str | None:
+        """One that differs from this one only in what programs drop or add: zeros in front, capitals."""
+        if not len(self.identifiers):
+            return None
+        plain = plainest(self.identifiers)
+        same = np.flatnonzero(np.asarray(pc.equal(plain, plainest(pa.array([identifier]))[0])))
+        return str(self.identifiers[int(same[0])]) if len(same) else None
 
     def including(self, identifiers: pa.Array, numbers: Int64) -> Identities:
         """With those of a snapshot that is about to be published."""

@@ -263,9 +263,12 @@ class Series:
         """Delete the only link from a person to the ledger's numbers; the constraints stay."""
         with self._ledger.publisher():
             if not self._ledger.forget(identifier.strip()):  # snapshots are read without surrounding spaces, too
+                from reissue.series.identities import Identities
+
+                near = Identities.read(self._ledger).near(identifier.strip())
+                hint = f"did you mean '{near}'?" if near else "was it forgotten before?"
                 raise SeriesError(
-                    f"'{identifier}' is not known to this series. Identifiers are matched exactly; was it forgotten "
-                    "before?"
+                    f"'{identifier}' is not known to this series. Identifiers are matched exactly; {hint}"
                 )
 
     def extend(self, column: str, hierarchy: Hierarchy) -> None:
