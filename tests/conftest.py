@@ -68,7 +68,8 @@ def postgresql_url() -> Iterator[str]:
 
     cluster = home / "cluster"
     control = (str(programs / "pg_ctl"), "-D", str(cluster), "-w", "-t", "600")
-    run(str(programs / "initdb"), "-D", str(cluster), "-U", "reissue", "-A", "scram-sha-256", f"--pwfile={password}")
+    access = ("-U", "reissue", "-A", "scram-sha-256", f"--pwfile={password}")
+    run(str(programs / "initdb"), "-D", str(cluster), "--no-locale", "--encoding=UTF8", *access)
     for attempt in range(10):
         port = free_port()
         options = f"-c listen_addresses=127.0.0.1 -p {port} -k {home} -c fsync=off"

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 from typing import Self
 
+import psycopg
 import pytest
 from sqlalchemy import create_engine, text
 
@@ -155,6 +156,18 @@ def test_series_share_a_database_and_no_password_is_kept(
             Ledger.open(path)
         assert "secret" not in str(refused.value)
         assert_is_whole(Ledger.open(path, catalogue_url=postgresql_url), releases)
+
+
+def test_a_database_without_an_encoding_serves(
+    tmp_path: Path, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a server makes them that was installed without a locale."""
+    monkeypatch.setenv("PGPASSWORD", "secret")
+    with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE bare ENCODING 'SQL_ASCII' TEMPLATE template0")
+    with create(tmp_path / "s", postgresql_url.replace("/postgres", "/bare")) as ledger:
+        publish(ledger, 1)
+    assert_is_whole(Ledger.open(tmp_path / "s"), 1)
 
 
 def test_other_databases_are_refused(tmp_path: Path) -> None:

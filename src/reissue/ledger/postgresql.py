@@ -49,7 +49,8 @@ def without_password(url: URL) -> str:
 class PostgreSQLCatalogue(Catalogue):
     def __init__(self, url: URL, series: str) -> None:
         try:
-            self._engine = create_engine(url, poolclass=NullPool)
+            # In a database without an encoding text would come as bytes.
+            self._engine = create_engine(url, poolclass=NullPool, connect_args={"client_encoding": "utf8"})
         except (ImportError, NoSuchModuleError) as error:
             raise MissingExtra("A catalogue in PostgreSQL needs psycopg: pip install 'reissue[postgresql]'.") from error
         super().__init__(series)
