@@ -135,7 +135,7 @@ def test_a_read_only_series_can_be_read(shelf: Path) -> None:
             assert ledger.facts(1).class_count == 6
             assert len(ledger.caches()) == 2
             assert ledger.verify() == []
-            for attempt in (lambda: publish(ledger, 2), lambda: ledger.set_meta({})):
+            for attempt in (lambda: publish(ledger, 2), lambda: ledger.replace_caches({})):
                 try:
                     attempt()
                 except SeriesError as error:

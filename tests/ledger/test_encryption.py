@@ -28,7 +28,6 @@ def contents(path: Path) -> dict[Path, bytes]:
 def test_an_encrypted_series_works_like_any_other(tmp_path: Path, catalogue_url: str | None) -> None:
     path = tmp_path / "s"
     with create(path, catalogue_url, key=KEY) as ledger:
-        assert ledger.encrypted
         publish(ledger, 1)
         publish(ledger, 2)
     with Ledger.open(path, key=KEY) as ledger:
@@ -61,9 +60,9 @@ def test_no_private_file_shows_an_identifier_or_a_label(tmp_path: Path) -> None:
 def test_every_file_has_its_own_key(tmp_path: Path) -> None:
     with create(tmp_path / "s", key=KEY) as ledger:
         publish(ledger, 1)
-        before = ledger._state.files["meta", "meta"]
-        ledger.set_meta(ledger.meta)
-        after = ledger._state.files["meta", "meta"]
+        before = ledger._state.files["cache", "beliefs"]
+        ledger.replace_caches(ledger.caches())
+        after = ledger._state.files["cache", "beliefs"]
         assert before.sha256 != after.sha256  # the same content, other bytes
         salts = [file.salt for file in ledger._state.files.values()]
         assert len(set(salts)) == len(salts)

@@ -17,7 +17,6 @@ from reissue.errors import SeriesError
 from reissue.ledger import FAULT_POINTS, Ledger
 from tests.ledger.support import (
     KILLED,
-    META,
     assert_is_whole,
     create,
     identifiers,
@@ -41,7 +40,7 @@ BEFORE_THE_COMMIT = [point for point in RELEASE_POINTS if point.startswith("stag
 ON_THE_SERVER = {
     *("create.transaction", "create.catalogue", "create.config", "stage.facts", "commit.moved", "commit.transaction"),
     *("commit.committed", "commit.renamed", "commit.marked", "commit.swept", "forget.transaction", "forget.committed"),
-    *("coding.transaction", "meta.committed"),
+    *("coding.transaction", "caches.committed"),
 }
 
 
@@ -55,7 +54,7 @@ def on_both(points: Iterable[str]) -> list[object]:
 def test_the_points_cover_every_step() -> None:
     assert len(set(FAULT_POINTS)) == len(FAULT_POINTS)
     assert {point.split(".")[0] for point in FAULT_POINTS} == {
-        *("create", "stage", "commit", "catalogue", "coding", "meta", "caches", "forget")
+        *("create", "stage", "commit", "catalogue", "coding", "caches", "forget")
     }
 
 
@@ -116,7 +115,6 @@ def test_a_recovery_may_be_killed_too(series: Path, first: str) -> None:
 CHANGES: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object], object, object]] = {
     # what is done, what is looked at, before, after
     "coding": (lambda one: one.add_coding(3, {"a": 1}), lambda one: one.coding_versions, [1, 2], [1, 2, 3]),
-    "meta": (lambda one: one.set_meta({"b": 2}), lambda one: one.meta, META, {"b": 2}),
     "caches": (
         lambda one: one.replace_caches({"x": {"y": np.arange(3)}, "z": {}}),
         lambda one: sorted(one.caches()),

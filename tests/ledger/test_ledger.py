@@ -56,17 +56,15 @@ def test_a_series_comes_back_as_it_was(tmp_path: Path, catalogue_url: str | None
         assert ledger.releases[1].settings == {"m": 2}
 
 
-def test_meta_coding_and_caches_change_alone(tmp_path: Path, catalogue_url: str | None) -> None:
+def test_coding_and_caches_change_alone(tmp_path: Path, catalogue_url: str | None) -> None:
     with create(tmp_path / "s", catalogue_url) as ledger:
         publish(ledger, 1)
-        ledger.set_meta({"new": [1, "é", None]})
-        ledger.add_coding(3, {"added": True})
+        ledger.add_coding(3, {"new": [1, "é", None]})
         with pytest.raises(ValueError, match="next version of the coding is 4"):
             ledger.add_coding(3, {"again": True})
         ledger.replace_caches({"only": {"x": np.arange(3)}})
     with Ledger.open(tmp_path / "s") as ledger:
-        assert ledger.meta == {"new": [1, "é", None]}
-        assert ledger.coding() == {"added": True}
+        assert ledger.coding() == {"new": [1, "é", None]}
         assert {name: table["x"].tolist() for name, table in ledger.caches().items()} == {"only": [0, 1, 2]}
         assert ledger.verify() == []
         ledger.replace_caches(some_caches(1))

@@ -63,7 +63,7 @@ def test_the_second_publisher_is_told_who_holds_the_series(tmp_path: Path, catal
     with create(path, catalogue_url) as ledger:
         publish(ledger, 1)
     with Holder(path) as holder:
-        for attempt in (lambda: publish(ledger, 2), lambda: ledger.forget("x"), lambda: ledger.set_meta({})):
+        for attempt in (lambda: publish(ledger, 2), lambda: ledger.forget("x"), lambda: ledger.replace_caches({})):
             with pytest.raises(SeriesBusy, match=f"Process {holder.pid} on .* is at work in this series"):
                 attempt()
         assert holder.finish() == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-_CHANGES = ("coding", "meta", "caches", "forget")
+_CHANGES = ("coding", "caches", "forget")
 _CHANGE_STEPS = ("written", "moved", "transaction", "committed", "swept")
 
 FAULT_POINTS: tuple[str, ...] = (

@@ -114,10 +114,6 @@ class Ledger:
             return True
 
     @property
-    def encrypted(self) -> bool:
-        return bool(self._state.key_check)
-
-    @property
     def seed(self) -> int:
         return self._state.seed
 
@@ -219,10 +215,6 @@ class Ledger:
 
     # Changes made alone
 
-    def set_meta(self, meta: Mapping[str, object]) -> None:
-        """Replace the series' meta data."""
-        self._change("meta", lambda folder: [self._store.write(document_table(meta), folder, "meta", "meta")])
-
     def add_coding(self, version: int, document: Mapping[str, object]) -> None:
         """Append a version of the coding outside a release."""
         with self.publisher():
@@ -248,7 +240,7 @@ class Ledger:
         with self.publisher():
             hits: list[tuple[PrivateFile, pa.Table]] = []
             for file in self._state.of_role("identities"):
-                part = self._read(file)
+                part = self._store.read(file)
                 others = parquet.without(part, identifier)
                 if len(others) < len(part):
                     hits.append((file, others))
@@ -342,6 +334,3 @@ class Ledger:
         """Look at the catalogue again if another process has replaced the files of a role since."""
         if not all((self._layout.files / file.path).exists() for file in self._state.of_role(role)):
             self.refresh()
-
-    def _read(self, file: PrivateFile) -> pa.Table:
-        return self._store.read(file)
