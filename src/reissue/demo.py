@@ -124,18 +124,12 @@ def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:
         say(f"\nFor example: {naive.breaches[0].sentence}")
     left = [name for name, outcome in protected.outcomes.items() if outcome.breaches]
     if left:
-        what = ", ".join(map(_with_remedy, left))
+        from reissue.audit.auditing import with_remedy
+
+        what = ", ".join(map(with_remedy, left))
         say(
             f"\nm-invariance does not promise to stop {what}. `reissue compare` tries every strategy on your snapshots."
         )
-
-
-def _with_remedy(attack: str) -> str:
-    """The attack, with the strategies that promise to stop it."""
-    from reissue.series.settings import STRATEGIES, strategy_class
-
-    made_for = [name for name in STRATEGIES if attack in strategy_class(name).stops]
-    return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
 
 
 def _report(audit: Audit, path: Path, say: Callable[[str], None]) -> None:

@@ -16,7 +16,7 @@ from reissue.audit.looking import Here, Look
 from reissue.audit.parallel import Runner, on_whole
 from reissue.audit.portions import ReadReleases
 from reissue.audit.result import Audit
-from reissue.audit.running import check_given, chosen_names, run_attacks
+from reissue.audit.running import Checked, check_given, chosen_names, run_attacks
 from reissue.audit.traceable import Columns, ReadColumns, public_table, traceable
 from reissue.audit.words import AuditWords
 from reissue.beliefs.names import CodingNames
@@ -209,7 +209,7 @@ def _audited(
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,
-        notes=[*case.notes, *_unlimited({**promised, **given}, chosen)],
+        notes=[*case.notes, *_unlimited({**promised, **given}, chosen), *_unpromised(case, strategy, checked)],
         names_shown=case.names_shown,
         risk_threshold=risk_threshold,
     )
@@ -222,6 +222,27 @@ def _unlimited(thresholds: Mapping[str, object], chosen: Sequence[str]) -> list[
     return [
         "c is 1, so that attackers may be certain of a person's value: give a lower one (c=0.5) to find whose is told."
     ]
+
+
+def _unpromised(case: _Case, strategy: Strategy | None, checked: Sequence[Checked]) -> list[str]:
+    """Which of the attacks that succeed the strategy of a series never promised to stop, and which strategies do."""
+    if strategy is None or not strategy.stops or case.about["kind"] != "series":
+        return []
+    left = [one.name for one in checked if one.status == "breached" and one.name not in strategy.stops]
+    if not left:
+        return []
+    return [
+        f"{strategy.name} promises to stop {' and '.join(strategy.stops)}. It does not promise to stop "
+        f"{', '.join(map(with_remedy, left))}."
+    ]
+
+
+def with_remedy(attack: str) -> str:
+    """The attack, with the strategies that promise to stop it."""
+    from reissue.series.settings import STRATEGIES, strategy_class
+
+    made_for = [name for name in STRATEGIES if attack in strategy_class(name).stops]
+    return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
 
 
 def _policy(strategy: Strategy | None) -> dict[str, object]:

@@ -135,8 +135,8 @@ def steps(demand: Demand, decided: Plan, fakes: Fakes, classes: int) -> tuple[st
     kept = int(fakes.kept.sum())
     retired = int(demand.had.sum()) - kept
     return (
-        f"Division: {old} rows keep the signature they had, {new} rows are new.",
-        f"Balancing and assignment: {buckets} buckets, {created} of them with a new signature.",
-        f"Counterfeits: {len(fakes.subjects)} ({kept} from the last release, {retired} retired).",
-        f"Split: {classes} classes.",
+        f"Division: {old:,} rows keep the signature they had, {new:,} rows are new.",
+        f"Balancing and assignment: {buckets:,} buckets, {created:,} of them with a new signature.",
+        f"Counterfeits: {len(fakes.subjects):,} ({kept:,} from the last release, {retired:,} retired).",
+        f"Split: {classes:,} classes.",
     )
