@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +30,11 @@ from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People
 from tests.support.histories import EVERYTHING, PERSISTING, generate, observe, run_series
 
-MAKERS: dict[str, Callable[[int], Stepwise]] = {
+MAKERS: dict[str, Callable[[int], RecordTracing | Difference]] = {
     "record-tracing": lambda limit: RecordTracing(k=3, limit=limit),
     "difference": lambda limit: Difference(k=3, c=0.5, limit=limit),
 }
+LEAST = {"record-tracing": "fewest_people", "difference": "smallest_difference"}
 
 
 def series_of(seed: int) -> Observed:
@@ -83,6 +85,32 @@ def test_the_steps_tell_what_the_whole_tells(name: str) -> None:
     assert found > 20
     assert beyond > 3, "the limit was never reached"
     assert noted > 3 or name == "difference"
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_series_tells_what_its_pairs_tell(name: str) -> None:
+    several = 0
+    for seed in range(2, 40, 3):
+        attack, series = MAKERS[name](100), series_of(seed)
+        whole = attack.run(series)
+        pairs = [attack.run(replace(series, releases=list(pair))) for pair in combinations(series.releases, 2)]
+        at_risk = {
+            number: {int(who) for one in pairs for who in one.at_risk.get(number, ())} for number in whole.at_risk
+        }
+        assert {number: set(who.tolist()) for number, who in whole.at_risk.items()} == at_risk
+        assert whole.total == sum(one.total for one in pairs)
+        least = min((one.measures[LEAST[name]] for one in pairs), default=attack.k)
+        expected = {LEAST[name]: least}
+        if name == "difference":
+            people = set().union(*at_risk.values())
+            shares = [one.measures["highest_share"] for one in pairs]
+            expected |= {"highest_share": max(shares, default=0.0), "subjects_at_risk": len(people)}
+            several += len(people) < sum(one.measures["subjects_at_risk"] for one in pairs)
+        else:
+            expected["rows_traced"] = sum(one.measures["rows_traced"] for one in pairs)
+            several += sum(one.total > 0 for one in pairs) > 1
+        assert whole.measures == expected
+    assert several > 2
 
 
 @pytest.mark.parametrize("name", MAKERS)
