@@ -263,7 +263,7 @@ def test_an_audit_in_parts_is_the_same_document(tmp_path: Path) -> None:
     with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), seed=2) as series:
         for table in tables:
             series.publish(table)
-        plain, parted = series.audit(), series.audit(runner=in_parts(3, run))
+        plain, parted = series.audit(seconds=600.0), series.audit(seconds=600.0, runner=in_parts(3, run))
     assert set(sizes.values()) == {3}
     assert {"intersection", "difference", "record-tracing"} <= set(sizes)
     assert plain.breaches
