@@ -20,6 +20,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def clinic(postgresql_url: str) -> str:
     with psycopg.connect(postgresql_url) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS health CASCADE")
         connection.execute("CREATE SCHEMA health")
         connection.execute(
             'CREATE TABLE health."Patients" (id text, age int, zip char(5), fee numeric, born date, "what, so" text, '

@@ -164,6 +164,7 @@ def test_a_database_without_an_encoding_serves(
     """As a server makes them that was installed without a locale."""
     monkeypatch.setenv("PGPASSWORD", "secret")
     with psycopg.connect(postgresql_url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS bare")
         connection.execute("CREATE DATABASE bare ENCODING 'SQL_ASCII' TEMPLATE template0")
     with create(tmp_path / "s", postgresql_url.replace("/postgres", "/bare")) as ledger:
         publish(ledger, 1)

@@ -44,16 +44,6 @@ def on_whole(attack: Attack, observed: Observed) -> Outcome:
     return attack.run(observed)
 
 
-def run_split(attack: Attack, observed: Observed, parts: int, run: Run, *, involving: int | None = None) -> Outcome:
-    """The outcome of `attack.run(observed)`, worked out in at most `parts` parts if the attack is separable.
-
-    The others run here on the whole series (`attacks.merging` says why). Members must be known.
-    """
-    if not separates(attack):
-        return attack.run(observed, involving=involving)
-    return run_parts(attack, divided(observed, parts, involving), observed.words, run, involving=involving)
-
-
 def divided(observed: Observed, parts: int, involving: int | None = None) -> list[Observed]:
     """The parts of a series, each ready to be sent: without names, labels and exact quasi-identifiers. O(rows log).
 
