@@ -166,3 +166,16 @@ def test_bodies_are_short() -> None:
         source = inspect.getsource(command.callback)  # type: ignore[arg-type]
         body = source.split('"""')[2]
         assert len([line for line in body.splitlines() if line.strip()]) <= 15
+
+
+@pytest.mark.parametrize(
+    ("attack", "setting", "said"),
+    [
+        ("background-knowledge", "knowledge=none.csv", "knowledge is 'none.csv'; name each file by what it tells"),
+        ("historical-correlation", "compromised=none.csv", "Nobody called 'none.csv' is in these releases"),
+    ],
+)
+def test_files_given_where_names_are_meant_are_named(folder: Path, attack: str, setting: str, said: str) -> None:
+    done = run(audit, "--config", "c.toml", *FILES, *MORE, "--attack", attack, "--set", setting)
+    assert isinstance(done.exception, SettingsError)
+    assert said in str(done.exception)

@@ -79,11 +79,16 @@ def test_publishing_warns_of_a_snapshot_that_was_not_meant(clinic: Path) -> None
     assert same.stderr == (
         "Warning: nobody came, left or changed since release 1. Was this snapshot published before?\n"
     )
+    older = [(name, 100 + age, *rest) for name, age, *rest in FIGURE_3]
+    pa.csv.write_csv(frame(older), clinic / "3.csv")
+    done = reissue("publish", "s", "3.csv", cwd=clinic)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("Warning: 7 of the 7 people who were published before have changed.")
     others = [(f"other {name}", *rest) for name, *rest in FIGURE_3]
     pa.csv.write_csv(frame(others), clinic / "3.csv")
     done = reissue("publish", "s", "3.csv", cwd=clinic)
     assert done.returncode == 0
-    assert done.stderr.startswith("Warning: nobody of release 2 is in this snapshot, so that all count as new.")
+    assert done.stderr.startswith("Warning: nobody of release 3 is in this snapshot, so that all count as new.")
 
 
 def test_a_config_edited_in_vain_is_told(clinic: Path) -> None:

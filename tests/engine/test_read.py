@@ -14,7 +14,7 @@ import pytest
 
 from reissue.engine.output import write_table
 from reissue.engine.postgresql import Query, parse
-from reissue.engine.read import find, open_csv, read
+from reissue.engine.read import files_of, find, open_csv, read
 from reissue.errors import SnapshotError
 
 GOOD = "patient,age,zip\np1,20,00123\np2,31,\n"
@@ -259,3 +259,12 @@ def test_bars_separate_fields_too(tmp_path: Path) -> None:
 
 def test_a_path_that_cannot_be() -> None:
     assert "is no path" in message("a\0b", "name")
+
+
+def test_a_folder_of_two_kinds_leaves_nothing_out_silently(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    pa.parquet.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    assert [file.name for file in files_of(tmp_path)] == ["a.parquet"], "the same table in two forms"
+    (tmp_path / "b.csv").write_text("x\n2\n")
+    with pytest.raises(SnapshotError, match=r"b\.csv has no Parquet file of its name"):
+        files_of(tmp_path)

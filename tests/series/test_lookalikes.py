@@ -32,6 +32,8 @@ def series(tmp_path: Path) -> ri.Series:
     [
         (lambda name: name.lstrip("0"), "'10' ('0010' before)"),
         (lambda name: f"00{name}", "'000001' ('0001' before)"),
+        (lambda name: f"'{name}", "''0001' ('0001' before)"),
+        (lambda name: f'="{name}"', "'=\"0001\"' ('0001' before)"),
         (lambda name: name if int(name) % 4 else name.lstrip("0"), "'12' ('0012' before)"),
     ],
 )

@@ -72,6 +72,11 @@ class BackgroundKnowledge(Informed):
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
+        if not isinstance(self.knowledge, Knowledge):
+            raise SettingsError(
+                f"knowledge is {self.knowledge!r}; name each file by what it tells, for example "
+                'knowledge={values="values.csv"}.'
+            )
         for name in ("threshold", "sigma", "confidence"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be from 0 to 1.")

@@ -60,6 +60,8 @@ class HistoricalCorrelation:
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
+        if isinstance(self.compromised, str | int):  # one person
+            object.__setattr__(self, "compromised", (self.compromised,))
         if self.n < 1 or self.n != int(self.n):
             raise SettingsError(f"n is {self.n}; it must be a whole number of people, 1 or more.")
         if self.p is not None and not 0.0 <= self.p <= 1.0:

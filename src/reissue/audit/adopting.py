@@ -53,7 +53,7 @@ class Adopted:
         return (
             f"'{strategy.name}' promises that the values shown with a person never change, and for {changed:,} people "
             "they did already: it will refuse the next release. Choose a strategy that goes on from any releases "
-            "(checked-mondrian, bay-frame), or start a new series with new subjects."
+            "(bay-frame; checked-mondrian if nobody leaves), or start a new series with new subjects."
         )
 
     def describe(self) -> str:

@@ -55,6 +55,12 @@ def unusual(release: Release) -> None:
             "before?",
             err=True,
         )
+    elif counts["changed"] and counts["changed"] >= 0.9 * (counts["snapshot"] - counts["new"]):
+        click.echo(
+            f"Warning: {counts['changed']:,} of the {counts['snapshot'] - counts['new']:,} people who were published "
+            "before have changed. Is a column written in another way than it was?",
+            err=True,
+        )
     elif counts["new"] == counts["snapshot"] and counts["gone"]:
         click.echo(
             f"Warning: nobody of release {release.number - 1} is in this snapshot, so that all count as new. If they "

@@ -144,10 +144,22 @@ def files_of(folder: Path) -> list[Path]:
     for endings in ((".parquet", ".pq"), (".csv",)):
         files = [file for file in found if file.suffix.lower() in endings]
         if files:
+            _refuse_overlooked(folder, found, files)
             return sorted(files, key=lambda file: file.relative_to(folder).parts)
     raise SnapshotError(
         f"{folder} is a folder without Parquet or CSV files. Name a CSV or Parquet file, or a folder of these."
     )
+
+
+def _refuse_overlooked(folder: Path, found: Sequence[Path], files: Sequence[Path]) -> None:
+    """CSV files beside Parquet files of the same names are the same table; others would be left out silently."""
+    twins = {file.with_suffix("") for file in files}
+    others = [file for file in found if file.suffix.lower() == ".csv" and file.with_suffix("") not in twins]
+    if others:
+        raise SnapshotError(
+            f"{folder} holds Parquet and CSV files, and {others[0].name} has no Parquet file of its name. Keep the "
+            "files of one table in the folder, all of one kind."
+        )
 
 
 def divided_by_values(folder: Path) -> bool:

@@ -22,6 +22,8 @@ SHARE = 0.2
 FEWEST = 5
 """So many of the new identifiers, and more than this share of them, are no accident: in a system that tells capitals
 apart, somebody may leave as `a7` and somebody else come as `A7`."""
+MARKS = "='\""
+"""What spreadsheets put around text."""
 
 
 def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities: Identities, place: str) -> None:
@@ -36,11 +38,16 @@ def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities:
         return
     left = identities.identifiers.take(pa.array(places))
     fresh = identifiers.filter(pa.array(new))
-    found = join_identifiers((plainest(left), np.arange(len(left))), plainest(fresh))
+    found = join_identifiers((_bare(left), np.arange(len(left))), _bare(fresh))
     alike = np.flatnonzero(found >= 0)
     first = alike[np.asarray(pc.sort_indices(fresh.take(pa.array(alike))))[:SHOWN]]
     pairs = [(str(fresh[int(one)]), str(left[int(found[one])])) for one in first]
     _refuse(pairs, len(alike), len(fresh), place)
+
+
+def _bare(identifiers: pa.Array) -> pa.Array:
+    """As `plainest`, and without what spreadsheets mark text by: '007, ="007"."""
+    return plainest(pc.utf8_trim(identifiers.cast(pa.large_string()), characters=MARKS))
 
 
 def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, place: str) -> None:
@@ -48,7 +55,8 @@ def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, place: s
 
     rows: `identifier` and `number`, -1 of who is new; known: `identifier` of whoever was published.
     """
-    plain = "regexp_replace(lower(ltrim('0', identifier)), '[.]0+$', '')"
+    bare = "trim(BOTH concat('=', char(39), char(34)) FROM identifier)"  # MARKS
+    plain = f"regexp_replace(lower(ltrim('0', {bare})), '[.]0+$', '')"
     fresh = rows.where("number = -1").selectExpr("identifier AS now", f"{plain} AS plain")
     left = spark.join(known, rows.select("identifier"), ["identifier"], "anti")
     left = left.selectExpr("identifier", f"{plain} AS plain").groupBy("plain").agg({"identifier": "max"})
@@ -66,7 +74,7 @@ def _refuse(pairs: Sequence[tuple[str, str]], alike: int, new: int, place: str) 
     more = f" and {alike - len(pairs):,} more" if alike > len(pairs) else ""
     raise SnapshotError(
         f"{place} (identifier): {alike:,} of the {new:,} new ones are those of people of earlier snapshots, but for "
-        f"zeros in front, capitals or '.0' at the end: {shown}{more}. Taken for other people, they would be published "
-        "anew and given away, and no audit would notice. Export the column as text (spreadsheets drop zeros), as it "
-        "was before; if they are other people, give them identifiers that differ in more than that."
+        f"zeros in front, quotes, capitals or '.0' at the end: {shown}{more}. Taken for other people, they would be "
+        "published anew and given away, and no audit would notice. Export the column as text (spreadsheets drop "
+        "zeros), as it was before; if they are other people, give them identifiers that differ in more than that."
     )

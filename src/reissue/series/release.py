@@ -39,6 +39,12 @@ class Release:
 
     def describe(self) -> str:
         """The release in a few lines, for a terminal."""
-        settings = ", ".join(f"{key}={value}" for key, value in self.settings.items() if value is not None)
+        settings = _in_words(self.settings)
         lines = [f"Release {self.number} ({self.created}), {self.strategy} {settings}".rstrip(), *self.steps]
         return "\n  ".join([*lines, f"Missing: {self.path}" if self.missing else f"Hand out: {self.path}"])
+
+
+def _in_words(settings: Mapping[str, object]) -> str:
+    """k=5, knowledge=(values=estimate); settings that are not set are left out."""
+    shown = {key: f"({_in_words(value)})" if isinstance(value, Mapping) else value for key, value in settings.items()}
+    return ", ".join(f"{key}={value}" for key, value in shown.items() if value is not None)
