@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from reissue.audit.portions import NamedPortion
 from reissue.beliefs.estimate import SUPPORT
 from reissue.beliefs.following import EVERYWHERE
 from reissue.core.ascending import seek
+from reissue.core.asked import Asked
 from reissue.core.domain import Bool
 from reissue.core.observed import Observed, Release
 from reissue.core.tokens import TokenWords
@@ -71,7 +72,7 @@ class Telling:
         return self.attack.part(observed(self.portions[fragment]), told)
 
 
-class NamedReleases(Sequence[Release]):
+class NamedReleases(Asked[Release]):
     """The releases of a fragment under the names of the whole, read anew whenever one is asked for: none is kept."""
 
     def __init__(self, portion: NamedPortion) -> None:
@@ -80,14 +81,8 @@ class NamedReleases(Sequence[Release]):
     def __len__(self) -> int:
         return len(self._portion.shelf.releases)
 
-    @overload
-    def __getitem__(self, index: int) -> Release: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Release]: ...
-    def __getitem__(self, index: int | slice) -> Release | list[Release]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return self._portion.named(range(len(self))[index])
+    def at(self, position: int) -> Release:
+        return self._portion.named(position)
 
 
 def observed(portion: NamedPortion) -> Observed:

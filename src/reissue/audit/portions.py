@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import overload
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ from reissue.audit.steps import Step
 from reissue.audit.timeline import Changes, Following, Tally, exact_rows, shown_exactly, tally
 from reissue.audit.words import AuditWords
 from reissue.coding import Coding
+from reissue.core.asked import Asked
 from reissue.core.domain import Int32, Int64
 from reissue.core.fragments import global_subjects, scattered
 from reissue.core.meets import Points
@@ -31,7 +31,7 @@ FITTING = pa.schema([("release", pa.int32()), ("key", pa.binary()), ("sample", p
 (position), and people who fit it; all rows of one key are to be added up."""
 
 
-class ReadReleases(Sequence[Release]):
+class ReadReleases(Asked[Release]):
     """The releases of a series in today's codes, read anew whenever one is asked for: none is kept."""
 
     def __init__(
@@ -47,14 +47,8 @@ class ReadReleases(Sequence[Release]):
     def __len__(self) -> int:
         return len(self._positions)
 
-    @overload
-    def __getitem__(self, index: int) -> Release: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Release]: ...
-    def __getitem__(self, index: int | slice) -> Release | list[Release]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return Release.of(PastReleases(*self._read)[self._positions[index]])
+    def at(self, position: int) -> Release:
+        return Release.of(PastReleases(*self._read)[self._positions[position]])
 
 
 @dataclass(frozen=True, eq=False)

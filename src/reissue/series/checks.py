@@ -10,6 +10,7 @@ from typing import NoReturn, cast
 import numpy as np
 
 from reissue.attacks.base import Attack
+from reissue.core.asked import Asked
 from reissue.core.boxes import contain, snap
 from reissue.core.domain import Int64
 from reissue.core.observed import Listing, Observed, Release, Words
@@ -124,7 +125,7 @@ def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: 
     return passed
 
 
-class _Observing(Sequence[Release]):
+class _Observing(Asked[Release]):
     """Past and new facts as outsiders see them, each turned when first asked for."""
 
     def __init__(self, past: Sequence[Facts], new: Facts) -> None:
@@ -134,10 +135,7 @@ class _Observing(Sequence[Release]):
     def __len__(self) -> int:
         return self._new.number
 
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        position = range(len(self))[index]
+    def at(self, position: int) -> Release:
         if position not in self._seen:
             facts = self._new if position == len(self) - 1 else self._past[position]
             self._seen[position] = Release.of(facts)

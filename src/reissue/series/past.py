@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import overload
 
 import numpy as np
 
 from reissue.coding import Coding
 from reissue.core.ascending import find
+from reissue.core.asked import Asked
 from reissue.core.domain import Int32, Int64
 from reissue.core.snapshot import Facts, Table
 from reissue.ledger import Ledger, Shelf
@@ -18,7 +18,7 @@ from reissue.strategies.base import Strategy
 ABSENT = "series/absent"
 
 
-class PastReleases(Sequence[Facts]):
+class PastReleases(Asked[Facts]):
     """The facts of every release, each read when it is first asked for and recoded to the coding of today."""
 
     def __init__(self, ledger: Ledger | Shelf, coding: Coding, fragment: int | None = None) -> None:
@@ -30,20 +30,10 @@ class PastReleases(Sequence[Facts]):
     def __len__(self) -> int:
         return len(self._records)
 
-    @overload
-    def __getitem__(self, index: int) -> Facts: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Facts]: ...
-    def __getitem__(self, index: int | slice) -> Facts | list[Facts]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        position = range(len(self))[index]
+    def at(self, position: int) -> Facts:
         if position not in self._read:
             self._read[position] = self._recoded(position)
         return self._read[position]
-
-    def __iter__(self) -> Iterator[Facts]:
-        return (self[i] for i in range(len(self)))
 
     def subjects(self, position: int) -> Int64:
         """As `core.observed.Listing`: numbers do not depend on the coding."""
