@@ -19,16 +19,22 @@ from tests.strategies.insertions import NOTHING, attacks, few_values, findings, 
 from tests.support.histories import observe, run_series
 
 
+def published(strategy: CheckedMondrian | CheckedIncognito, snapshots: list[Coded]) -> list[Facts]:
+    """The series; nothing if not even one class of all the first rows would hold."""
+    try:
+        return run_series(strategy, snapshots)
+    except InfeasiblePolicy:
+        first, one = snapshots[0], np.zeros(len(snapshots[0]), np.int32)
+        assert violations(strategy.requirement, one, first.values, first.value_count)
+        return []
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_checked_mondrian_gives_nothing_away(seed: int) -> None:
     snapshots, k, c = history(seed, values=None if seed % 2 else 2 + seed % 3)
-    try:
-        releases = run_series(CheckedMondrian(k=k, c=c), snapshots)
-    except InfeasiblePolicy:
-        assert violations(Requirement(k=k, c=c), np.zeros(len(snapshots[0]), np.int32), snapshots[0].values, 9)
-        return
-    assert findings(releases, snapshots[-1], k, c) == NOTHING
-    for facts, snapshot in zip(releases, snapshots, strict=True):
+    releases = published(CheckedMondrian(k=k, c=c), snapshots)
+    assert not releases or findings(releases, snapshots[-1], k, c) == NOTHING
+    for facts, snapshot in zip(releases, snapshots if releases else [], strict=True):
         assert violations(Requirement(k=k, c=c), facts.classes, facts.values, snapshot.value_count) == ()
         assert np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes)
 
@@ -36,12 +42,8 @@ def test_checked_mondrian_gives_nothing_away(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_checked_incognito_gives_nothing_away(seed: int) -> None:
     snapshots, k, c = history(seed + 500)
-    try:
-        releases = run_series(CheckedIncognito(k=k, c=c), snapshots)
-    except InfeasiblePolicy:
-        assert violations(Requirement(k=k, c=c), np.zeros(len(snapshots[0]), np.int32), snapshots[0].values, 9)
-        return
-    assert findings(releases, snapshots[-1], k, c) == NOTHING
+    releases = published(CheckedIncognito(k=k, c=c), snapshots)
+    assert not releases or findings(releases, snapshots[-1], k, c) == NOTHING
 
 
 def test_static_gives_much_away_on_the_same_histories() -> None:
