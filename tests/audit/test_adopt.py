@@ -13,7 +13,7 @@ from reissue.audit import adopt, audit, audit_series
 from reissue.errors import ReleaseError, SettingsError
 from reissue.series.settings import STRATEGIES, strategy_class
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
-from tests.support.hospital import FIGURE_3, frame, hospital_schema, population
+from tests.support.hospital import FIGURE_3, frame, hospital_schema, population, write_config
 
 NEW = ("Zoe", 44, "Female", "Asthma")
 
@@ -50,6 +50,13 @@ def test_adopt_then_publish(tmp_path: Path) -> None:
         folders = [release.path for release in again.releases]
     told = audit(folders, hospital_schema(), [*SNAPSHOTS, frame([*FIGURE_3, NEW])])
     assert {f.subjects for f in told.breaches if f.value == "Cancer"} >= {("Alice",)}
+
+
+def test_fragments_are_not_passed_over(tmp_path: Path) -> None:
+    write_config(tmp_path, "[engine]\nfragments = 2")
+    with pytest.raises(SettingsError, match="adopts releases is worked on as a whole"):
+        adopt(tmp_path / "s", [FIRST], SNAPSHOTS[:1], config=tmp_path / "c.toml")
+    assert not (tmp_path / "s").exists()
 
 
 def test_adopted_facts_tell_what_the_files_tell(tmp_path: Path) -> None:

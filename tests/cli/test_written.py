@@ -130,6 +130,17 @@ def test_nothing_else_is_written_over(
     assert before == {name: Path(name).read_bytes() for name in before}
 
 
+@pytest.mark.parametrize(("place", "why"), [("releases/0001", "handed out"), ("private", "the ledger only")])
+def test_no_report_lands_among_what_is_handed_out(
+    clinic: Path, place: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended("report", "audit.json", "-o", f"s/{place}/report.html") == 2
+    told = capsys.readouterr().err
+    assert f"s/{place}/report.html lies in the {place.partition('/')[0]} of the series s, which" in told
+    assert why in told
+    assert not Path(f"s/{place}/report.html").exists()
+
+
 def test_a_picture_of_another_kind_is_refused_before_the_work(clinic: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ended("compare", "1.csv", "--config", "nowhere.toml", "--picture", "map.pdf") == 2
     assert "The picture is written as .svg or .png; received 'map.pdf'." in capsys.readouterr().err

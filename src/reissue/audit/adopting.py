@@ -22,7 +22,7 @@ from reissue.core.observed import Release
 from reissue.core.snapshot import Coded, Facts, Table
 from reissue.errors import SettingsError
 from reissue.ledger import Ledger, ReleaseRecord
-from reissue.schema import Schema, read_config
+from reissue.schema import Config, Schema, read_config
 from reissue.series.past import fold
 from reissue.series.publication import FORMAT, README, read_description, reading
 from reissue.series.series import Series
@@ -95,7 +95,7 @@ def adopt(
             what = "is left of an adoption that was interrupted; delete it" if taken is place else "exists already"
             raise SettingsError(f"{taken} {what}. Adoption makes a new series.")
     say = progress or (lambda stage: None)
-    used = schema or read_config(str(config)).schema
+    used = schema or _undivided(read_config(str(config)), str(config)).schema
     gathered = gather(releases, used, snapshots, match, names, say)
     say("write")
     try:
@@ -110,6 +110,16 @@ def adopt(
         raise
     series = Series.open(target, key=key)
     return Adopted(series, series.audit(names=names, progress=say))
+
+
+def _undivided(config: Config, path: str) -> Config:
+    """Nobody of releases that are out is in a fragment: to ask for some must not be passed over."""
+    if config.engine.get("fragments", 1) != 1:
+        raise SettingsError(
+            f"{path}: engine.fragments is {config.engine['fragments']}, but a series that adopts releases is worked on "
+            "as a whole. Leave it out."
+        )
+    return config
 
 
 def _created(

@@ -92,7 +92,8 @@ def read_lines(path: str | Path) -> tuple[list[str], Lines]:
             return list(table.column_names), [list(line) for line in zip(*columns, strict=True)]
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
-        raise InputError(f"The knowledge file {path} cannot be read: {error}.") from error
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"The knowledge file {path} cannot be read: {reason}. Check its path and form.") from error
     rows = text.splitlines()
     if not rows:
         raise InputError(f"The knowledge file {path} is empty; its first line must name the columns.")

@@ -128,7 +128,9 @@ def forget(series: str, identifier: str, key: str | None) -> None:
     with Series.open(series, key=key) as opened:
         opened.forget(identifier)
         strategy = opened.strategy
-    click.echo(f"Forgot {identifier}. What the series promised about this person stays in force, without the name.")
+    click.echo(
+        f"Forgot {identifier.strip()}. What the series promised about this person stays in force, without the name."
+    )
     if not strategy.supports.gone:
         click.echo(
             f"A forgotten person counts as gone, and {strategy.name} is for tables that nobody leaves: if the last "

@@ -31,6 +31,7 @@ def writable(path: str, *beginnings: bytes) -> None:
         raise InputError(f"{path} cannot be written: there is no folder {folder}. Make it, or choose another place.")
     if file.exists() and not file.is_file():  # a pipe, or /dev/stdout
         return
+    _refuse_inside(path, file.resolve())
     for place in (file, file.resolve().parent):  # a new file takes the place of the old one
         if place.exists() and not os.access(place, os.W_OK):
             raise InputError(f"{path} cannot be written: you may not write to {place}. Choose another place.")
@@ -39,6 +40,15 @@ def writable(path: str, *beginnings: bytes) -> None:
             f"{path} is there already, and is nothing that this command writes: it is left alone. Choose another name, "
             "or delete it first."
         )
+
+
+def _refuse_inside(path: str, file: Path) -> None:
+    """Who is at risk must not lie in the folder that is handed out, nor other files among the ledger's."""
+    for series in file.parents:
+        own = file.relative_to(series).parts[0]
+        if own in ("releases", "private") and (series / "private" / "series.json").is_file():
+            why = "which are handed out" if own == "releases" else "which hold the ledger only"
+            raise InputError(f"{path} lies in the {own} of the series {series.name}, {why}. Choose another place.")
 
 
 def _ours(file: Path, beginnings: tuple[bytes, ...]) -> bool:

@@ -88,7 +88,10 @@ def _saved(path: str, attacks: tuple[str, ...], settings: tuple[str, ...], names
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is neither a series nor an audit saved with --json: {error}.") from error
+        raise InputError(
+            f"{path} is neither a series nor an audit saved with --json: {error}. Name the folder of a series, or what "
+            "`reissue audit --json` wrote, as a whole."
+        ) from error
     if not isinstance(document, dict):
-        raise InputError(f"{path} is not an audit saved with --json.")
+        raise InputError(f"{path} is not an audit saved with --json: write one with `reissue audit --json`.")
     return document
