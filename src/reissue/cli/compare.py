@@ -22,7 +22,7 @@ from reissue.errors import InfeasiblePolicy
 )
 @click.option("--out", type=click.Path(file_okay=False), help="Keep finished runs there, and go on with them. Private.")
 @click.option("--html", type=click.Path(dir_okay=False), help="Also write a page that opens without a network.")
-@click.option("--picture", type=click.Path(dir_okay=False), help="Also write risk against loss as .svg or .png.")
+@click.option("--picture", type=click.Path(dir_okay=False), help="Also write risk against query error as .svg or .png.")
 @JSON
 def compare(
     snapshots: tuple[str, ...],
