@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue.engine import identifiers
 from reissue.engine.identifiers import join_identifiers, normalize, repeated
 
 
@@ -60,6 +61,20 @@ def test_join_identifiers_is_a_lookup(known: dict[str, int], wanted: list[str]) 
 def test_of_several_numbers_the_latest_counts() -> None:
     known = (pa.array(["a", "b", "a", "a"]), np.array([1, 2, 9, 4]))
     assert join_identifiers(known, pa.array(["b", "a", None, "c"])).tolist() == [2, 9, -1, -1]
+
+
+def test_several_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    names, numbers = [f"p{number}" for number in rng.integers(0, 300, 500)], rng.permutation(500)
+    wanted = pa.array([f"p{number}" for number in rng.integers(0, 400, 300)])
+    found = {}
+    for name, number in zip(names, numbers.tolist(), strict=True):
+        found[name] = max(number, found.get(name, -1))
+    monkeypatch.setattr(identifiers, "WORTH_A_THREAD", 1)
+    for threads in (1, 2, 7):
+        monkeypatch.setattr(identifiers, "processors", lambda threads=threads: threads)
+        got = join_identifiers((pa.array(names), numbers), wanted).tolist()
+        assert got == [found.get(name, -1) for name in wanted.to_pylist()]
 
 
 def test_decimals_with_a_fraction_are_no_identifiers() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from reissue.core.domain import Int64
+from reissue.core.processors import processors
 from reissue.engine.text import as_text
 
 WHOLE_FLOAT = r"^[0-9]+\.0+$"
+WORTH_A_THREAD = 100_000
+"""From so many known identifiers for each of them, they are looked for by several threads."""
 
 
 def normalize(column: pa.ChunkedArray, plain: bool | None = None) -> tuple[pa.Array, Int64]:
@@ -104,9 +110,17 @@ def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> In
         return np.full(len(identifiers), -1, dtype=np.int64)
     from reissue.core.texts import highest, index
 
-    wanted = _buffers(identifiers)
+    wanted, (data, starts), numbers = _buffers(identifiers), _buffers(names), np.ascontiguousarray(numbers)
     table, first = index(*wanted)
-    found = highest(table, *wanted, *_buffers(names), np.ascontiguousarray(numbers))[first]
+
+    def sought(part: tuple[int, int]) -> Int64:
+        low, high = part
+        return highest(table, *wanted, data, starts[low : high + 1], numbers[low:high])
+
+    parts = max(1, min(processors(), len(numbers) // WORTH_A_THREAD))  # each waits for memory most of its time
+    limits = np.linspace(0, len(numbers), parts + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(parts) as pool:
+        found = reduce(np.maximum, pool.map(sought, pairwise(limits)))[first]
     if identifiers.null_count:
         found[np.asarray(identifiers.is_null())] = -1
     return found
