@@ -15,6 +15,7 @@ from reissue.core.snapshot import Coded, Facts, History
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.strategies.e_equivalence import EEquivalence
 from reissue.strategies.m_invariance import MInvariance
+from tests.attacks.blocks import AMPLE
 from tests.support.clinic import AT_T1, AT_T2, AT_T3, CANCER, FLU, MEASLES, snapshot
 from tests.support.histories import CHURN, PERSISTING, Turnover, generate, observe, run_series
 
@@ -36,7 +37,7 @@ def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, e: int, 
         cut = smallest_new_cut(block)
         assert cut is None or cut > 2 * (e - 1)
         if exact and e > 1:
-            proof = smallest_attack(block, e - 1, 30.0)
+            proof = smallest_attack(block, e - 1, AMPLE)
             assert proof.proven
             assert proof.way is None, "an attack of fewer than e people exists"
 
