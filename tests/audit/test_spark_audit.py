@@ -41,7 +41,6 @@ TRACEABLE = "m-invariance in 3"
 SERIES: dict[str, tuple[Strategy, int, Turnover]] = {
     TRACEABLE: (ri.MInvariance(m=3), 3, CHURN),
     "static in 2": (ri.Static(k=3, c=0.6), 2, CHURN),
-    "checked-mondrian whole": (ri.CheckedMondrian(k=4, c=0.7), 1, INSERTS),
     "static whole": (ri.Static(k=3, c=0.6), 1, FEW_STAY),
     "e-equivalence in 2": (ri.EEquivalence(m=3, e=2), 2, CHURN),
     "bcf in 3": (ri.BCF(k=4), 3, INSERTS),

@@ -43,7 +43,7 @@ ROWS = pa.schema(
 of values that the class shows, and the part that the set belongs to."""
 PRESENT = pa.schema([("release", pa.int32()), ("subject", pa.int64())])
 RESULT = pa.schema([("result", pa.binary())])
-PARTS = 4
+PARTS = 2
 """So many parts for each core: some sets are shown by many more classes than others."""
 
 
