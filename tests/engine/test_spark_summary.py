@@ -126,7 +126,7 @@ def told(found: Sequence[Problem | WrongLabels]) -> str:
 
 
 @given(tables(), st.lists(st.integers(1, 5), max_size=5), st.sampled_from(["refuse", "value"]))
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_any_division_tells_the_same(table: pa.Table, cuts: list[int], missing: str) -> None:
     form = schema(missing)
     whole = Problems("it", None)
