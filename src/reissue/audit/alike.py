@@ -6,10 +6,9 @@ rows. How the series is searched is a property of the whole: parts tell first ho
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +28,8 @@ from reissue.series.spark_rows import spread
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
 
+Told = TypeVar("Told")
+
 ROWS = pa.schema(
     [
         ("release", pa.int32()),
@@ -42,7 +43,6 @@ ROWS = pa.schema(
 """A row of a release (position): its class and subject as the whole series calls them, its value, a hash of the set
 of values that the class shows, and the part that the set belongs to."""
 PRESENT = pa.schema([("release", pa.int32()), ("subject", pa.int64())])
-RESULT = pa.schema([("result", pa.binary())])
 PARTS = 2
 """So many parts for each core: some sets are shown by many more classes than others."""
 
@@ -109,17 +109,10 @@ class _Together:
         tally = Tally.added(self._each(lambda part: attack.searched(part, look)))
         return attack.concluded(tally, look, self._at_risk(union(*tally.risky)))
 
-    def _each(self, task: Callable[[Observed], object]) -> list:  # type: ignore[type-arg]
+    def _each(self, task: Callable[[Observed], Told]) -> list[Told]:
         """What the task tells of each part, in the order of the parts."""
         gather = _Gather(self.portion)
-
-        def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
-            told = pickle.dumps((int(str(key[0])), task(gather.part(table))))
-            return pa.table({"result": pa.array([told], pa.binary())})
-
-        done = self.spark.collect(self.spark.grouped(self.rows, ["part"], kernel, RESULT), "results of tasks")
-        told = sorted((pickle.loads(result) for result in done.column("result").to_pylist()), key=lambda one: one[0])
-        return [result for _, result in told]
+        return list(self.spark.of_groups(self.rows, "part", lambda rows, _: task(gather.part(rows))).values())
 
     @property
     def _steady(self) -> bool:

@@ -6,7 +6,6 @@ both, as they do where `bay-frame` publishes; Spark adds the counts up, and each
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -37,7 +36,6 @@ COUNTED = pa.schema(
     [("kind", pa.string()), ("release", pa.int32()), ("fragment", pa.int32()), ("asked", pa.bool_()), *COUNTS]
 )
 """What fragments count: as `Tally` has it, by kind (a name of `everywhere`, or NEARBY) and release number."""
-PART = pa.schema([("fragment", pa.int32()), ("part", pa.binary())])
 
 
 def in_fragments(spark: Spark, portions: Sequence[NamedPortion], attack: Attack) -> Outcome | None:
@@ -137,14 +135,11 @@ def _parts(spark: Spark, own: Frame, telling: Telling) -> list[Part]:
         near = own.where(f"kind = '{NEARBY}'").drop("kind")
         back = sums_for(spark, near.where("asked"), near, SUPPORT, ["release", "key"])
 
-        def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
-            fragment, release = int(str(key[0])), np.array(table.column("release"))
-            nearby = {n: _only(table, release == n) for n in telling.everywhere}
-            part = pickle.dumps(telling.part(fragment, nearby))
-            return pa.table([pa.array([fragment], pa.int32()), pa.array([part], pa.binary())], schema=PART)
+        def part(table: pa.Table, fragment: int) -> Part:
+            release = np.array(table.column("release"))
+            return telling.part(fragment, {n: _only(table, release == n) for n in telling.everywhere})
 
-        told = spark.collect(spark.grouped(back, ["fragment"], kernel, PART), "results of tasks").to_pylist()
-        found = {row["fragment"]: pickle.loads(row["part"]) for row in told}
+        found = spark.of_groups(back, "fragment", part)
     rest = [fragment for fragment in range(len(telling.portions)) if fragment not in found]  # asked for nothing
     found |= dict(zip(rest, spark.each(rest, telling.part), strict=True))
     return [found[fragment] for fragment in range(len(telling.portions))]

@@ -5,7 +5,6 @@ Workers read the ledger and count; tables by class come to the driver, which dea
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -35,7 +34,6 @@ PART_ROWS = 2_000_000
 
 LINKED = pa.schema([("one", pa.int64()), ("other", pa.int64())])
 APPEARANCE = pa.schema([("release", pa.int32()), ("class", pa.int32()), ("value", pa.int32()), ("subject", pa.int64())])
-OUTCOME = pa.schema([("part", pa.int32()), ("outcome", pa.binary())])
 
 
 class Gathered:
@@ -47,14 +45,8 @@ class Gathered:
     def attacked(self, attack: Attack) -> list[Outcome | None]:
         bins, rows = self._parted
         gather = Gather(self._shelf, self._coding, bins)
-
-        def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
-            part = int(str(key[0]))
-            told = pickle.dumps(Task(attack, gather.part(part, table)).run())
-            return pa.table({"part": pa.array([part], pa.int32()), "outcome": pa.array([told], pa.binary())})
-
-        done = self._spark.collect(self._spark.grouped(rows, ["part"], kernel, OUTCOME), "results of tasks")
-        return [pickle.loads(told) for told in done.sort_by("part").column("outcome").to_pylist()]
+        told = self._spark.of_groups(rows, "part", lambda own, part: Task(attack, gather.part(part, own)).run())
+        return list(told.values())
 
     @cached_property
     def _parted(self) -> tuple[list[Int32], Frame]:

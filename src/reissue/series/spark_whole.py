@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -56,15 +55,11 @@ def exchanged(
     own = spread(spark, items, read, OWNED)
     back = sums_for(spark, own, own, least, ["key"])
 
-    def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
-        fragment = int(str(key[0]))
-        found = counts_table(counts_of(table)).sort_by([("key", "ascending"), ("value", "ascending")])
-        told = pickle.dumps(writers[fragment].rows(found))
-        return pa.table({"fragment": pa.array([fragment], pa.int32()), "told": pa.array([told], pa.binary())})
+    def write(table: pa.Table, fragment: int) -> Staged:
+        sums = counts_table(counts_of(table)).sort_by([("key", "ascending"), ("value", "ascending")])
+        return writers[fragment].rows(sums)
 
-    schema = pa.schema([("fragment", pa.int32()), ("told", pa.binary())])
-    told = spark.collect(spark.grouped(back, ["fragment"], kernel, schema), "summaries of fragments").to_pylist()
-    found = {row["fragment"]: cast("Staged", pickle.loads(row["told"])) for row in told}
+    found = spark.of_groups(back, "fragment", write, "summaries of fragments")
     return [found.get(fragment) for fragment in range(len(nearby))]
 
 

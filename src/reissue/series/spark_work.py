@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -45,12 +45,10 @@ class Surveyed:
 
 def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) -> list[Surveyed]:
     """Each fragment's rows written to a private file by the worker that gets them, and compared with its past."""
-    import pickle
-
     names = [name for name in frame.columns if name != "fragment"]
     writers = [stage.writer(work.fragment) for work in works]
 
-    def survey(fragment: int, table: pa.Table) -> Surveyed:
+    def survey(table: pa.Table, fragment: int) -> Surveyed:
         table = table.select(names).sort_by("row")
         staged = writers[fragment].rows(table)
         rows = rows_of(table)
@@ -64,20 +62,13 @@ def surveyed(spark: Spark, frame: Frame, works: Sequence[Work], stage: Stage) ->
             tally = replace(tally, nearby=Counts.none(), planned={})
         return Surveyed(Survey.of(permitted, rows), staged, tally, nearby, planned)
 
-    def kernel(table: pa.Table, key: tuple[object, ...]) -> pa.Table:
-        fragment = int(str(key[0]))
-        told = pickle.dumps(survey(fragment, table))
-        return pa.table({"fragment": pa.array([fragment], pa.int32()), "told": pa.array([told], pa.binary())})
-
-    schema = pa.schema([("fragment", pa.int32()), ("told", pa.binary())])
-    told = spark.collect(spark.grouped(frame, ["fragment"], kernel, schema), "summaries of fragments").to_pylist()
-    found = {row["fragment"]: cast("Surveyed", pickle.loads(row["told"])) for row in told}
+    found = spark.of_groups(frame, "fragment", survey, "summaries of fragments")
     missing = [work.fragment for work in works if work.fragment not in found]
     if missing:  # nobody of these is here now, but somebody may have gone
         from reissue.engine.spark.tasks import arrow_schema
 
         empty = arrow_schema(frame.schema).empty_table()
-        found |= dict(zip(missing, spark.each(missing, partial(survey, table=empty)), strict=True))
+        found |= dict(zip(missing, spark.each(missing, partial(survey, empty)), strict=True))
     return [found[work.fragment] for work in works]
 
 

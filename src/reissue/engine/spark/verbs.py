@@ -219,13 +219,24 @@ class Spark(Engine["DataFrame"]):
 
         The result is pickled and should be small.
         """
+        told = self.of_groups(frame.selectExpr("*", f"0 AS {ALL}"), ALL, lambda rows, _: task(rows.drop_columns([ALL])))
+        return told.get(0)
 
-        def run(rows: pa.Table, _: Key) -> pa.Table:
-            return pa.table({"result": pa.array([pickle.dumps(task(rows.drop_columns([ALL])))], pa.binary())})
+    def of_groups(
+        self, frame: DataFrame, by: str, task: Callable[[pa.Table, int], Result], why: str = "results of tasks"
+    ) -> dict[int, Result]:
+        """What `task` returns of the rows (in any order) of each number in `by`, and of it; by number, ascending.
 
-        together = self.grouped(frame.selectExpr("*", f"0 AS {ALL}"), [ALL], run, pa.schema([("result", pa.binary())]))
-        made = self.collect(together, "results of tasks").column("result").to_pylist()
-        return pickle.loads(made[0]) if made else None
+        Each group must fit into one worker's memory. Results are pickled and should be small.
+        """
+
+        def run(rows: pa.Table, key: Key) -> pa.Table:
+            number = int(str(key[0]))
+            return pa.table([[number], pa.array([pickle.dumps(task(rows, number))], pa.binary())], ["group", "result"])
+
+        schema = pa.schema([("group", pa.int64()), ("result", pa.binary())])
+        made = self.collect(self.grouped(frame, [by], run, schema), why).sort_by("group")
+        return {row["group"]: pickle.loads(row["result"]) for row in made.to_pylist()}
 
     def sorted_parts(
         self,
