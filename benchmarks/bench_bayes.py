@@ -8,12 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from benchmarks.harness import Run, fresh, report
-from reissue.core.domain import Domain, Int32
-from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.strategies.base import Strategy
-from reissue.strategies.bay_frame import BayFrame
-from reissue.strategies.js_reduce import JSReduce
-from reissue.strategies.static import Static
+from reissue.arrays.types import Int32
+from reissue.methods.baselines.static import Static
+from reissue.methods.beliefs.bay_frame import BayFrame
+from reissue.methods.beliefs.js_reduce import JSReduce
+from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain
+from reissue.model.release import Coded, Facts, History, Table
 
 POLICIES: dict[str, Strategy] = {
     "static": Static(k=3, beta=5.0),

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from benchmarks.harness import DATA, ROOT, report
-from reissue.attacks.correspondence import Correspondence
-from reissue.core.distinct import distinct
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, History
-from reissue.strategies.bcf import BCF
+from reissue.arrays.distinct import distinct
+from reissue.methods.bcf.attack import Correspondence
+from reissue.methods.bcf.strategy import BCF
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded, History
 
 K = 40
 

@@ -9,13 +9,13 @@ import polars as pl
 from experiments.words import Numbers
 
 from benchmarks.harness import DATA, report
-from reissue.attacks.historical_correlation import HistoricalCorrelation
-from reissue.core.domain import Domain
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.strategies.base import Strategy
-from reissue.strategies.cor_split import CorSplit
-from reissue.strategies.m_invariance import MInvariance
+from reissue.methods.correlation.attack import HistoricalCorrelation
+from reissue.methods.correlation.strategy import CorSplit
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded, Facts, History, Table
 
 QUASI_IDENTIFIERS = ("age", "sex", "education", "birthplace")
 LIVE, RELEASES, VALUES, M, N = 200_000, 22, 50, 6, 3

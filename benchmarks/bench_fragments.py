@@ -11,7 +11,7 @@ from benchmarks.bench_publish import adult
 from benchmarks.bench_scaling import schema
 from benchmarks.harness import report
 from reissue.errors import InfeasiblePolicy
-from reissue.strategies.base import Strategy
+from reissue.methods.strategy import Strategy
 
 ROWS = 200_000
 NEW = 20_000

@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.harness import DATA, ROOT, report
-from reissue.attacks.base import Attack
-from reissue.attacks.difference import Difference
-from reissue.attacks.intersection import Intersection
-from reissue.attacks.record_tracing import RecordTracing
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.strategies.base import Strategy
-from reissue.strategies.checked_mondrian import CheckedMondrian
-from reissue.strategies.static import Static
+from reissue.methods.attack import Attack
+from reissue.methods.baselines.static import Static
+from reissue.methods.incremental.checked_mondrian import CheckedMondrian
+from reissue.methods.incremental.difference_attack import Difference
+from reissue.methods.incremental.intersection_attack import Intersection
+from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.methods.strategy import Strategy
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded, Facts, History, Table
 
 sys.path.insert(0, str(ROOT / "experiments"))
 from incremental_adult import C, K, Numbers, first, read

@@ -14,7 +14,7 @@ from benchmarks.bench_publish import adult
 from benchmarks.bench_scaling import schema
 from benchmarks.harness import report
 from benchmarks.stages import STAGES, staged
-from reissue.strategies.base import Strategy
+from reissue.methods.strategy import Strategy
 
 ROWS = 1_000_000
 CHANGED = 0.05

@@ -12,7 +12,7 @@ import reissue as ri
 from benchmarks.bench_publish import QUASI_IDENTIFIERS, adult
 from benchmarks.harness import DATA, report
 from benchmarks.stages import STAGES, Staged, staged
-from reissue.strategies.base import Strategy
+from reissue.methods.strategy import Strategy
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 FROM_ON_SPARK = 1_000_000

@@ -15,18 +15,18 @@ from pathlib import Path
 import numpy as np
 
 from bayes_clinic_report import Point, Run, write
-from reissue.attacks.background_knowledge import BackgroundKnowledge
-from reissue.beliefs.claims import Claims
-from reissue.beliefs.following import joined
-from reissue.beliefs.knowledge import Given, Knowledge
-from reissue.beliefs.posterior import Estimator
 from reissue.clinic import EXAMS, SEXES, TRANSITIONS, clinic_months
-from reissue.core.domain import Domain, Tree
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.hierarchy import Hierarchy
-from reissue.strategies.bay_frame import BayFrame
-from reissue.strategies.js_reduce import JSReduce
+from reissue.methods.beliefs.attack import BackgroundKnowledge
+from reissue.methods.beliefs.attack_cycle import joined
+from reissue.methods.beliefs.bay_frame import BayFrame
+from reissue.methods.beliefs.claims import Claims
+from reissue.methods.beliefs.js_reduce import JSReduce
+from reissue.methods.beliefs.knowledge import Given, Knowledge
+from reissue.methods.beliefs.posterior import Estimator
+from reissue.model.domain import Domain, Tree
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded, Facts, History, Table
 from reissue.utility import gcp, observed_domains, record_linkage
 from words import Numbers
 

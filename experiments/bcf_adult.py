@@ -16,11 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from bcf_adult_report import Row, write
-from reissue.attacks.correspondence import Correspondence
-from reissue.core.domain import Domain, Int32, Tree
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History
-from reissue.strategies.bcf import BCF
+from reissue.arrays.types import Int32
+from reissue.methods.bcf.attack import Correspondence
+from reissue.methods.bcf.strategy import BCF
+from reissue.model.domain import Domain, Tree
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded, Facts, History
 from words import Numbers
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -18,13 +18,13 @@ from experiments.cor_split_occ_report import Results, Scenario, write
 from experiments.occ import ROOT, VALUES, People, Published, errors, publish, read, updates
 from experiments.words import Numbers
 
-from reissue.attacks.historical_correlation import HistoricalCorrelation
-from reissue.core.correlation import unsafe_pairs
-from reissue.core.domain import Int32
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded
-from reissue.strategies.cor_split import CorSplit
-from reissue.strategies.m_invariance import MInvariance
+from reissue.arrays.types import Int32
+from reissue.methods.correlation.attack import HistoricalCorrelation
+from reissue.methods.correlation.correlations import unsafe_pairs
+from reissue.methods.correlation.strategy import CorSplit
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded
 
 ATTRIBUTES = ("age", "birthplace", "education", "sex")
 M, N, P, H = 6, 3, 0.04, 0.1

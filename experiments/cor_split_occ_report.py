@@ -10,7 +10,12 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from reissue.core.breach import breach_probability, choose_degree, ct_probability, hc_probability
+from reissue.methods.correlation.breach_probability import (
+    breach_probability,
+    choose_degree,
+    ct_probability,
+    hc_probability,
+)
 
 Row = dict[str, object]
 

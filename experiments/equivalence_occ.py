@@ -17,13 +17,13 @@ from experiments.equivalence_occ_report import Results, write
 from experiments.occ import ROOT, VALUES, People, Published, errors, publish, read, updates
 from experiments.words import Numbers
 
-from reissue.attacks.equivalence import Equivalence
-from reissue.core.class_pairs import class_pairs, exposed
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded
-from reissue.strategies.base import Strategy
-from reissue.strategies.e_equivalence import EEquivalence
-from reissue.strategies.m_invariance import MInvariance
+from reissue.methods.equivalence.attack import Equivalence
+from reissue.methods.equivalence.class_pairs import class_pairs, exposed
+from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.strategy import Strategy
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded
 
 ATTRIBUTES = ("age", "sex", "education", "birthplace")
 M, E = 10, 5

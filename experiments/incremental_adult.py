@@ -15,19 +15,19 @@ import numpy as np
 
 from incremental_adult_report import Row, write
 from incremental_reference import losses
-from reissue.attacks.base import Attack
-from reissue.attacks.difference import Difference
-from reissue.attacks.intersection import Intersection
-from reissue.attacks.record_tracing import RecordTracing
-from reissue.core.domain import Domain
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History, Table
 from reissue.hierarchy import Hierarchy
-from reissue.strategies.base import Strategy
-from reissue.strategies.checked_incognito import CheckedIncognito
-from reissue.strategies.checked_mondrian import CheckedMondrian
-from reissue.strategies.merge import Merge
-from reissue.strategies.static import Static
+from reissue.methods.attack import Attack
+from reissue.methods.baselines.merge import Merge
+from reissue.methods.baselines.static import Static
+from reissue.methods.incremental.checked_incognito import CheckedIncognito
+from reissue.methods.incremental.checked_mondrian import CheckedMondrian
+from reissue.methods.incremental.difference_attack import Difference
+from reissue.methods.incremental.intersection_attack import Intersection
+from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded, Facts, History, Table
 from reissue.utility.loss import ail, discernibility
 from words import Numbers
 

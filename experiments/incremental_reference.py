@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.core.boxes import snap
-from reissue.core.cuts import measure, try_cut
-from reissue.core.domain import Int64
-from reissue.core.forest import forest_of, rows_of, scratch_of
-from reissue.core.routing import bounds
-from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.strategies.beside import Beside
-from reissue.strategies.checked_mondrian import CheckedMondrian
-from reissue.strategies.checking import Standing, numbered
-from reissue.strategies.merge import Merge
-from reissue.strategies.static import Static
+from reissue.arrays.types import Int64
+from reissue.methods.baselines.merge import Merge
+from reissue.methods.baselines.static import Static
+from reissue.methods.incremental.checked import Standing, numbered
+from reissue.methods.incremental.checked_mondrian import CheckedMondrian
+from reissue.methods.incremental.recut.routing import bounds
+from reissue.methods.incremental.whole_check import Beside
+from reissue.model.boxes import snap
+from reissue.model.release import Coded, Facts, History, Table
+from reissue.partition.cuts import measure, try_cut
+from reissue.partition.tables import forest_of, rows_of, scratch_of
 from reissue.utility.loss import ail
 
 

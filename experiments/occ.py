@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from reissue.core.domain import Domain, Int32, Int64
-from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.strategies.base import Strategy
+from reissue.arrays.types import Int32, Int64
+from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain
+from reissue.model.release import Coded, Facts, History, Table
 from reissue.utility.queries import count_exactly, estimate, random_queries
 
 ROOT = Path(__file__).resolve().parents[1]

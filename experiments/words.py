@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reissue.core.domain import Int32
+from reissue.arrays.types import Int32
 
 
 class Numbers:

@@ -1,74 +1,171 @@
-"""Imports only go down, and a light start stays light."""
+"""Imports only go down, rooms stay apart, and a light start stays light."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "reissue"
 
-# The layers of the design, top first. A module may import its own layer's package and anything below.
-LAYERS = [
-    {"cli", "__main__", "demo"},
-    {"series", "audit", "compare"},
-    {"strategies", "attacks"},
-    {"utility", "beliefs", "clinic", "report"},
-    {"ledger", "engine"},
-    {"coding", "words"},
-    {"core"},
-    {"schema", "hierarchy", "config"},
-    {"errors"},
+# The floors of the house, top first. A module may import its own package and anything on a lower floor.
+FLOORS = [
+    {"__main__"},
+    {"cli"},
+    {"demo"},
+    {"compare"},
+    {"series"},
+    {"publish", "audit"},
+    {"history", "report", "clinic"},
+    {"attacks"},
+    {"methods"},
+    {"partition"},
+    {"documents"},
+    {"ledger", "utility"},
+    {"engine"},
+    {"coding"},
+    {"schema"},
+    {"hierarchy"},
+    {"model"},
+    {"arrays"},
+    {"errors", "lazy"},
 ]
-RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-# What the taxonomies of a schema produce is described in core.domain, which itself imports nothing of ours.
-ALLOWED_UP = {("hierarchy", "core.domain"), ("schema", "core.domain")}
-APART = [("strategies", "attacks"), ("attacks", "strategies"), ("attacks", "ledger"), ("utility", "beliefs")]
+FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+# A room builds on the floors below; these two papers build on m-invariance.
+BUILDS_ON = {"equivalence": {"invariance"}, "correlation": {"invariance"}}
+ATTACK = re.compile(r"attack")
+STRATEGY = re.compile(r"strategy|^checked_|^bay_frame$|^js_reduce$|^static$|^merge$")
+FRAME_METHODS = re.compile(r"\.(groupBy|mapInArrow|applyInArrow|withColumn|selectExpr|repartition|toArrow|toDF)\b")
 
 
 def modules() -> list[Path]:
     return [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE or path.name != "__init__.py"]
 
 
-def imported(path: Path) -> list[str]:
-    """The modules of ours that a file imports, anywhere in it, without the leading package name."""
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(path: Path) -> list[tuple[str, str]]:
+    """(module, name) of ours that a file imports, anywhere in it, without the leading package name."""
     names = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            names.append(node.module)
+            names += [(node.module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-    return [name.removeprefix("reissue.") for name in names if name.startswith("reissue.")]
+            names += [(alias.name, "") for alias in node.names]
+    return [(module.removeprefix("reissue."), name) for module, name in names if module.startswith("reissue.")]
 
 
-def top(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+def room(module: str) -> str | None:
+    """The room of a module of `methods`; None for what all rooms share."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "methods" and len(parts) > 1 and (SOURCE / "methods" / parts[1]).is_dir() else None
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+each_module = pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+
+
+@each_module
 def test_imports_only_go_down(path: Path) -> None:
-    here = top(path)
-    assert here in RANK, f"{here} is in no layer of the design"
-    for name in imported(path):
-        there = name.split(".")[0]
-        if (here, name) in ALLOWED_UP:
+    here = name_of(path).split(".")[0]
+    assert here in FLOOR, f"{here} stands on no floor of the house"
+    for module, _ in imported(path):
+        there = module.split(".")[0]
+        assert there == here or FLOOR[there] > FLOOR[here], f"{here} imports {module}, which does not lie below it"
+
+
+@each_module
+def test_rooms_import_only_what_they_build_on(path: Path) -> None:
+    here = room(name_of(path))
+    for module, _ in imported(path):
+        there = room(module)
+        if here is None or there is None or there == here:
             continue
-        assert (here, there) not in APART, f"{here} must not import {name}"
-        assert RANK[there] >= RANK[here], f"{here} imports {name}, which lies above it"
+        assert there in BUILDS_ON.get(here, set()), f"the room {here} imports {module}"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+@each_module
+def test_an_attack_and_a_strategy_never_import_each_other(path: Path) -> None:
+    here, own = room(name_of(path)), path.stem
+    for module, _ in imported(path):
+        other = module.split(".")[-1]
+        if here is None or room(module) is None:
+            continue
+        assert not (ATTACK.search(own) and STRATEGY.search(other)), f"{own} imports {module}"
+        assert not (STRATEGY.search(own) and ATTACK.search(other)), f"{own} imports {module}"
+
+
+@each_module
+def test_nobody_reaches_into_the_private_names_of_another(path: Path) -> None:
+    for module, name in imported(path):
+        private = [part for part in (*module.split("."), name) if part.startswith("_") and not part.startswith("__")]
+        assert not private, f"{name_of(path)} imports {module}.{name}"
+
+
+@each_module
 def test_only_the_engine_imports_a_table_library(path: Path) -> None:
-    if top(path) == "engine":
+    if name_of(path).split(".")[0] == "engine":
         return
     for node in ast.walk(ast.parse(path.read_text())):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             names.append(node.module)
         assert not any(name.split(".")[0] in {"polars", "pyspark"} for name in names), path
+
+
+@each_module
+def test_only_the_engine_calls_the_methods_of_frames(path: Path) -> None:
+    if name_of(path).split(".")[0] == "engine":
+        return
+    assert not FRAME_METHODS.findall(path.read_text())
+
+
+def test_modules_do_not_import_each_other_in_a_circle() -> None:
+    """At the top of their files: what is imported inside a function, or for types only, closes no circle."""
+    below: dict[str, set[str]] = defaultdict(set)
+    known = {name_of(path) for path in modules()}
+    for path in modules():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("reissue."):
+                module = node.module.removeprefix("reissue.")
+                for alias in node.names:
+                    inner = f"{module}.{alias.name}"
+                    below[name_of(path)].add(inner if inner in known else module)
+    done: set[str] = set()
+
+    def visit(module: str, way: tuple[str, ...]) -> None:
+        assert module not in way, f"a circle: {' -> '.join((*way, module))}"
+        if module not in done:
+            for other in below[module]:
+                visit(other, (*way, module))
+            done.add(module)
+
+    for module in sorted(known):
+        visit(module, ())
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    where = defaultdict(list)
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                where[node.name].append(name_of(path))
+    assert not {name: places for name, places in where.items() if len(places) > 1}
+
+
+def test_no_function_and_no_file_is_too_long() -> None:
+    for path in modules():
+        text = path.read_text()
+        assert text.count("\n") <= 350, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:
+                assert node.end_lineno - node.lineno < 60, f"{path}: {node.name}"
 
 
 def test_import_reissue_is_light() -> None:
@@ -79,9 +176,11 @@ def test_import_reissue_is_light() -> None:
 
 def test_publishing_does_not_wait_for_scipy() -> None:
     """A fifth of a second in every process that publishes: what needs SciPy imports it when it gets that far."""
-    names = [f"strategies.{path.stem}" for path in (SOURCE / "strategies").glob("[a-z]*.py")]
-    checks = ["association", "correspondence", "difference", "historical_correlation", "intersection", "record_tracing"]
-    names += ["series.publishing", *(f"attacks.{name}" for name in checks)]
-    code = f"import sys; {'; '.join(f'import reissue.{name}' for name in names)}; print('scipy.sparse' in sys.modules)"
+    code = (
+        "import sys; from reissue.methods.registry import STRATEGIES, attack_class, strategy_class;"
+        "import reissue.publish.publishing;"
+        "[attack_class(attack) for name in STRATEGIES for attack in strategy_class(name).stops];"
+        "print('scipy.sparse' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr

@@ -18,11 +18,12 @@ import numpy as np
 import polars as pl
 
 from benchmarks.peers.data import Source, lines
-from reissue.core.domain import Domain, Int32, Int64
-from reissue.core.observed import Release
-from reissue.core.requirements import Requirement
-from reissue.core.snapshot import Coded
-from reissue.core.violations import violations
+from reissue.arrays.types import Int32, Int64
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Coded
+from reissue.model.requirement import Requirement
+from reissue.model.requirement_check import violations
 from reissue.utility import Utility, measure
 
 _RANGE = re.compile(r"(-?\d+)(?:-| to )(-?\d+)")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from reissue.lazy import export
 
 if TYPE_CHECKING:
     from reissue import attacks as attacks
@@ -11,63 +12,51 @@ if TYPE_CHECKING:
     from reissue import errors as errors
     from reissue import utility as utility
     from reissue.audit import Audit as Audit
-    from reissue.audit import adopt as adopt
     from reissue.audit import audit as audit
-    from reissue.beliefs.knowledge import Knowledge as Knowledge
     from reissue.hierarchy import Hierarchy as Hierarchy
+    from reissue.methods.baselines.merge import Merge as Merge
+    from reissue.methods.baselines.static import Static as Static
+    from reissue.methods.bcf.strategy import BCF as BCF
+    from reissue.methods.beliefs.bay_frame import BayFrame as BayFrame
+    from reissue.methods.beliefs.js_reduce import JSReduce as JSReduce
+    from reissue.methods.beliefs.knowledge import Knowledge as Knowledge
+    from reissue.methods.correlation.strategy import CorSplit as CorSplit
+    from reissue.methods.equivalence.strategy import EEquivalence as EEquivalence
+    from reissue.methods.incremental.checked_incognito import CheckedIncognito as CheckedIncognito
+    from reissue.methods.incremental.checked_mondrian import CheckedMondrian as CheckedMondrian
+    from reissue.methods.invariance.strategy import MInvariance as MInvariance
     from reissue.schema import Categorical as Categorical
     from reissue.schema import Numeric as Numeric
     from reissue.schema import Schema as Schema
     from reissue.series import Release as Release
     from reissue.series import Series as Series
-    from reissue.strategies.bay_frame import BayFrame as BayFrame
-    from reissue.strategies.bcf import BCF as BCF
-    from reissue.strategies.checked_incognito import CheckedIncognito as CheckedIncognito
-    from reissue.strategies.checked_mondrian import CheckedMondrian as CheckedMondrian
-    from reissue.strategies.cor_split import CorSplit as CorSplit
-    from reissue.strategies.e_equivalence import EEquivalence as EEquivalence
-    from reissue.strategies.js_reduce import JSReduce as JSReduce
-    from reissue.strategies.m_invariance import MInvariance as MInvariance
-    from reissue.strategies.merge import Merge as Merge
-    from reissue.strategies.static import Static as Static
+    from reissue.series import adopt as adopt
 
 __version__ = "0.1.0"
 
-# Public name -> where it lives. Nothing heavy is imported before it is asked for.
-_HOMES = {
-    "Audit": "reissue.audit",
-    "BCF": "reissue.strategies.bcf",
-    "BayFrame": "reissue.strategies.bay_frame",
-    "Categorical": "reissue.schema",
-    "CheckedIncognito": "reissue.strategies.checked_incognito",
-    "CheckedMondrian": "reissue.strategies.checked_mondrian",
-    "CorSplit": "reissue.strategies.cor_split",
-    "EEquivalence": "reissue.strategies.e_equivalence",
-    "Hierarchy": "reissue.hierarchy",
-    "JSReduce": "reissue.strategies.js_reduce",
-    "Knowledge": "reissue.beliefs.knowledge",
-    "MInvariance": "reissue.strategies.m_invariance",
-    "Merge": "reissue.strategies.merge",
-    "Numeric": "reissue.schema",
-    "Release": "reissue.series",
-    "Schema": "reissue.schema",
-    "Series": "reissue.series",
-    "Static": "reissue.strategies.static",
-    "adopt": "reissue.audit",
-    "audit": "reissue.audit",
-}
-_MODULES = ("attacks", "clinic", "errors", "utility")
-
-__all__ = ["__version__", *sorted([*_HOMES, *_MODULES])]
-
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return import_module(f"reissue.{name}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'reissue' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+# Where each public name lives. Nothing heavy is imported before it is asked for.
+__all__, __getattr__, __dir__ = export(
+    __name__,
+    {
+        "reissue.attacks": "",
+        "reissue.audit": "Audit audit",
+        "reissue.clinic": "",
+        "reissue.errors": "",
+        "reissue.hierarchy": "Hierarchy",
+        "reissue.methods.baselines.merge": "Merge",
+        "reissue.methods.baselines.static": "Static",
+        "reissue.methods.bcf.strategy": "BCF",
+        "reissue.methods.beliefs.bay_frame": "BayFrame",
+        "reissue.methods.beliefs.js_reduce": "JSReduce",
+        "reissue.methods.beliefs.knowledge": "Knowledge",
+        "reissue.methods.correlation.strategy": "CorSplit",
+        "reissue.methods.equivalence.strategy": "EEquivalence",
+        "reissue.methods.incremental.checked_incognito": "CheckedIncognito",
+        "reissue.methods.incremental.checked_mondrian": "CheckedMondrian",
+        "reissue.methods.invariance.strategy": "MInvariance",
+        "reissue.schema": "Categorical Numeric Schema",
+        "reissue.series": "Release Series adopt",
+        "reissue.utility": "",
+    },
+)
+__all__ += ["__version__"]

@@ -23,6 +23,7 @@ when it was interrupted.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NoReturn
 
 
 class ReissueError(Exception):
@@ -101,3 +102,11 @@ def did_you_mean(received: object, known: Iterable[str]) -> str:
     names, sought = list(known), str(received)
     near = [name for name in names if name.lower() == sought.lower()] or get_close_matches(sought, names, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def refuse_release(reason: str) -> NoReturn:
+    """Refuse a finished release that failed its own check."""
+    raise GuaranteeBroken(
+        f"The finished release failed its own check: {reason}. Nothing was published. This is a fault in Reissue, not "
+        "in your data: please report it with the output of `reissue log`."
+    )

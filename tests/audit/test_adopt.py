@@ -9,9 +9,10 @@ import pyarrow.csv
 import pytest
 
 import reissue as ri
-from reissue.audit import adopt, audit, audit_series
+from reissue.audit import audit, audit_series
 from reissue.errors import ReleaseError, SettingsError
-from reissue.series.settings import STRATEGIES, strategy_class
+from reissue.methods.registry import STRATEGIES, strategy_class
+from reissue.series import adopt
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_3, frame, hospital_schema, population, write_config
 
@@ -100,7 +101,7 @@ def test_the_next_release_is_safe_given_what_is_out(tmp_path: Path, name: str) -
             return
         assert adopted.warning is None
         observed = audit_series(series).observed
-        from reissue.series.checks import attack_from
+        from reissue.publish.self_check import attack_from
 
         for attack in strategy.stops:
             outcome = attack_from(attack, strategy.thresholds()).run(observed, involving=3)

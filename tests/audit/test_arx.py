@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.attacks.base import Outcome
 from reissue.audit import audit, audit_series
-from reissue.core.boxes import snap
-from reissue.core.snapshot import Candidate, Coded, Counterfeits, History
-from reissue.series import checks
-from reissue.strategies.static import Static
+from reissue.methods.attack import Outcome
+from reissue.methods.baselines.static import Static
+from reissue.model.boxes import snap
+from reissue.model.release import Candidate, Coded, Counterfeits, History
+from reissue.publish import self_check as checks
 from tests.audit import arx
 
 K = 4

@@ -7,7 +7,7 @@ import pytest
 
 import reissue as ri
 from reissue.audit import audit
-from reissue.audit.labels import Reader, as_range, intervals, learned, members_of_set
+from reissue.audit.foreign.labels import Reader, as_range, intervals, learned, members_of_set
 from reissue.coding import Coding
 from reissue.errors import ReleaseError
 

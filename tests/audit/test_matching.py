@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from reissue.audit.matching import by_content, by_exact, by_order
-from reissue.core.domain import Int32
+from reissue.arrays.types import Int32
+from reissue.audit.foreign.matching import by_content, by_exact, by_order
 from reissue.errors import ReleaseError
 
 

@@ -10,10 +10,11 @@ import pyarrow.csv
 import pytest
 
 import reissue as ri
-from reissue.audit import adopt, audit, audit_series
+from reissue.audit import audit, audit_series
 from reissue.engine.output import added_name
 from reissue.errors import ReleaseError
-from reissue.series import checks
+from reissue.publish import self_check as checks
+from reissue.series import adopt
 from tests.support.hospital import hospital_schema, population
 
 TABLES = [population(160).slice(0, 120), population(160).slice(20, 140)]
@@ -127,9 +128,7 @@ def test_a_column_named_class_of_another_meaning_is_left_alone() -> None:
 
 
 def test_attacks_that_read_knowledge_are_prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(
-        checks.ATTACKS, "background-knowledge", "reissue.attacks.background_knowledge:BackgroundKnowledge"
-    )
+    monkeypatch.setitem(checks.ATTACKS, "background-knowledge", "reissue.methods.beliefs.attack:BackgroundKnowledge")
     with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=3), seed=2) as series:
         for table in TABLES:
             series.publish(table)

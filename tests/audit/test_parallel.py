@@ -12,32 +12,32 @@ import numpy as np
 import pytest
 
 import reissue as ri
-from reissue.attacks.association import Association
-from reissue.attacks.base import Attack, Outcome
-from reissue.attacks.difference import Difference
-from reissue.attacks.equivalence import Equivalence
-from reissue.attacks.historical_correlation import HistoricalCorrelation
-from reissue.attacks.intersection import Intersection
-from reissue.attacks.merging import Stepwise, merge, separates
-from reissue.attacks.possible_worlds import PossibleWorlds
-from reissue.attacks.record_tracing import RecordTracing
+from reissue.arrays.types import Int32
 from reissue.audit.parallel import Task, divided, in_parts, named, run_parts
-from reissue.core.domain import Int32
-from reissue.core.observed import Members, Observed, Release
-from reissue.core.parts import links_of, parts_of, split
-from reissue.core.tokens import TokenWords
-from reissue.series.checks import ATTACKS, attack_class
-from reissue.strategies.base import Strategy
-from reissue.strategies.bay_frame import BayFrame
-from reissue.strategies.bcf import BCF
-from reissue.strategies.checked_incognito import CheckedIncognito
-from reissue.strategies.checked_mondrian import CheckedMondrian
-from reissue.strategies.cor_split import CorSplit
-from reissue.strategies.e_equivalence import EEquivalence
-from reissue.strategies.js_reduce import JSReduce
-from reissue.strategies.m_invariance import MInvariance
-from reissue.strategies.merge import Merge
-from reissue.strategies.static import Static
+from reissue.methods.attack import Attack, Outcome
+from reissue.methods.attack_parts import Stepwise, merge, separates
+from reissue.methods.baselines.merge import Merge
+from reissue.methods.baselines.static import Static
+from reissue.methods.bcf.strategy import BCF
+from reissue.methods.beliefs.bay_frame import BayFrame
+from reissue.methods.beliefs.js_reduce import JSReduce
+from reissue.methods.correlation.attack import HistoricalCorrelation
+from reissue.methods.correlation.strategy import CorSplit
+from reissue.methods.equivalence.attack import Equivalence
+from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.incremental.checked_incognito import CheckedIncognito
+from reissue.methods.incremental.checked_mondrian import CheckedMondrian
+from reissue.methods.incremental.difference_attack import Difference
+from reissue.methods.incremental.intersection_attack import Intersection
+from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.methods.invariance.attack import Association
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.strategy import Strategy
+from reissue.methods.worlds.attack import PossibleWorlds
+from reissue.model.observed import Members, Observed, Release
+from reissue.model.placeholders import TokenWords
+from reissue.model.series_parts import links_of, parts_of, split
+from reissue.publish.self_check import ATTACKS, attack_class
 from tests.support.churning import churning
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, observe, run_series
 from tests.support.hospital import hospital_schema, population

@@ -13,17 +13,17 @@ import pytest
 from click.testing import CliRunner
 
 import reissue as ri
-from reissue.attacks.base import Attack, Outcome
 from reissue.audit import Audit
-from reissue.audit.distributed import SparkAttacks
-from reissue.audit.gathered import knots
+from reissue.audit.spark.auditing import SparkAttacks
+from reissue.audit.spark.connected_classes import knots
 from reissue.audit.words import AuditWords
 from reissue.cli import main
-from reissue.core.observed import Observed
-from reissue.core.parts import Links, links_of, parts_of
 from reissue.errors import SettingsError
-from reissue.series.checks import attack_from
-from reissue.strategies.base import Strategy
+from reissue.methods.attack import Attack, Outcome
+from reissue.methods.strategy import Strategy
+from reissue.model.observed import Observed
+from reissue.model.series_parts import Links, links_of, parts_of
+from reissue.publish.self_check import attack_from
 from tests.support import spark
 from tests.support.churning import churning
 from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, People, Turnover

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 import reissue as ri
-from reissue.attacks.base import Attack, Outcome
-from reissue.audit.distributed import SparkAttacks
+from reissue.audit.spark.auditing import SparkAttacks
 from reissue.audit.words import AuditWords
-from reissue.beliefs.knowledge import Knowledge
-from reissue.beliefs.names import CodingNames
-from reissue.core.observed import Observed
 from reissue.errors import InputError
-from reissue.series.checks import attack_from
-from tests.series.test_fragment_beliefs import SCHEMA, VALUES, months
+from reissue.methods.attack import Attack, Outcome
+from reissue.methods.beliefs.knowledge import Knowledge
+from reissue.methods.beliefs.labels import CodingNames
+from reissue.model.observed import Observed
+from reissue.publish.self_check import attack_from
+from tests.publish.test_fragment_beliefs import SCHEMA, VALUES, months
 from tests.support import spark
 from tests.support.releases import refuse_releases
 

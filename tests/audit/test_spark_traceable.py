@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from reissue.audit.spark_traceable import Asked, SparkColumns, counted
-from reissue.audit.traceable import Comparison, ReadColumns, traceable
+from reissue.audit.row_linkage import Comparison, ReadColumns, traceable
+from reissue.audit.spark.row_linkage import Asked, SparkColumns, counted
 from reissue.engine.output import write_table
 from reissue.engine.text import text_of
 from reissue.errors import SnapshotError

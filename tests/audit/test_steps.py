@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 import reissue as ri
-from reissue.attacks.base import Attack, Outcome
-from reissue.attacks.correspondence import Correspondence
-from reissue.attacks.difference import Difference
-from reissue.attacks.merging import Stepwise
-from reissue.attacks.record_tracing import RecordTracing
 from reissue.audit.parallel import Task, divided, in_parts, named
-from reissue.audit.portions import Whole
+from reissue.audit.spark.portion import Whole
 from reissue.audit.steps import Step, steps_of, together
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Facts
-from reissue.core.tokens import TokenWords
-from reissue.series.checks import ATTACKS, attack_class
-from reissue.strategies.static import Static
+from reissue.methods.attack import Attack, Outcome
+from reissue.methods.attack_parts import Stepwise
+from reissue.methods.baselines.static import Static
+from reissue.methods.bcf.attack import Correspondence
+from reissue.methods.incremental.difference_attack import Difference
+from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.model.observed import Observed, Release
+from reissue.model.placeholders import TokenWords
+from reissue.model.release import Facts
+from reissue.publish.self_check import ATTACKS, attack_class
 from tests.audit.test_parallel import at_once, told
 from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.audit.looking import Here
-from reissue.audit.portions import NamedPortion, Portion, ReadReleases
+from reissue.arrays.types import Int64
+from reissue.audit.description import Here
+from reissue.audit.spark.portion import NamedPortion, Portion, ReadReleases
 from reissue.audit.timeline import added, counted, risk, sizes, tally, utility
 from reissue.audit.words import AuditWords
-from reissue.core.domain import Int64
-from reissue.core.observed import Observed, Release
-from reissue.strategies.base import Strategy
+from reissue.methods.strategy import Strategy
+from reissue.model.observed import Observed, Release
 from reissue.utility.loss import ail, average_class_size, discernibility_share, gcp
 from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People

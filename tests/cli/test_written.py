@@ -18,8 +18,8 @@ import pytest
 import reissue as ri
 from reissue.cli import main
 from reissue.compare import compare
+from reissue.documents import json_text, save, saved
 from reissue.errors import InputError, SeriesError
-from reissue.series.documents import json_text, save, saved
 from tests.report.documents import EXAMPLE
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
 

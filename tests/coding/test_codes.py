@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.coding import MISSING, MISSING_CODE, Coding, NumericSeen
-from reissue.core.boxes import hulls, snap
 from reissue.errors import ReleaseError, SchemaError
 from reissue.hierarchy import Hierarchy
+from reissue.model.boxes import hulls, snap
 from tests.coding.support import clinic, snapshot
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.coding import MISSING_CODE, Coding, CodingWords, NumericSeen
-from reissue.core.observed import Words
+from reissue.model.observed import Words
 from tests.coding.support import clinic, snapshot
 
 

@@ -48,7 +48,7 @@ def test_the_matrix_is_what_an_audit_of_the_same_series_says(
 ) -> None:
     read = read_config(str(data / "clinic.toml"))
     run = next(run for run in comparison.runs if run.strategy == "static")
-    from reissue.series.settings import strategy_from
+    from reissue.methods.registry import strategy_from
 
     with Series.create(tmp_path / "s", read.schema, strategy_from({"strategy": "static", **run.settings})) as series:
         for snapshot in sorted(data.glob("*.parquet")):

@@ -8,9 +8,9 @@ import pytest
 
 from reissue.compare.planning import plans, shared_thresholds
 from reissue.errors import SettingsError
-from reissue.series.settings import STRATEGIES
-from reissue.strategies.m_invariance import MInvariance
-from reissue.strategies.static import Static
+from reissue.methods.baselines.static import Static
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.registry import STRATEGIES
 
 
 def test_every_registered_strategy_gets_settings_that_it_accepts() -> None:

@@ -10,8 +10,8 @@ from experiments.equivalence_occ_report import Results, write
 
 from experiments import equivalence_occ as study
 from experiments import occ
-from reissue.strategies.e_equivalence import EEquivalence
-from reissue.strategies.m_invariance import MInvariance
+from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.invariance.strategy import MInvariance
 
 pytestmark = pytest.mark.skipif(not occ.DATA.exists(), reason="the census-like data is not on this machine")
 SMALL = study.Scale(4000, 2, (15,), 2, 50)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reissue.core.domain import Tree
+from reissue.model.domain import Tree
 
 Nested = dict[str, "Nested"]
 

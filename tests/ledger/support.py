@@ -14,8 +14,8 @@ import pyarrow as pa
 
 import reissue.ledger.postgresql
 import reissue.ledger.sqlite  # noqa: F401  a forked child imports nothing new
-from reissue.core.snapshot import Facts
 from reissue.ledger import Ledger, ReleaseRecord
+from reissue.model.release import Facts
 
 CONFIG = '[schema]\nidentifier = "patient"\n'
 META = {"schema": {"sensitive": "diagnosis"}, "policy": {"strategy": "m-invariance", "m": 2}}

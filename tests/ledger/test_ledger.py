@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from reissue.core.snapshot import Facts
 from reissue.errors import SeriesError
 from reissue.ledger import Ledger, ReleaseRecord, parquet
+from reissue.model.release import Facts
 from tests.ledger.support import (
     CODING,
     CONFIG,

@@ -10,7 +10,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import InfeasiblePolicy
-from reissue.strategies.base import Strategy
+from reissue.methods.strategy import Strategy
 
 DIAGNOSES = ("asthma", "cold", "diabetes", "flu")
 SIGNATURES: list[Strategy] = [

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.core.chainlog import ChainLog
-from reissue.core.recoding import Cut
-from reissue.series.past import PastReleases
+from reissue.history.past_releases import PastReleases
+from reissue.methods.bcf.memory import ChainLog
+from reissue.partition.global_recoding import Cut
 
 BEFORE = ri.Hierarchy.from_nested({"All": {"A": ["a1", "a2"], "C": ["c1", "c2"]}})
 AFTER = ri.Hierarchy.from_nested({"All": {"A": ["a0", "a1", "a2"], "B": ["b1", "b2"], "C": ["c0", "c1", "c2"]}})

@@ -10,7 +10,7 @@ import pytest
 
 import reissue as ri
 from reissue.coding import MISSING_CODE
-from reissue.series.settings import STRATEGIES, strategy_from
+from reissue.methods.registry import STRATEGIES, strategy_from
 from tests.support.public import read_public
 
 DIAGNOSES = ("asthma", "cold", "diabetes", "flu")

@@ -43,7 +43,7 @@ class TestChanges:
     """The table "what may change between snapshots", by strategies that declare each kind."""
 
     def series(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **supports: bool) -> ri.Series:
-        from reissue.strategies.base import Changes
+        from reissue.methods.strategy import Changes
 
         allowed = {"gone": True, "back": True, "quasi_identifiers": True, "sensitive": True} | supports
         monkeypatch.setattr(ri.Static, "supports", Changes(**allowed))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.core.boxes import hulls
-from reissue.core.domain import Domain, Int32
-from reissue.core.observed import Members, Observed, Release
+from reissue.arrays.types import Int32
+from reissue.model.boxes import hulls
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, Observed, Release
 from tests.support.words import PlainWords
 
 

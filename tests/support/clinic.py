@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.core.boxes import hulls
-from reissue.core.domain import Domain
-from reissue.core.observed import Members, Observed, Release
-from reissue.core.snapshot import Coded
+from reissue.model.boxes import hulls
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, Observed, Release
+from reissue.model.release import Coded
 from tests.support.words import PlainWords
 
 CANCER, FLU, MEASLES = 0, 1, 2

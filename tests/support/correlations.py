@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from reissue.core.boxes import hulls
-from reissue.core.domain import Domain
-from reissue.core.observed import Members, Observed, Release
+from reissue.model.boxes import hulls
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, Observed, Release
 from tests.support.words import PlainWords
 
 

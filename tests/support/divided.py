@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 import reissue as ri
-from reissue.strategies.base import Strategy
+from reissue.methods.strategy import Strategy
 
 VALUES = ("asthma", "cold", "diabetes", "flu", "gout", "migraine", "ulcer", "none")
 

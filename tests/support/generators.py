@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from reissue.core.candidates import Chain
-from reissue.core.cracks import Grouped
-from reissue.core.domain import Int32
+from reissue.arrays.types import Int32
+from reissue.methods.bcf.candidates import Chain
+from reissue.methods.bcf.cracks import Grouped
 
 
 def released(codes: Int32, values: Int32, boxes: Int32, classes: Int32) -> Grouped:

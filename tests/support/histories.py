@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.domain import Domain, Int32, Tree
-from reissue.core.observed import Observed, Release
-from reissue.core.snapshot import Coded, Facts, History, Table
-from reissue.strategies.base import Strategy
+from reissue.arrays.types import Int32
+from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain, Tree
+from reissue.model.observed import Observed, Release
+from reissue.model.release import Coded, Facts, History, Table
 from tests.support.words import PlainWords
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.boxes import hulls
-from reissue.core.domain import Domain
-from reissue.core.observed import Members, Observed, Release
+from reissue.model.boxes import hulls
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, Observed, Release
 from tests.support.words import PlainWords
 
 CANCER, BRONCHITIS, AIDS = 0, 1, 2

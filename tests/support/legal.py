@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reissue.core.boxes import contain
-from reissue.core.domain import Domain, Int32
-from reissue.core.snapshot import Coded, Facts
+from reissue.arrays.types import Int32
+from reissue.model.boxes import contain
+from reissue.model.domain import Domain
+from reissue.model.release import Coded, Facts
 
 
 def assert_nodes(boxes: Int32, domains: Sequence[Domain]) -> None:

@@ -8,8 +8,9 @@ from math import exp, inf, log, log2
 
 import numpy as np
 
-from reissue.core.domain import Domain, Int32
-from reissue.core.requirements import Requirement
+from reissue.arrays.types import Int32
+from reissue.model.domain import Domain
+from reissue.model.requirement import Requirement
 
 
 def rational(limit: float) -> Fraction:

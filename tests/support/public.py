@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from reissue.arrays.types import Int32
 from reissue.coding import Coding
-from reissue.core.boxes import hulls, snap
-from reissue.core.domain import Int32
-from reissue.core.observed import Release
 from reissue.engine.output import COUNT, added_name
 from reissue.engine.read import Source, read
 from reissue.engine.text import Text, text_of
-from reissue.series.publication import class_column, read_description
+from reissue.history.public_files import class_column, read_description
+from reissue.model.boxes import hulls, snap
+from reissue.model.observed import Release
 
 
 class _Every:

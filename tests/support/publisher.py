@@ -28,12 +28,12 @@ def grown() -> pa.Table:
 def serve() -> None:
     """The process itself."""
     import reissue as ri
-    import reissue.core.boxes
-    import reissue.core.mondrian
-    import reissue.core.requirements
     import reissue.engine.output
-    import reissue.series.publication
-    import reissue.series.publishing
+    import reissue.history.public_files
+    import reissue.model.boxes
+    import reissue.model.requirement
+    import reissue.partition.mondrian
+    import reissue.publish.publishing
     import reissue.utility
 
     after = grown()

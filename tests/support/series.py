@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.core.candidates import Chain
-from reissue.core.cracks import Grouped
-from reissue.core.domain import Int32, Tree
+from reissue.arrays.types import Int32
+from reissue.methods.bcf.candidates import Chain
+from reissue.methods.bcf.cracks import Grouped
+from reissue.model.domain import Tree
 from tests.support.generators import released
 from tests.support.histories import uniform_tree
 

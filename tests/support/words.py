@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from reissue.core.domain import Int32
+from reissue.arrays.types import Int32
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 
-from reissue.core.boxes import hulls, snap
-from reissue.core.domain import Domain, Float64, Int32
-from reissue.core.snapshot import Candidate, Coded, Counterfeits, Facts
+from reissue.arrays.types import Float64, Int32
+from reissue.model.boxes import hulls, snap
+from reissue.model.domain import Domain
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts
 from reissue.utility import Queries
 from tests.support.histories import uniform_tree
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.core.boxes import hulls
-from reissue.core.domain import Domain
-from reissue.core.observed import Release
-from reissue.core.snapshot import Facts
 from reissue.errors import InputError
+from reissue.model.boxes import hulls
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Facts
 from reissue.utility import record_linkage
 from tests.utility.support import random_facts, random_snapshot, small_domains
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.core.boxes import hulls
-from reissue.core.domain import Domain
-from reissue.core.observed import Release
-from reissue.core.snapshot import Coded, Facts
 from reissue.errors import SettingsError
+from reissue.model.boxes import hulls
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Coded, Facts
 from reissue.utility import (
     ail,
     average_class_size,

@@ -1,15 +1,14 @@
-"""Audit any series: what an attacker with all the releases learns, about whom; and adopt releases made elsewhere."""
+"""Audit any series: what an attacker with all the releases learns, about whom."""
 
 from __future__ import annotations
 
 import sys
 from types import ModuleType
 
-from reissue.audit.adopting import Adopted, adopt
 from reissue.audit.auditing import audit, audit_series
 from reissue.audit.result import Audit
 
-__all__ = ["Adopted", "Audit", "adopt", "audit", "audit_series"]
+__all__ = ["Audit", "audit", "audit_series"]
 
 
 class _Callable(ModuleType):

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.types import Int64
+from reissue.audit.attacks import Checked, check_given, chosen_names, run_attacks
+from reissue.audit.description import Here, Look
 from reissue.audit.document import places
-from reissue.audit.gathering import Sheet, gather
-from reissue.audit.looking import Here, Look
+from reissue.audit.foreign.series import Sheet, gather
 from reissue.audit.parallel import Runner, on_whole
-from reissue.audit.portions import ReadReleases
 from reissue.audit.result import Audit
-from reissue.audit.running import Checked, check_given, chosen_names, run_attacks
-from reissue.audit.traceable import Columns, ReadColumns, public_table, traceable
+from reissue.audit.row_linkage import Columns, ReadColumns, public_table, traceable
+from reissue.audit.spark.portion import ReadReleases
 from reissue.audit.words import AuditWords
-from reissue.beliefs.names import CodingNames
 from reissue.coding import Coding
-from reissue.core.domain import Int64
-from reissue.core.observed import Observed
-from reissue.core.observed import Release as ObservedRelease
+from reissue.engine.settings import check_engine
 from reissue.errors import SeriesError, SettingsError
+from reissue.history.identities import Identities
+from reissue.history.past_releases import PastReleases
+from reissue.methods.beliefs.labels import CodingNames
+from reissue.methods.registry import policy_of
+from reissue.methods.strategy import Strategy
+from reissue.model.observed import Observed
+from reissue.model.observed import Release as ObservedRelease
 from reissue.schema import Schema
-from reissue.series.identities import Identities
-from reissue.series.options import checked_engine
-from reissue.series.past import PastReleases
-from reissue.series.settings import policy_of
-from reissue.strategies.base import Strategy
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
@@ -103,7 +103,7 @@ def audit_series(
     chosen = chosen_names(attacks)
     check_given(chosen, thresholds)
     asked = {**series.engine, "name": engine} if engine else series.engine
-    settings = checked_engine({"name": "embedded"} if runner and not engine else asked)
+    settings = check_engine({"name": "embedded"} if runner and not engine else asked)
     public = [one.path for one in series.releases]
     if settings["name"] == "embedded":
         say("read")
@@ -113,7 +113,7 @@ def audit_series(
         return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
     if runner:
         raise SettingsError("Spark runs the attacks in its own way: give either a runner or the engine 'spark'.")
-    from reissue.audit.distributed import SparkAttacks
+    from reissue.audit.spark.auditing import SparkAttacks
 
     say("start")
     with SparkAttacks.on(ledger, coding, settings, names) as spark:
@@ -239,7 +239,7 @@ def _unpromised(case: _Case, strategy: Strategy | None, checked: Sequence[Checke
 
 def with_remedy(attack: str) -> str:
     """The attack, with the strategies that promise to stop it."""
-    from reissue.series.settings import STRATEGIES, strategy_class
+    from reissue.methods.registry import STRATEGIES, strategy_class
 
     made_for = [name for name in STRATEGIES if attack in strategy_class(name).stops]
     return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
@@ -257,7 +257,7 @@ def _policy(strategy: Strategy | None) -> dict[str, object]:
 
 def strategy_of_config(policy: Mapping[str, object]) -> Strategy | None:
     """The strategy of a config's policy section; None if it has none."""
-    from reissue.series.settings import strategy_from
+    from reissue.methods.registry import strategy_from
 
     settings = {key: value for key, value in policy.items() if key != "on_change"}
     return strategy_from(settings) if settings else None

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reissue.attacks.base import Finding
-from reissue.audit.looking import Card, Place
-from reissue.audit.running import Checked
+from reissue.arrays.sets import union
+from reissue.audit.attacks import Checked
+from reissue.audit.description import Card, Place
 from reissue.audit.timeline import risk, sizes, utility
 from reissue.audit.words import interval_label
 from reissue.coding import Coding
-from reissue.core.domain import Domain
-from reissue.core.sets import union
+from reissue.methods.attack import Finding
+from reissue.model.domain import Domain
 
 if TYPE_CHECKING:
     from reissue.audit.result import Audit

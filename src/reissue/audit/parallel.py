@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.attacks.base import Attack, Finding, Outcome
-from reissue.attacks.merging import Stepwise, merge, separates
 from reissue.audit.steps import Step, steps_of, together
-from reissue.core.observed import Members, Observed, Release, Words
-from reissue.core.parts import links_of, parts_of, split
-from reissue.core.tokens import TokenWords, all_spoken, spoken
+from reissue.methods.attack import Attack, Finding, Outcome
+from reissue.methods.attack_parts import Stepwise, merge, separates
+from reissue.model.observed import Members, Observed, Release, Words
+from reissue.model.placeholders import TokenWords, all_spoken, spoken
+from reissue.model.series_parts import links_of, parts_of, split
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike
 
-from reissue.attacks.base import Finding, Outcome
+from reissue.arrays.sets import union
+from reissue.arrays.types import Int64
+from reissue.audit.attacks import Checked
+from reissue.audit.description import Look
 from reissue.audit.document import document, verdict
-from reissue.audit.gathering import Sheet
-from reissue.audit.looking import Look
-from reissue.audit.running import Checked
-from reissue.audit.traceable import Traceable
+from reissue.audit.foreign.series import Sheet
+from reissue.audit.row_linkage import Traceable
 from reissue.coding import Coding
-from reissue.core.domain import Int64
-from reissue.core.observed import Observed
-from reissue.core.sets import union
-from reissue.series.documents import json_text, saved
+from reissue.documents import json_text, saved
+from reissue.methods.attack import Finding, Outcome
+from reissue.model.observed import Observed
 
 IN_REPORT = 40
 """Findings of each attack that the HTML report shows."""

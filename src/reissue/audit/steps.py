@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reissue.attacks.base import Outcome
-from reissue.attacks.merging import Stepwise, merge_steps
+from reissue.methods.attack import Outcome
+from reissue.methods.attack_parts import Stepwise, merge_steps
 
 Step = tuple[int, ...]
 """Positions of releases, ascending; the last is to be laid beside each of the others."""

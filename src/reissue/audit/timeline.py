@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.domain import Domain, Int32, Int64
-from reissue.core.meets import Points
-from reissue.core.observed import Members, Release
-from reissue.core.sets import union
+from reissue.arrays.sets import union
+from reissue.arrays.types import Int32, Int64
+from reissue.model.box_index import Points
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, Release
 
 BANDS = 12
 """Bars of the histogram of class sizes, at most."""

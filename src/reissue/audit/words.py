@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reissue.arrays.types import Int32
 from reissue.coding import Coding, CodingWords
-from reissue.core.domain import Int32
 
 
 def interval_label(coding: Coding, a: int, lo: int, hi: int) -> str:

@@ -198,7 +198,7 @@ def adopt(
 
     What they give away together is reported once, with exit code 1: it cannot be undone.
     """
-    from reissue.audit import adopt as take
+    from reissue.series import adopt as take
 
     with show.progress("adopting") as progress:
         adopted = take(

@@ -32,8 +32,8 @@ def report(
     Instead of a series, SERIES may be an audit that was saved with `reissue audit --json`. Exit code 2 if no attack
     could be run; what was found does not change the exit code.
     """
+    from reissue.documents import saved
     from reissue.report import require
-    from reissue.series.documents import saved
 
     require()
     writable(output, PAGE)

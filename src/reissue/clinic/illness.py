@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.domain import Bool, Float64, Int64
+from reissue.arrays.types import Bool, Float64, Int64
 
 EXAMS = (
     "Flu", "Bronchitis", "Pneumonia", "Asthma", "Gastric ulcer", "GERD", "Diabetes-I", "Diabetes-II",

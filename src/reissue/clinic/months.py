@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.types import Bool, Float64, Int64
 from reissue.clinic.illness import EXAMS, TRANSITIONS, first_results
-from reissue.core.domain import Bool, Float64, Int64
 from reissue.errors import SettingsError
 
 SEXES = ("F", "M")

@@ -10,11 +10,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from reissue.arrays.types import Int32
 from reissue.coding.numeric import Kind, NumericCoding
 from reissue.coding.seen import Seen
-from reissue.core.domain import Domain, Int32
 from reissue.errors import ReleaseError, SchemaError, did_you_mean
 from reissue.hierarchy import ROOT, Hierarchy
+from reissue.model.domain import Domain
 from reissue.schema import Categorical, Numeric, Schema
 
 JOINT = " / "

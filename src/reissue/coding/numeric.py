@@ -11,9 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.core.domain import Domain, Int32
+from reissue.arrays.types import Int32
 from reissue.errors import ReleaseError, SnapshotError
 from reissue.hierarchy import MISSING, ROOT
+from reissue.model.domain import Domain
 
 Kind = Literal["int", "float", "date"]
 

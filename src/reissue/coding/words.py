@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reissue.arrays.types import Int32
 from reissue.coding.codes import Coding
 from reissue.coding.numeric import MISSING_CODE
-from reissue.core.domain import Int32
 
 
 @dataclass(frozen=True)

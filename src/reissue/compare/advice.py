@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reissue.compare.running import Run
-from reissue.series.settings import STRATEGIES, strategy_class
+from reissue.methods.registry import STRATEGIES, strategy_class
 
 
 def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None, list[str]]:

@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 from reissue.compare.advice import advise
 from reissue.compare.planning import plans, shared_thresholds
 from reissue.compare.running import Run, Runner, digest_of
+from reissue.documents import json_text, save, saved
 from reissue.errors import SettingsError
+from reissue.methods.registry import ATTACKS, attack_class
+from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
-from reissue.series.checks import ATTACKS, attack_class
-from reissue.series.documents import json_text, save, saved
-from reissue.strategies.base import Strategy
 from reissue.utility import Point, RiskUtility, risk_utility
 
 FORMAT = "reissue-comparison/1"

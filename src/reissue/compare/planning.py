@@ -8,8 +8,8 @@ from itertools import product
 from math import ceil
 
 from reissue.errors import ReissueError, SettingsError, did_you_mean
-from reissue.series.settings import STRATEGIES, policy_of, strategy_class, strategy_from
-from reissue.strategies.base import Strategy
+from reissue.methods.registry import STRATEGIES, policy_of, strategy_class, strategy_from
+from reissue.methods.strategy import Strategy
 
 SHARED = ("k", "m", "c", "e", "n")
 """What strategies promise and attacks measure under the same name."""

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.compare.planning import Plan
+from reissue.documents import saved
 from reissue.errors import ChangeError, InputError, ReissueError, SeriesError, SnapshotError
+from reissue.methods.registry import policy_of
 from reissue.schema import Schema
-from reissue.series.documents import saved
-from reissue.series.settings import policy_of
 
 if TYPE_CHECKING:
     from reissue.audit import Audit

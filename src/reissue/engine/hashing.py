@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.core.compiled import njit
-from reissue.core.domain import Int64
+from reissue.arrays.compiled import njit
+from reissue.arrays.types import Int64
 
 
 def hashes(identifiers: pa.Array) -> NDArray[np.uint64]:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from reissue.core.domain import Int64
-from reissue.core.processors import processors
+from reissue.arrays.processors import processors
+from reissue.arrays.types import Int64
 from reissue.engine.text import as_text
 
 WHOLE_FLOAT = r"^[0-9]+\.0+$"
@@ -83,7 +83,7 @@ class Repeated:
 
 def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
-    from reissue.core.texts import index
+    from reissue.arrays.text_index import index
 
     known = identifiers.drop_null()
     extra = int((index(*_buffers(known))[1] != np.arange(len(known))).sum())
@@ -108,7 +108,7 @@ def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> In
     names, numbers = known
     if len(names) == 0 or len(identifiers) == 0:
         return np.full(len(identifiers), -1, dtype=np.int64)
-    from reissue.core.texts import highest, index
+    from reissue.arrays.text_index import highest, index
 
     wanted, (data, starts), numbers = _buffers(identifiers), _buffers(names), np.ascontiguousarray(numbers)
     table, first = index(*wanted)

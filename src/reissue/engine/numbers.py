@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reissue.arrays.types import Bool, Float64, Int64
 from reissue.coding.numeric import FIRST_DAY, LAST_DAY
-from reissue.core.domain import Bool, Float64, Int64
 from reissue.engine.problems import Check, Problems
 from reissue.engine.text import Text, text_of
 

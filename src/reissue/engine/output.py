@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from reissue.core.domain import Int32, Int64
-from reissue.engine.base import Format
+from reissue.arrays.types import Int32, Int64
+from reissue.engine.settings import Format
 from reissue.engine.text import Text
 
 CLASS, COUNT = "class", "count"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.sets import without
 from reissue.coding import LARGEST_CODE, MISSING
-from reissue.core.sets import without
 from reissue.engine.identifiers import Repeated, normalize, repeated
 from reissue.engine.numbers import Numbers, numbers_of
 from reissue.engine.problems import Check, Problems

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from reissue.core.domain import Int64
+from reissue.arrays.types import Int64
 from reissue.engine.text import Text
 from reissue.errors import SnapshotError
 

@@ -9,9 +9,9 @@ from functools import cached_property, partial
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.types import Int32, Int64
 from reissue.coding import MISSING, Coding, NumericSeen, Seen
 from reissue.coding.seen import Counted
-from reissue.core.domain import Int32, Int64
 from reissue.engine.numbers import Numbers
 from reissue.engine.parsing import Parsed, parse, tell_empty, tell_missing
 from reissue.engine.problems import Problems

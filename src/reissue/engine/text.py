@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from reissue.core.domain import Int32, Int64
+from reissue.arrays.types import Int32, Int64
 
 
 @dataclass(frozen=True, eq=False)

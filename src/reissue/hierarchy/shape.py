@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.domain import Tree
 from reissue.hierarchy.links import Nodes
+from reissue.model.domain import Tree
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.core.snapshot import Facts, Table
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger import checking, creation, parquet, recovery
 from reissue.ledger.disk import hash_file, make_private_folder, remove_tree, telling
@@ -26,6 +25,7 @@ from reissue.ledger.records import Damage, Document, PrivateFile, ReleaseRecord,
 from reissue.ledger.shelf import Shelf, name_of
 from reissue.ledger.stage import Stage, check_version, document_table
 from reissue.ledger.store import Staged, Store
+from reissue.model.release import Facts, Table
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue, Connection

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from reissue.core.snapshot import Facts, Table
 from reissue.errors import MissingExtra
 from reissue.ledger.disk import HashingFile, open_private
+from reissue.model.release import Facts, Table
 
 _CHUNK = 1 << 26  # bytes per cell of a packed array; Parquet cannot hold a cell of 2 GiB
 _FORMS = b"reissue.arrays"

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.core.joining import joined, joined_subjects
-from reissue.core.snapshot import Facts, Table
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
 from reissue.ledger.records import Document, PrivateFile, ReleaseRecord, State
 from reissue.ledger.store import Store
+from reissue.model.joined_fragments import joined, joined_subjects
+from reissue.model.release import Facts, Table
 
 OF_FRAGMENTS = ("facts", "shape", "cache", "identities")
 """Files of these roles belong to one fragment each, where a series is divided."""

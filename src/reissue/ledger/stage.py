@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.core.snapshot import Facts, Table
 from reissue.errors import LedgerDamaged
 from reissue.ledger import parquet
 from reissue.ledger.disk import hash_file, make_private_folder, remove_tree, sync_folder, sync_tree, telling
@@ -23,6 +22,7 @@ from reissue.ledger.records import Document, PublicFile, ReleaseRecord, State
 from reissue.ledger.recovery import reveal
 from reissue.ledger.shelf import name_of, part_name
 from reissue.ledger.store import Staged, Store
+from reissue.model.release import Facts, Table
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue

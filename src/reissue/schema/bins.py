@@ -9,7 +9,7 @@ from math import isfinite
 
 import numpy as np
 
-from reissue.core.domain import Float64, Int64
+from reissue.arrays.types import Float64, Int64
 from reissue.errors import SchemaError
 
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from reissue.beliefs.knowledge import Knowledge
-from reissue.core.settings import check_kinds
 from reissue.errors import SettingsError, did_you_mean
-from reissue.series.checks import ATTACKS, attack_class, attack_from
-from reissue.series.settings import refuse_unknown_knowledge
+from reissue.methods.beliefs.knowledge import Knowledge
+from reissue.methods.registry import ATTACKS, attack_class, attack_from, refuse_unknown_knowledge
+from reissue.model.settings import check_kinds
 
 RISK = "risk_threshold"
 """A setting of the audit itself, of no attack."""

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reissue.engine.settings import check_engine
 from reissue.errors import SettingsError
 from reissue.ledger import Ledger, read_key
+from reissue.methods.registry import policy_of, strategy_from
+from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 from reissue.series.options import (
     FORMATS,
-    checked_engine,
     checked_formats,
     checked_fragments,
     checked_on_change,
     formats_of,
 )
-from reissue.series.settings import policy_of, strategy_from
-from reissue.strategies.base import Strategy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class NewSeries:
         if self.seed is not None and self.seed < 0:
             raise SettingsError(f"seed is {self.seed}; it must be a whole number of at least 0.")
         policy = policy_of(self.strategy)
-        engine = checked_engine(self.engine)
+        engine = check_engine(self.engine)
         fragments = checked_fragments(self.fragments)
         audit = _checked_audit(self.audit)
         formats, on_change = checked_formats(self.formats), checked_on_change(self.on_change)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from reissue.coding import Coding
-from reissue.core.snapshot import Table
+from reissue.history.past_releases import PastReleases, differing_caches, rebuild
 from reissue.ledger import Damage, Ledger, part_name
-from reissue.series.past import PastReleases, differing_caches, rebuild
-from reissue.strategies.base import Strategy
+from reissue.methods.strategy import Strategy
+from reissue.model.release import Table
 
 
 def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Damage]:

@@ -9,15 +9,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from reissue.coding import Coding
+from reissue.engine.settings import check_engine
 from reissue.errors import SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
 from reissue.ledger import Damage, Ledger, ReleaseRecord
+from reissue.methods.registry import ADOPTED, policy_of, strategy_from, strategy_of
+from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 from reissue.series.creating import NewSeries, key_of
-from reissue.series.options import FORMATS, checked_engine, checked_formats, checked_on_change, parsed_settings, strings
+from reissue.series.options import FORMATS, checked_formats, checked_on_change, parsed_settings, strings
 from reissue.series.release import Release
-from reissue.series.settings import ADOPTED, policy_of, strategy_from, strategy_of
-from reissue.strategies.base import Strategy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from reissue.audit.parallel import Runner
     from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
-    from reissue.series.publishing import Publishing
+    from reissue.publish.publishing import Publishing
 
 
 class Series:
@@ -169,7 +170,7 @@ class Series:
         made ("embedded" or "spark"); the release is the same on both. table: a new Spark table that gets the release
         once it is published.
         """
-        chosen = checked_engine({**self.engine, "name": engine} if engine else self.engine)
+        chosen = check_engine({**self.engine, "name": engine} if engine else self.engine)
         if table and chosen["name"] != "spark":
             raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
         on_change = checked_on_change(on_change or str(self._ledger.meta["on_change"]))
@@ -189,7 +190,7 @@ class Series:
 
     def _begin_reading(self, snapshot: Source) -> Ahead:
         """Read the snapshot beside the slowest imports."""
-        from reissue.core import kernels
+        from reissue.arrays import warm_up as kernels
         from reissue.engine.ahead import Ahead
 
         ahead = Ahead(snapshot, self.coding.schema)
@@ -263,7 +264,7 @@ class Series:
         """Delete the only link from a person to the ledger's numbers; the constraints stay."""
         with self._ledger.publisher():
             if not self._ledger.forget(identifier.strip()):  # snapshots are read without surrounding spaces, too
-                from reissue.series.identities import Identities
+                from reissue.history.identities import Identities
 
                 near = Identities.read(self._ledger).near(identifier.strip())
                 hint = f"did you mean '{near}'?" if near else "was it forgotten before?"
@@ -306,10 +307,10 @@ class Series:
 def publisher_on(engine: Mapping[str, object], table: str | None) -> Callable[..., Publishing]:
     """What publishes on that engine."""
     if engine["name"] == "spark":
-        from reissue.series.distributed import SparkPublishing
+        from reissue.publish.spark.publishing import SparkPublishing
 
         return partial(SparkPublishing, settings=engine, table=table)
-    from reissue.series.publishing import Publishing
+    from reissue.publish.publishing import Publishing
 
     return Publishing
 

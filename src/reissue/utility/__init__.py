@@ -5,9 +5,9 @@ Each measure's docstring says whether it averages over rows, over classes or ove
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from reissue.lazy import export
 from reissue.utility.loss import (
     ail,
     average_class_size,
@@ -21,47 +21,37 @@ from reissue.utility.measure import Point, RiskUtility, Utility, measure, risk_u
 from reissue.utility.published import counterfeits, observed_domains, suppressed
 
 if TYPE_CHECKING:
-    from reissue.utility.linkage import record_linkage
-    from reissue.utility.queries import Queries, QueryErrors, count_exactly, estimate, query_errors, random_queries
+    from reissue.utility.linkage import record_linkage as record_linkage
+    from reissue.utility.queries import Queries as Queries
+    from reissue.utility.queries import QueryErrors as QueryErrors
+    from reissue.utility.queries import count_exactly as count_exactly
+    from reissue.utility.queries import estimate as estimate
+    from reissue.utility.queries import query_errors as query_errors
+    from reissue.utility.queries import random_queries as random_queries
 
-# what has kernels to load, and is not measured of every release
-_LATER = {
-    "record_linkage": "reissue.utility.linkage",
-    "Queries": "reissue.utility.queries",
-    "QueryErrors": "reissue.utility.queries",
-    "count_exactly": "reissue.utility.queries",
-    "estimate": "reissue.utility.queries",
-    "query_errors": "reissue.utility.queries",
-    "random_queries": "reissue.utility.queries",
-}
-
+# What has kernels to load, and is not measured of every release, is imported when it is asked for.
+_later, __getattr__, _ = export(
+    __name__,
+    {
+        "reissue.utility.linkage": "record_linkage",
+        "reissue.utility.queries": "Queries QueryErrors count_exactly estimate query_errors random_queries",
+    },
+)
 __all__ = [
     "Point",
-    "Queries",
-    "QueryErrors",
     "RiskUtility",
     "Utility",
     "ail",
     "average_class_size",
     "class_sizes",
-    "count_exactly",
     "counterfeits",
     "discernibility",
     "discernibility_share",
-    "estimate",
     "gcp",
     "measure",
     "ncp",
     "observed_domains",
-    "query_errors",
-    "random_queries",
-    "record_linkage",
     "risk_utility",
     "suppressed",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'reissue.utility' has no attribute '{name}'")
-    return getattr(import_module(_LATER[name]), name)
+__all__ += _later

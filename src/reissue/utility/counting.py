@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.core.compiled import njit
-from reissue.core.domain import Float64, Int32, Int64
+from reissue.arrays.compiled import njit
+from reissue.arrays.types import Float64, Int32, Int64
 from reissue.utility.index import curve
 
 CHUNK = 4096

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.core.compiled import njit
-from reissue.core.domain import Int32, Int64
+from reissue.arrays.compiled import njit
+from reissue.arrays.types import Int32, Int64
 
 FAN = 16
 

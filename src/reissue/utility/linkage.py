@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.core.compiled import njit
-from reissue.core.domain import Domain, Float64, Int32
-from reissue.core.observed import Release
-from reissue.core.sets import once
-from reissue.core.snapshot import Facts
+from reissue.arrays.compiled import njit
+from reissue.arrays.sets import once
+from reissue.arrays.types import Float64, Int32
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Facts
 from reissue.utility.index import FAN, Packed, below, pack
 from reissue.utility.loss import class_sizes
 from reissue.utility.published import People, clipped, people_in

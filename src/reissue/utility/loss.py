@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.core.boxes import losses
-from reissue.core.domain import Domain, Float64, Int64
-from reissue.core.observed import Release
-from reissue.core.snapshot import Facts
+from reissue.arrays.types import Float64, Int64
 from reissue.errors import SettingsError
+from reissue.model.boxes import losses
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Facts
 
 
 def class_sizes(release: Facts | Release) -> Int64:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reissue.core.domain import Domain
-from reissue.core.observed import Release
-from reissue.core.snapshot import Coded, Facts
 from reissue.errors import SettingsError
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Coded, Facts
 from reissue.utility.loss import (
     ail,
     average_class_size,

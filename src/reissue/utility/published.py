@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.domain import Domain, Int32, Int64
-from reissue.core.observed import Release
-from reissue.core.snapshot import Coded, Facts
+from reissue.arrays.types import Int32, Int64
 from reissue.errors import InputError
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Coded, Facts
 
 
 @dataclass(frozen=True, eq=False)

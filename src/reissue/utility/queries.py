@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.core.domain import Bool, Domain, Float64, Int32, Int64
-from reissue.core.observed import Release
-from reissue.core.snapshot import Coded, Facts
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import SettingsError
+from reissue.model.domain import Domain
+from reissue.model.observed import Release
+from reissue.model.release import Coded, Facts
 from reissue.utility.counting import Groups, count_points, weigh_boxes, weigh_rows
 from reissue.utility.published import as_release, clipped, exact_rows
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.core.domain import Int64
+from reissue.arrays.types import Int64
 from reissue.engine.spark.order import named
 from reissue.engine.spark.tasks import mapped_in_arrow, spark_schema
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.types import Bool, Int64
 from reissue.coding import Coding, Seen
 from reissue.coding.seen import Counted, Labels
-from reissue.core.domain import Bool, Int64
 from reissue.engine.identifiers import Repeated, normalize
 from reissue.engine.numbers import Numbers
 from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_repeated

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.types import Int32, Int64
 from reissue.coding import Kind, NumericSeen
-from reissue.core.domain import Int32, Int64
 from reissue.engine.identifiers import whole_floats
 from reissue.engine.numbers import Numbers, dates_and_numbers
 from reissue.engine.parsing import Forms, parse

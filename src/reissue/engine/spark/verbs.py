@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -22,6 +22,7 @@ from reissue.engine.spark.session import start
 from reissue.engine.spark.tasks import (
     arrow_schema,
     conformed,
+    mapped,
     mapped_in_arrow,
     numbered_columns,
     packed,
@@ -80,6 +81,19 @@ class Spark(Engine["DataFrame"]):
             table = frame.toArrow()
         self.transfers[why] += table.num_rows
         return table
+
+    def rows_from_tasks(
+        self, items: Sequence[object], task: Callable[..., Iterable[pa.Table]], schema: pa.Schema
+    ) -> DataFrame:
+        """The rows that the task makes of each item, every item on a worker of its own."""
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from task(items[number])
+
+        made = spark_schema(schema)
+        return self.session.range(0, len(items), 1, max(1, len(items))).mapInArrow(mapped(run, made), made)
 
     # -- the verbs of every engine
 
@@ -302,3 +316,13 @@ class Spark(Engine["DataFrame"]):
         made = mapped_in_arrow(frame.repartition(1), lambda batches: task(batches, wanted), schema)
         if not self.collect(made, "results of tasks").num_rows:  # Spark starts no task for no rows
             self.each([wanted], lambda empty: [None for _ in task(iter(()), empty)])
+
+
+def connect(settings: Mapping[str, object]) -> Spark:
+    """Spark as the series' settings say; a SettingsError if it cannot be had."""
+    own = settings.get("settings", {})
+    assert isinstance(own, Mapping)
+    given = {str(name): str(value) for name, value in own.items()}
+    if settings.get("master"):
+        given["master"] = str(settings["master"])
+    return Spark(start(given))

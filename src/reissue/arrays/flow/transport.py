@@ -1,0 +1,231 @@
+"""Flows from left nodes to right nodes along uncapacitated edges, and how far such a flow can be bent.
+
+Nearly every question an attacker asks of two releases is one of these: the left nodes are classes or groups of one
+release with so much to send, the right nodes those of the other with so much room, and an edge says that something
+of the left may sit in the right. Left nodes with more to send than all they reach can take are Hall's obstruction: a
+set of classes whose neighbourhood is too small. All numbers are integers, so every answer is exact.
+
+A `Transport` is bent in place: rerouting gives another flow of the same total, which is as good a start for the next
+question. Searches touch only what they reach, never the whole graph, so a question costs as much as its
+neighbourhood, not as much as the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.compiled import njit
+from reissue.arrays.components import strong_components
+from reissue.arrays.flow.augmenting import Graph, Search, explore, forget, send
+from reissue.arrays.types import Bool, Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Transport:
+    """What the left nodes send to the right ones; lefts and rights count the nodes of each side."""
+
+    graph: Graph
+    search: Search
+
+    @staticmethod
+    def of(supply: Int64, demand: Int64, left: Int64, right: Int64, flow: Int64 | None = None) -> Transport:
+        """supply: int64[lefts]; demand: int64[rights]; left, right: int64[edges]; flow: a feasible start, or none."""
+        left, right = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
+        sent = np.zeros(len(left), dtype=np.int64) if flow is None else flow.astype(np.int64)
+        unsent, room = supply.astype(np.int64), demand.astype(np.int64)
+        if flow is not None:
+            unsent = unsent - sums(left, sent, len(supply))
+            room = room - sums(right, sent, len(demand))
+        graph = Graph(left, right, *incident(left, len(supply)), *incident(right, len(demand)), sent, unsent, room)
+        nodes = len(supply) + len(demand)
+        return Transport(graph, Search(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
+
+    @property
+    def flow(self) -> Int64:
+        """int64[edges]: what each edge carries now."""
+        return self.graph.flow
+
+    def saturate(self) -> int:
+        """Send as much as possible; how much stays unsent. A greedy pass, then shortest augmenting paths."""
+        _greedy(self.graph)
+        return int(_saturate(self.graph, self.search))
+
+    def push(self, left: int, limit: int) -> int:
+        """Send up to `limit` units more from one left node than it had to send; how many found room."""
+        return int(send(self.graph, self.search, left, limit, -1, -1))
+
+    def obstruction(self) -> tuple[Bool, Bool]:
+        """(lefts, rights): nodes reached from what stays unsent. The rights are all that these lefts can reach."""
+        return _reached(self.graph, self.search)
+
+    def possible(self) -> Bool:
+        """bool[edges]: edges that some maximum flow uses; for a maximum flow at hand. One pass, O(edges).
+
+        An unused edge can be used iff its ends lie on a cycle of the residual graph: in one strong component.
+        """
+        graph, lefts, rights = self.graph, len(self.graph.unsent), len(self.graph.room)
+        source, sink = lefts + rights, lefts + rights + 1
+        used = graph.flow > 0
+        taken = sums(graph.right, graph.flow, rights) > 0
+        given = sums(graph.left, graph.flow, lefts) > 0
+        some, more = np.flatnonzero(graph.room > 0) + lefts, np.flatnonzero(taken) + lefts
+        late, done = np.flatnonzero(graph.unsent > 0), np.flatnonzero(given)
+        tail = [graph.left, graph.right[used] + lefts, some, np.full(len(more), sink), np.full(len(late), source), done]
+        head = [graph.right + lefts, graph.left[used], np.full(len(some), sink), more, late, np.full(len(done), source)]
+        component = strong_components(np.concatenate(tail), np.concatenate(head), sink + 1)
+        return np.asarray(used | (component[graph.left] == component[graph.right + lefts]), dtype=np.bool_)
+
+    def least(self, edges: Int64) -> Int64:
+        """int64[len(edges)]: the least that any flow of this total sends along each edge."""
+        return _least(self.graph, self.search, np.asarray(edges, dtype=np.int64))
+
+    def most(self, edges: Int64) -> Int64:
+        """int64[len(edges)]: the most that any flow of this total sends along each edge."""
+        return _most(self.graph, self.search, np.asarray(edges, dtype=np.int64))
+
+    def least_into(self, rights: Int64) -> Int64:
+        """int64[len(rights)]: the least that any flow of this total sends into each right node."""
+        return _least_into(self.graph, self.search, np.asarray(rights, dtype=np.int64))
+
+
+@njit(cache=True)
+def sums(index: Int64, weight: Int64, count: int) -> Int64:
+    """int64[count]: the weights added up per index, exactly."""
+    total = np.zeros(count, np.int64)
+    for i in range(len(index)):
+        total[index[i]] += weight[i]
+    return total
+
+
+def incident(node: Int64, count: int) -> tuple[Int64, Int64]:
+    """(start int64[count + 1], edges): the edges of each node, in order. O(edges)."""
+    start = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(node, minlength=count), out=start[1:])
+    return start, np.argsort(node, kind="stable").astype(np.int64)
+
+
+@njit(cache=True)
+def _greedy(graph: Graph) -> None:
+    """Send what fits without rerouting. O(edges)."""
+    for edge in range(len(graph.left)):
+        more = min(graph.unsent[graph.left[edge]], graph.room[graph.right[edge]])
+        graph.flow[edge] += more
+        graph.unsent[graph.left[edge]] -= more
+        graph.room[graph.right[edge]] -= more
+
+
+@njit(cache=True)
+def _saturate(graph: Graph, search: Search) -> int:
+    """Augment from every left node that has something unsent; what no path can carry stays unsent for good."""
+    left_over = 0
+    for left in range(len(graph.unsent)):
+        if graph.unsent[left] > 0:
+            graph.unsent[left] -= send(graph, search, left, graph.unsent[left], -1, -1)
+            left_over += graph.unsent[left]
+    return left_over
+
+
+@njit(cache=True)
+def _reached(graph: Graph, search: Search) -> tuple[Bool, Bool]:
+    lefts = len(graph.unsent)
+    in_left, in_right = np.zeros(lefts, np.bool_), np.zeros(len(graph.room), np.bool_)
+    for left in range(lefts):
+        if graph.unsent[left] > 0 and not in_left[left]:
+            _, reached = explore(graph, search, left, -1, -1)
+            for p in range(reached):
+                node = search.queue[p]
+                if node < lefts:
+                    in_left[node] = True
+                else:
+                    in_right[node - lefts] = True
+            forget(search, reached)
+    return in_left, in_right
+
+
+@njit(cache=True)
+def _least(graph: Graph, search: Search, edges: Int64) -> Int64:
+    """Take an edge's units off and send them again without it: those that find no other way must use it."""
+    least = np.zeros(len(edges), np.int64)
+    for i in range(len(edges)):
+        edge = edges[i]
+        units = graph.flow[edge]
+        if units == 0:
+            continue
+        graph.flow[edge] = 0
+        graph.room[graph.right[edge]] += units
+        least[i] = units - send(graph, search, graph.left[edge], units, edge, -1)
+        graph.flow[edge] = least[i]
+        graph.room[graph.right[edge]] -= least[i]
+    return least
+
+
+@njit(cache=True)
+def _most(graph: Graph, search: Search, edges: Int64) -> Int64:
+    """Let the left end send all it can into this edge, others making way, and the rest wherever it fits."""
+    lefts, most = len(graph.unsent), np.zeros(len(edges), np.int64)
+    for i in range(len(edges)):
+        edge = edges[i]
+        left, right = graph.left[edge], graph.right[edge]
+        units = 0
+        for p in range(graph.left_start[left], graph.left_start[left + 1]):
+            other = graph.left_edges[p]
+            if other != edge:
+                units += graph.flow[other]
+                graph.room[graph.right[other]] += graph.flow[other]
+                graph.flow[other] = 0
+        while units > 0:  # one path at a time from the right end, never through the left end itself
+            direct = min(units, graph.room[right])
+            if direct > 0:
+                graph.room[right] -= direct
+                graph.flow[edge] += direct
+                units -= direct
+                continue
+            moved = False
+            for p in range(graph.right_start[right], graph.right_start[right + 1]):
+                other = graph.right_edges[p]
+                if other == edge or graph.flow[other] == 0:
+                    continue
+                want = min(units, graph.flow[other])
+                graph.flow[other] -= want
+                sent = _push_past(graph, search, graph.left[other], want, lefts + right, left)
+                graph.flow[other] += want - sent
+                graph.flow[edge] += sent
+                units -= sent
+                moved = moved or sent > 0
+            if not moved:
+                break
+        most[i] = graph.flow[edge]
+        if units > 0:
+            send(graph, search, left, units, edge, -1)
+    return most
+
+
+@njit(cache=True)
+def _push_past(graph: Graph, search: Search, start: int, limit: int, shut: int, also: int) -> int:
+    """As send, with two nodes that may not be entered."""
+    kept = search.came[also]
+    search.came[also] = -3
+    sent = send(graph, search, start, limit, -1, shut)
+    search.came[also] = kept
+    return sent
+
+
+@njit(cache=True)
+def _least_into(graph: Graph, search: Search, rights: Int64) -> Int64:
+    """Send everything a right node takes elsewhere; what finds no other room must come to it."""
+    lefts, least = len(graph.unsent), np.zeros(len(rights), np.int64)
+    for i in range(len(rights)):
+        right = rights[i]
+        for p in range(graph.right_start[right], graph.right_start[right + 1]):
+            edge = graph.right_edges[p]
+            units = graph.flow[edge]
+            if units == 0:
+                continue
+            graph.flow[edge] = 0
+            sent = send(graph, search, graph.left[edge], units, -1, lefts + right)
+            graph.flow[edge] = units - sent
+            graph.room[right] += sent
+            least[i] += units - sent
+    return least

@@ -1,0 +1,1 @@
+"""Releases that another tool made: read, labels understood, rows matched with snapshots."""

@@ -1,0 +1,217 @@
+"""Reading releases made by any tool: a CSV or Parquet file, a data frame, or one of our own release folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.arrays.sets import once
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.audit.foreign.labels import LONGEST, short
+from reissue.coding import MISSING
+from reissue.engine.output import CLASS, COUNT, added_name
+from reissue.engine.read import find, missing_column, refuse_addresses
+from reissue.engine.text import Text, text_of
+from reissue.errors import ReleaseError, SnapshotError
+from reissue.hierarchy import ROOT
+from reissue.history.public_files import README, read_description
+from reissue.methods.registry import ADOPTED
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.engine.read import Source
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A release as its files say it, before its labels are understood. Suppressed rows are among its rows.
+
+    labels, sensitive, insensitive: by column; no label is null (`*` or `(missing)` stand for it)
+    classes: int32[rows] numbers of a class column of ours; None if there is none
+    counts:  of an anatomized release, (class, sensitive columns, rows) of its second table
+    """
+
+    name: str
+    rows: int
+    labels: Mapping[str, Text]
+    sensitive: Mapping[str, Text]
+    insensitive: Mapping[str, Text]
+    classes: Int32 | None = None
+    ours: bool = False
+    counts: tuple[Int32, Mapping[str, Text], Int64] | None = None
+    notes: tuple[str, ...] = ()
+    about: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def suppressed(self) -> Bool:
+        """bool[rows]: `*` in every quasi-identifier. Our own files have no such rows: there it is a class."""
+        hidden = np.full(self.rows, not self.ours and bool(self.labels))
+        for text in self.labels.values():
+            star = np.array([str(label).strip() == ROOT for label in text.labels], dtype=np.bool_)
+            hidden &= star[text.index] if len(star) else False
+        return hidden
+
+
+def read_published(source: Source, schema: Schema, number: int) -> Published:
+    """Release `number` of an audit; every way it can be wrong is a ReleaseError that says where."""
+    try:
+        if isinstance(source, str | PathLike) and not str(source).startswith("postgres"):
+            refuse_addresses(str(source))
+            path = Path(source)
+            return _folder(path, schema) if path.is_dir() else _table(path, schema, path.name)
+        return _table(source, schema, f"release {number}")
+    except SnapshotError as error:
+        raise ReleaseError(f"Release {number}: {error}") from error
+    except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
+        raise ReleaseError(f"Release {number} cannot be read: {short(str(error))}.") from error
+
+
+def _folder(path: Path, schema: Schema) -> Published:
+    if not (path / README).exists():
+        raise ReleaseError(f"{path} is a folder without {README}. Name the CSV or Parquet file of the release.")
+    about = read_description(path)
+    if about.get("style") != "anatomized":
+        return _table(_one_file(path, "release"), schema, path.name, about)
+    first = _table(_one_file(path, "quasi_identifiers"), schema, path.name, about, values=False)
+    second = _table(_one_file(path, "values"), schema, path.name, about, identifiers=False)
+    if first.classes is None or second.classes is None:
+        raise ReleaseError(f"{path}: both tables of an anatomized release need the column of class numbers.")
+    named = added_name(COUNT, schema.sensitive)
+    count = _whole(second.insensitive[named]) if named in second.insensitive else None
+    if count is None or (count < 1).any():
+        raise ReleaseError(f"{path}: the table of values needs a column '{named}' of whole numbers from 1 on.")
+    if int(count.sum()) != first.rows:
+        raise ReleaseError(f"{path}: the values count {int(count.sum()):,} rows, the other table has {first.rows:,}.")
+    table = (second.classes, second.sensitive, count.astype(np.int64))
+    return Published(
+        first.name, first.rows, first.labels, {}, first.insensitive, first.classes, True, table, first.notes, about
+    )
+
+
+def _one_file(path: Path, name: str) -> Path:
+    for suffix in (".parquet", ".csv"):
+        if (path / f"{name}{suffix}").exists():
+            return path / f"{name}{suffix}"
+    raise ReleaseError(f"{path} has neither {name}.parquet nor {name}.csv.")
+
+
+def _table(
+    source: Source,
+    schema: Schema,
+    name: str,
+    about: Mapping[str, object] | None = None,
+    *,
+    identifiers: bool = True,
+    values: bool = True,
+) -> Published:
+    """One table with the columns of the schema that a release may have; other columns are left alone."""
+    needed = [*(schema.quasi_identifiers if identifiers else ()), *(schema.sensitive if values else ())]
+    others = [*schema.insensitive] if identifiers else [added_name(COUNT, schema.sensitive)]
+    ours = about is not None and about.get("strategy") != ADOPTED
+    class_name = added_name(CLASS, schema.columns)
+    found = find(source, list(dict.fromkeys((*needed, *others, schema.identifier, class_name))))
+    missing = [missing_column(column, found.header) for column in needed if column not in found.header]
+    if missing:
+        more = f" ({len(missing) - 3} more columns are missing.)" if len(missing) > 3 else ""
+        raise ReleaseError(f"{found.name}: {' '.join(missing[:3])}{more}")
+    if found.table.num_rows == 0:
+        raise ReleaseError(f"{found.name} has no rows. Check the export.")
+    columns = {column: _text(found.name, column, found.table.column(column)) for column in found.table.column_names}
+    notes: list[str] = []
+    labels = {
+        column: _filled(columns[column], column, schema, notes) for column in schema.quasi_identifiers if identifiers
+    }
+    sensitive = {column: _named(columns[column], column, schema) for column in schema.sensitive if values}
+    insensitive = {column: columns[column] for column in others if column in columns}
+    if schema.identifier in columns:
+        insensitive[schema.identifier] = columns[schema.identifier]
+    classes = _class_numbers(columns.get(class_name), labels, class_name, ours, notes)
+    told = tuple(f"{name}: {note}" for note in notes)
+    rows = found.table.num_rows
+    return Published(name, rows, labels, sensitive, insensitive, classes, ours, None, told, about or {})
+
+
+def _text(source: str, name: str, column: pa.ChunkedArray) -> Text:
+    try:
+        return text_of(column)
+    except (pa.ArrowException, ValueError) as error:
+        raise ReleaseError(f"{source}: column '{name}' is of type {column.type}, which is not text.") from error
+
+
+def _filled(text: Text, name: str, schema: Schema, notes: list[str]) -> Text:
+    """Empty cells are `(missing)` where the schema takes that for a value, else `*`: suppressed in this cell."""
+    if text.nulls == 0:
+        return text
+    stands = MISSING if schema.takes_missing(name) else ROOT
+    if stands == ROOT:
+        notes.append(f"{text.nulls:,} empty cells in '{name}' were read as *.")
+    return _with(text, stands)
+
+
+def _with(text: Text, label: str) -> Text:
+    labels = [str(one) for one in text.labels]
+    place = labels.index(label) if label in labels else len(labels)
+    index = np.where(text.index < 0, np.int32(place), text.index).astype(np.int32)
+    return Text(labels if place < len(labels) else [*labels, label], index)
+
+
+def _named(text: Text, name: str, schema: Schema) -> Text:
+    """Sensitive labels: empty is `(missing)`; numbers are put into the schema's bins, unless they already are."""
+    text = _with(text, MISSING) if text.nulls else text
+    bins = schema.bins.get(name)
+    if bins is None:
+        return text
+    named = []
+    for label in text.labels:
+        try:
+            named.append(bins.labels(np.array([float(label)]))[0])
+        except (ValueError, OverflowError):
+            named.append(str(label))
+    distinct, place = np.unique(np.array(named, dtype=object).astype(str), return_inverse=True)
+    return Text([str(label) for label in distinct], place.astype(np.int32)[text.index])
+
+
+def _class_numbers(
+    text: Text | None, labels: Mapping[str, Text], name: str, ours: bool, notes: list[str]
+) -> Int32 | None:
+    """The class column of ours: whole numbers, one set of labels each. A column of another meaning is left alone."""
+    numbers = None if text is None else _whole(text)
+    if numbers is None or (numbers < 0).any():
+        if ours:
+            raise ReleaseError(f"The column '{name}' must hold the class number of every row.")
+        return None
+    _, dense = np.unique(numbers, return_inverse=True)
+    for column in labels.values():
+        pairs = once(dense.astype(np.int64) * (len(column.labels) + 1) + column.index)
+        if len(once(pairs // (len(column.labels) + 1))) < len(pairs) and not ours:
+            notes.append(f"the column '{name}' is no class number (rows of one number differ) and was left alone.")
+            return None
+    return dense.astype(np.int32)
+
+
+def _whole(text: Text) -> Int64 | None:
+    """int64[rows] if every label is a whole number of reasonable size."""
+    if text.nulls:
+        return None
+    try:
+        numbers = [int(str(label)) if len(str(label)) < 19 else -1 for label in text.labels]
+    except ValueError:
+        return None
+    return np.array(numbers, dtype=np.int64)[text.index] if numbers else None
+
+
+def longest_label(published: Published) -> None:
+    """Refuse cells that cannot be labels before they are looked at one by one."""
+    for column, text in published.labels.items():
+        for label in text.labels:
+            if len(str(label)) > LONGEST:
+                raise ReleaseError(
+                    f"{published.name}: a cell of '{column}' has {len(str(label)):,} characters ({short(str(label))}); "
+                    "that is no label. Correct the release, or the schema's columns."
+                )

@@ -1,0 +1,295 @@
+"""From files to a series as an attacker sees it: labels become boxes, rows classes, snapshots members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.arrays.sets import once, without
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.audit.foreign.labels import Told, intervals, learned, short
+from reissue.audit.foreign.matching import BY_CONTENT, Matched, by_content, by_exact, by_order
+from reissue.audit.foreign.reading import Published, longest_label, read_published
+from reissue.audit.words import AuditWords
+from reissue.coding import Coding
+from reissue.engine.identifiers import join_identifiers
+from reissue.engine.snapshot import Snapshot, load
+from reissue.engine.text import Text
+from reissue.errors import ReleaseError, SettingsError
+from reissue.history.identities import Identities
+from reissue.history.lookalikes import refuse_lookalikes
+from reissue.model.boxes import hulls, snap
+from reissue.model.observed import Members, Observed, Release
+from reissue.model.release import Coded
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.engine.read import Source
+
+MATCHES = ("order", "content")
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """What the timeline needs to know of one release beside what an attacker sees."""
+
+    name: str
+    suppressed: int
+    ambiguous: int | None = None
+    coded: Coded | None = None
+    insensitive: Mapping[str, Text] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """Releases ready to be attacked; `identifiers` by subject number, empty where nobody is known."""
+
+    observed: Observed
+    sheets: list[Sheet]
+    coding: Coding
+    identifiers: list[str]
+    notes: list[str]
+    snapshots: list[Snapshot] = field(default_factory=list)
+
+
+def gather(
+    releases: Sequence[Source],
+    schema: Schema,
+    snapshots: Sequence[Source] | None,
+    match: str,
+    names: bool,
+    progress: Callable[[str], None],
+) -> Gathered:
+    """Read everything, let the coding learn it, and put people into classes where snapshots are given."""
+    if isinstance(releases, str) or not releases:
+        raise SettingsError("Give the releases as a list of files or frames, oldest first; received none.")
+    if match not in MATCHES:
+        raise SettingsError(f"match is {match!r}; it must be one of: {', '.join(MATCHES)}.")
+    if snapshots and len(snapshots) != len(releases):
+        raise SettingsError(
+            f"The releases given are {len(releases)}, the snapshots {len(snapshots)}; give the snapshot of every "
+            "release, in the same order, or none."
+        )
+    progress("read")
+    published = [read_published(source, schema, number) for number, source in enumerate(releases, start=1)]
+    loaded = [load(source, schema) for source in snapshots or ()]
+    coding = _learned(schema, published, loaded)
+    notes = [note for one in published for note in one.notes]
+    shown = [_release(number, one, coding, notes) for number, one in enumerate(published, start=1)]
+    progress("match")
+    subjects, identifiers = _numbered(loaded, schema.identifier)
+    seen, sheets = [], []
+    for i, (one, (release, row_class)) in enumerate(zip(published, shown, strict=True)):
+        sheet = Sheet(one.name, int((row_class < 0).sum()), insensitive=_kept(one, row_class), about=one.about)
+        if loaded:
+            codes, values = loaded[i].encode(coding)
+            coded = Coded(subjects[i], codes, values, coding.domains, len(coding.values))
+            found = _matched(one, release, row_class, coded, coding, match, notes)
+            release = replace(release, members=_members(coded, found))
+            sheet = replace(sheet, ambiguous=found.ambiguous, coded=coded, suppressed=int((found.classes < 0).sum()))
+        seen.append(release)
+        sheets.append(sheet)
+    words = AuditWords(coding, (lambda n: identifiers[n]) if names else (lambda n: f"subject {n}"))
+    observed = Observed(seen, coding.domains, len(coding.values), words)
+    if not loaded:
+        notes.append("No snapshots were given, so nobody's class is known: attacks that need members did not run.")
+    return Gathered(observed, sheets, coding, identifiers, list(dict.fromkeys(notes)), loaded)
+
+
+def _learned(schema: Schema, published: Sequence[Published], loaded: Sequence[Snapshot]) -> Coding:
+    """The coding after everything was read; labels of suppressed rows teach nothing."""
+    coding = Coding.start(schema)
+    for snapshot in loaded:
+        coding = coding.learn(snapshot.seen)
+    labels: dict[str, dict[str, None]] = {name: {} for name in coding.attributes}
+    values = dict.fromkeys(coding.value_labels)
+    for one in published:
+        longest_label(one)
+        for name, text in one.labels.items():
+            labels[name] |= {str(text.labels[place]): None for place in np.flatnonzero(text.counts).tolist()}
+        if one.counts is None:
+            fresh = _distinct(one.sensitive, schema, ~one.suppressed)
+        else:
+            fresh = _distinct(one.counts[1], schema, np.ones(len(one.counts[2]), dtype=np.bool_))
+        values |= dict.fromkeys(fresh)
+    coding = learned(coding, {name: list(found) for name, found in labels.items()}, _standing(published))
+    new = [value for value in values if value not in coding.value_lookup]
+    if not new:
+        return coding
+    return replace(coding, version=coding.version + 1, value_labels=(*coding.value_labels, *sorted(new)))
+
+
+def _standing(published: Sequence[Published]) -> Told:
+    """Labels told with the first row (from 1) in which they stand."""
+
+    def told(name: str, label: str) -> str:
+        for one in published:
+            text = one.labels[name]
+            places = [place for place in np.flatnonzero(text.counts).tolist() if str(text.labels[place]) == label]
+            if places:
+                return f"{short(label)} in row {int(text.first[places].min()) + 1:,} of {one.name}"
+        return short(label)
+
+    return told
+
+
+def _distinct(table: Mapping[str, Text], schema: Schema, rows: Bool) -> list[tuple[str, ...]]:
+    columns = [table[name] for name in schema.sensitive]
+    index = np.stack([text.index for text in columns], axis=1)[rows]
+    found = np.unique(index, axis=0)
+    return [tuple(str(t.labels[i]) for t, i in zip(columns, row, strict=True)) for row in found.tolist()]
+
+
+def _value_codes(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
+    """int32[rows]: the value of each row, -1 for labels that only suppressed rows have."""
+    columns = [table[name] for name in coding.schema.sensitive]
+    index = np.stack([text.index for text in columns], axis=1)
+    found, inverse = np.unique(index, axis=0, return_inverse=True)
+    lookup = coding.value_lookup
+    codes = [
+        lookup.get(tuple(str(t.labels[i]) for t, i in zip(columns, row, strict=True)), -1) for row in found.tolist()
+    ]
+    return np.array(codes, dtype=np.int32)[inverse.reshape(-1)]
+
+
+def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> tuple[Release, Int32]:
+    """(the release without members, int32[rows of the file]: the class of each row, -1 if suppressed)."""
+    boxes = np.empty((one.rows, len(coding.attributes), 2), dtype=np.int32)
+    for a, name in enumerate(coding.attributes):
+        text = one.labels[name]
+        read = np.zeros((len(text.labels), 2), dtype=np.int32)
+        used = np.flatnonzero(text.counts)
+        labels = [str(text.labels[place]) for place in used.tolist()]
+        read[used], told = intervals(coding, name, labels, _standing([one]))
+        notes += [f"{one.name}: {note}" for note in told]
+        boxes[:, a] = read[text.index]
+    if one.counts is not None:
+        return _anatomized(number, one, boxes[:, :, 0], coding)
+    hidden = one.suppressed
+    classes = _classes(one, hidden)
+    count = int(classes.max(initial=-1)) + 1
+    first = np.zeros(count, dtype=np.int64)
+    first[classes[~hidden][::-1]] = np.flatnonzero(~hidden)[::-1]
+    if not np.array_equal(boxes[~hidden], boxes[first[classes[~hidden]]]):
+        raise ReleaseError(f"{one.name}: rows of one class differ in their labels. The file was altered.")
+    values = _value_codes(one.sensitive, coding, one.rows)
+    return Release(number, boxes[first], classes[~hidden], values[~hidden]), classes
+
+
+def _classes(one: Published, hidden: Bool) -> Int32:
+    """int32[rows]: the class of each row: its number in the file, or rows with identical labels; -1 if suppressed."""
+    if one.classes is not None:
+        key: Int64 = one.classes.astype(np.int64)
+    else:
+        key = np.zeros(one.rows, dtype=np.int64)
+        for text in one.labels.values():  # dense after each step, so that it cannot overflow
+            key = np.unique(key * (len(text.labels) + 1) + text.index, return_inverse=True)[1].reshape(-1)
+    classes = np.full(one.rows, -1, dtype=np.int32)
+    classes[~hidden] = np.unique(key[~hidden], return_inverse=True)[1].reshape(-1)
+    return classes
+
+
+def _anatomized(number: int, one: Published, codes: Int32, coding: Coding) -> tuple[Release, Int32]:
+    assert one.counts is not None and one.classes is not None  # noqa: PT018
+    their_classes, sensitive, counts = one.counts
+    count = int(one.classes.max()) + 1
+    if int(their_classes.max(initial=-1)) + 1 != count:
+        raise ReleaseError(f"{one.name}: the two tables name different classes.")
+    values = _value_codes(sensitive, coding, len(counts))
+    boxes = snap(hulls(np.asfortranarray(codes), one.classes, count), coding.domains)
+    rows = np.repeat(their_classes, counts), np.repeat(values, counts)
+    return Release(number, boxes, *rows, anatomized=True), one.classes
+
+
+def _kept(one: Published, classes: Int32) -> dict[str, Text]:
+    """The insensitive columns of the rows that are not suppressed."""
+    return {name: Text(text.labels, text.index[classes >= 0]) for name, text in one.insensitive.items()}
+
+
+def _numbered(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64], list[str]]:
+    """Subject numbers by order of first appearance, and the identifier of each; refused if they seem altered."""
+    known: pa.Array = pa.array([], pa.large_string())
+    subjects: list[Int64] = []
+    for snapshot in loaded:
+        numbers = join_identifiers((known, np.arange(len(known), dtype=np.int64)), snapshot.identifiers).copy()
+        new = np.flatnonzero(numbers < 0)
+        gone = without(once(subjects[-1]), once(numbers)) if subjects else new[:0]
+        before = Identities(known, np.arange(len(known)))
+        refuse_lookalikes(snapshot.identifiers, numbers < 0, gone, before, f"{snapshot.name}: column '{column}'")
+        numbers[new] = len(known) + np.arange(len(new))
+        known = pa.concat_arrays([known, snapshot.identifiers_at(new).cast(pa.large_string())])
+        subjects.append(numbers)
+    return subjects, [str(name) for name in known.to_pylist()]
+
+
+def _matched(
+    one: Published, release: Release, row_class: Int32, coded: Coded, coding: Coding, match: str, notes: list[str]
+) -> Matched:
+    if one.counts is not None:
+        rows = _exact_codes(one, coding), row_class
+        found = by_exact(rows, (release.classes, release.values), coded.codes, coded.values)
+        notes.append(f"{one.name}: people were matched by their exact quasi-identifiers and the values of each class.")
+    elif match == "content" or one.ours:
+        found = by_content(release.boxes, release.classes, release.values, coded.codes, coded.values)
+        notes.append(f"{one.name}: rows and people were matched by content.")
+    else:
+        values = np.full(len(row_class), -1, dtype=np.int32)
+        values[row_class >= 0] = release.values
+        told = _misfit(one, coded, coding)
+        try:
+            return by_order(release.boxes, row_class, values, coded.codes, coded.values, told)
+        except ReleaseError as error:
+            raise ReleaseError(f"{one.name}: {error}") from None
+    if (found.classes < 0).all():
+        raise ReleaseError(f"{one.name}: nobody of its snapshot fits any of its rows. Is it the right snapshot?")
+    out = int((found.classes < 0).sum())
+    if found.ambiguous:
+        notes.append(
+            f"{one.name}: {found.ambiguous:,} people fit rows of several classes; a consistent choice was made, so "
+            "findings about them may be about somebody alike."
+        )
+    if found.unmatched:
+        notes.append(f"{one.name}: {found.unmatched:,} rows fit nobody: counterfeits, or rows of another snapshot.")
+    if out:
+        notes.append(f"{one.name}: {out:,} people of the snapshot fit no row and count as suppressed.")
+    return found
+
+
+def _exact_codes(one: Published, coding: Coding) -> Int32:
+    """int32[rows, attributes]: the codes that an anatomized release shows."""
+    codes = np.empty((one.rows, len(coding.attributes)), dtype=np.int32)
+    for a, name in enumerate(coding.attributes):
+        text = one.labels[name]
+        codes[:, a] = np.array([coding.parse(a, str(label))[0] for label in text.labels], dtype=np.int32)[text.index]
+    return codes
+
+
+def _misfit(one: Published, coded: Coded, coding: Coding) -> Callable[[int, int | None], str]:
+    def told(row: int, a: int | None) -> str:
+        if a is None:
+            columns = coding.schema.sensitive
+            says = " / ".join(str(one.sensitive[c].labels[one.sensitive[c].index[row]]) for c in columns)
+            name, has = ", ".join(columns), coding.values[coded.values[row]]
+            what = f"says {says!r} in '{name}', but row {row + 1} of the snapshot has {has!r}"
+        else:
+            name = coding.attributes[a]
+            text = one.labels[name]
+            exact = int(coded.codes[row, a])
+            what = (
+                f"says {str(text.labels[text.index[row]])!r} in '{name}', but row {row + 1} of the snapshot has "
+                f"{coding.label(a, exact, exact)!r}"
+            )
+        return f"row {row + 1} {what}. If the rows are in another order, {BY_CONTENT}."
+
+    return told
+
+
+def _members(coded: Coded, found: Matched) -> Members:
+    inside = np.flatnonzero(found.classes >= 0)
+    inside = inside[np.argsort(coded.subjects[inside], kind="stable")]
+    return Members(coded.subjects[inside], found.classes[inside], coded.codes[inside], coded.values[inside])

@@ -1,1 +1,0 @@
-"""Prior and posterior knowledge of a statistical adversary."""

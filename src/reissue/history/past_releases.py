@@ -1,0 +1,144 @@
+"""The past of a series as strategies see it: facts in today's codes, and caches folded from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from reissue.arrays.lazy import Asked
+from reissue.arrays.lookup import find
+from reissue.arrays.types import Int32, Int64
+from reissue.coding import Coding
+from reissue.ledger import Ledger, Shelf
+from reissue.methods.strategy import Strategy
+from reissue.model.release import Facts, Table
+
+ABSENT = "series/absent"
+
+
+class PastReleases(Asked[Facts]):
+    """The facts of every release, each read when it is first asked for and recoded to the coding of today."""
+
+    def __init__(self, ledger: Ledger | Shelf, coding: Coding, fragment: int | None = None) -> None:
+        """`fragment`: only what belongs to that fragment of a divided series."""
+        self._shelf, self._coding, self._fragment = ledger, coding, fragment
+        self._records = list(ledger.releases)
+        self._read: dict[int, Facts] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def at(self, position: int) -> Facts:
+        if position not in self._read:
+            self._read[position] = self._recoded(position)
+        return self._read[position]
+
+    def subjects(self, position: int) -> Int64:
+        """As `core.observed.Listing`: numbers do not depend on the coding."""
+        known = self._read.get(position)
+        if known is not None:
+            return known.subjects
+        number = self._records[position].number
+        if isinstance(self._shelf, Ledger):
+            return self._shelf.subjects(number)
+        return self._shelf.subjects(number, self._fragment)
+
+    def _recoded(self, position: int) -> Facts:
+        record = self._records[position]
+        facts = self._facts(record.number)
+        if record.coding_version == self._coding.version:
+            return facts
+        from reissue.partition.global_recoding import Cut  # kernels, which most series never need here
+
+        made_under = Coding.from_dict(self._shelf.coding(record.coding_version))
+        boxes, codes = self._coding.remap(made_under, facts.boxes, facts.codes)
+        cut = Cut.read(facts.extras)
+        if cut is None or boxes is facts.boxes:
+            return replace(facts, boxes=boxes, codes=codes)
+        then = cut.recoded(made_under.domains, lambda labels: self._coding.remap(made_under, labels, codes[:0])[0])
+        return replace(facts, boxes=boxes, codes=codes, extras={**facts.extras, **then.table()})
+
+    def _facts(self, number: int) -> Facts:
+        if isinstance(self._shelf, Ledger):  # it keeps what is in use
+            return self._shelf.facts(number)
+        return self._shelf.facts(number, self._fragment)
+
+
+def remember_absent(before: Table | None, previous: Facts | None, release: Facts) -> Table:
+    """What was last published about each subject who was published once and is not in `release`.
+
+    Columns subject int64 ascending, release int32, value int32, code0..codeN int32. With the facts of the last
+    release this is the last word on everybody, without rereading older releases.
+    """
+    attributes = release.codes.shape[1]
+    table = _absent_columns(before, attributes)
+    if previous is not None:
+        left = previous.real & ~find(release.subjects, previous.subjects)[0]
+        rows = _absent_rows(previous, np.flatnonzero(left))
+        table = {name: np.concatenate([table[name], rows[name]]) for name in table}
+    keep = ~find(release.subjects, table["subject"])[0]
+    order = np.flatnonzero(keep)[np.argsort(table["subject"][keep], kind="stable")]
+    return {name: column[order] for name, column in table.items()}
+
+
+def _absent_rows(facts: Facts, rows: Int64) -> dict[str, np.ndarray]:
+    return {
+        "subject": facts.subjects[rows],
+        "release": np.full(len(rows), facts.number, dtype=np.int32),
+        "value": facts.values[rows],
+        **{f"code{a}": facts.codes[rows, a] for a in range(facts.codes.shape[1])},
+    }
+
+
+def _absent_columns(before: Table | None, attributes: int) -> dict[str, np.ndarray]:
+    if before is not None:
+        return dict(before)
+    return {
+        "subject": np.empty(0, dtype=np.int64),
+        **{
+            name: np.empty(0, dtype=np.int32) for name in ("release", "value", *(f"code{a}" for a in range(attributes)))
+        },
+    }
+
+
+def absent_codes(table: Table, attributes: int) -> Int32:
+    """int32[subjects, attributes] of an absent table."""
+    codes = np.empty((len(table["subject"]), attributes), dtype=np.int32, order="F")
+    for a in range(attributes):
+        codes[:, a] = table[f"code{a}"]
+    return codes
+
+
+def same_codes(now: Coding, then: Coding) -> bool:
+    """Whether codes and boxes made under `then` mean the same under `now`."""
+    attributes = len(now.domains)
+    boxes = np.empty((0, attributes, 2), dtype=np.int32)
+    return now.remap(then, boxes, np.empty((0, attributes), dtype=np.int32))[0] is boxes
+
+
+def fold(strategy: Strategy, caches: Mapping[str, Table], previous: Facts | None, release: Facts) -> dict[str, Table]:
+    """All caches after `release`: the strategy's own, and the series' memory of who is absent."""
+    own = {name: table for name, table in caches.items() if name != ABSENT}
+    return {**strategy.remember(own, release), ABSENT: remember_absent(caches.get(ABSENT), previous, release)}
+
+
+def rebuild(strategy: Strategy, releases: Sequence[Facts]) -> dict[str, Table]:
+    """The caches from nothing but the facts."""
+    caches: dict[str, Table] = {}
+    previous: Facts | None = None
+    for release in releases:
+        caches = fold(strategy, caches, previous, release)
+        previous = release
+    return caches
+
+
+def differing_caches(right: Mapping[str, Table], kept: Mapping[str, Table]) -> list[str]:
+    """Names of the caches that are missing, superfluous or different in any column."""
+
+    def same(one: Table, other: Table) -> bool:
+        return set(one) == set(other) and all(np.array_equal(one[name], other[name]) for name in one)
+
+    names = sorted(set(right) | set(kept))
+    return [name for name in names if name not in right or name not in kept or not same(right[name], kept[name])]

@@ -1,0 +1,101 @@
+"""What fragments on Spark tell each other: small counts through the driver, large ones from worker to worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.arrays.combinations import Combinations
+from reissue.ledger import PartWriter, Shelf
+from reissue.ledger.store import Staged, Store
+from reissue.model.fragment_counts import Counts, Tally, Whole, added
+
+if TYPE_CHECKING:
+    from reissue.engine.spark.verbs import Frame, Spark
+
+COUNTS = pa.schema([("key", pa.int64()), ("value", pa.int32()), ("count", pa.int64())])
+OWNED = pa.schema([("fragment", pa.int32()), *COUNTS])
+
+
+def counts_table(counts: Counts) -> pa.Table:
+    return pa.table([counts.key, counts.value, counts.count], schema=COUNTS)
+
+
+def counts_of(table: pa.Table) -> Counts:
+    key, value, count = (table.column(name).to_numpy() for name in COUNTS.names)
+    return Counts(key.astype(np.int64), value.astype(np.int32), count.astype(np.int64))
+
+
+def told_whole(tallies: Sequence[Tally | None]) -> Whole | None:
+    """What every fragment is told; what is nearby goes another way."""
+    told = [tally for tally in tallies if tally is not None]
+    return Whole(added(told)) if told else None
+
+
+def exchanged(
+    spark: Spark, shelf: Shelf, nearby: Sequence[Staged | None], least: int, writers: Sequence[PartWriter]
+) -> list[Staged | None]:
+    """The sums, over all fragments, of the counts under the keys that each fragment has: a private file for each.
+
+    Two shuffles of counts; keys that have fewer than `least` rows in all are left out.
+    """
+    items = [(fragment, staged) for fragment, staged in enumerate(nearby) if staged is not None]
+    if not items:
+        return [None] * len(nearby)
+    store = shelf.store  # all that a worker needs of it
+
+    def read(item: tuple[int, Staged]) -> list[pa.Table]:
+        table = store.read_staged(item[1])
+        return [table.add_column(0, OWNED.field(0), pa.array(np.full(len(table), item[0], dtype=np.int32)))]
+
+    own = spark.rows_from_tasks(items, read, OWNED)
+    back = sums_for(spark, own, own, least, ["key"])
+
+    def write(table: pa.Table, fragment: int) -> Staged:
+        sums = counts_table(counts_of(table)).sort_by([("key", "ascending"), ("value", "ascending")])
+        return writers[fragment].rows(sums)
+
+    found = spark.of_groups(back, "fragment", write, "summaries of fragments")
+    return [found.get(fragment) for fragment in range(len(nearby))]
+
+
+def sums_for(spark: Spark, asked: Frame, own: Frame, least: int, by: Sequence[str]) -> Frame:
+    """The sums over all fragments, under the keys that each fragment asks for: two shuffles of counts.
+
+    own: the columns `by` (together they are the key), value, count; asked: `fragment` and `by`, any of them repeatedly.
+    Keys that have fewer than `least` rows in all are left out.
+    """
+    keys = ", ".join(by)
+    summed = own.groupBy(*by, "value").sum("count").toDF(*by, "value", "count")
+    whole = summed.selectExpr("*", f"SUM(count) OVER (PARTITION BY {keys}) AS size").where(f"size >= {least}")
+    return spark.join(asked.select("fragment", *by).distinct(), whole.drop("size"), by, "inner")
+
+
+def combinations_table(counted: Combinations) -> pa.Table:
+    columns = {f"c{place}": pa.array(column) for place, column in enumerate(counted.columns)}
+    return pa.table(columns | {"count": pa.array(counted.counts)})
+
+
+def combinations_of(table: pa.Table) -> Combinations:
+    *columns, counts = (np.array(column) for column in table.columns)
+    return Combinations(tuple(column.astype(np.int32) for column in columns), counts.astype(np.int64))
+
+
+def summed(spark: Spark, store: Store, parts: Sequence[Staged], width: int, writer: PartWriter) -> Staged:
+    """The combinations that all fragments counted, of so many columns, added up: a private file.
+
+    One shuffle of what was counted, added up by workers; one of them sorts and writes it.
+    """
+    names = [f"c{place}" for place in range(width)]
+    schema = pa.schema([*((name, pa.int32()) for name in names), ("count", pa.int64())])
+    everything = spark.rows_from_tasks(parts, lambda staged: [store.read_staged(staged)], schema)
+
+    def written(table: pa.Table) -> Staged:
+        found = combinations_of(table)
+        return writer.rows(combinations_table(Combinations.of(found.columns, found.counts)))
+
+    made = spark.on_one(everything.groupBy(*names).sum("count").toDF(*schema.names), written)
+    return parts[0] if made is None else made  # all are empty, then

@@ -1,0 +1,148 @@
+"""Attack a series piece by piece, and put together what the attack on the whole would have told.
+
+**In parts.** A *part* is a set of classes closed under sharing people (and counterfeits that are known): see `core.parts`. Every row
+of a person lies in one part. An attack is separable if, from its definition, no class outside a part can change what
+it says of the part; then findings, people at risk and measures of the whole follow from those of the parts.
+
+| attack | separable | because |
+|---|---|---|
+| intersection | yes | a person's values are intersected over the person's own classes, which lie in one part |
+| association | yes | likewise for sets of values; shares are those of single classes |
+| difference | yes | E and N(E) share people by definition. Where E falls into sets in several parts, so do N(E) and what is left over, and the sizes and counts add up: if all of it is too small each non-empty piece is, and if its share of a value exceeds c that of some piece does (the whole's share is a weighted mean of theirs). So a smallest difference and a greatest share lie within one part |
+| historical-correlation | yes, unless people are compromised | only classes with common rows are compared. Compromised people are drawn from, or looked up among, everybody |
+| possible-worlds | yes, unless people are compromised | every equation is about one class or one path through classes, so worlds of the whole are all combinations of worlds of the parts. `seconds` then holds for each part |
+| record-tracing | no | rows go wherever boxes meet, and everybody in a box is counted, whether or not classes share people |
+| equivalence | no | it sets classes against each other that show the same values, also where they share nobody; its parts are made of sets of values, and are told how the whole is searched: see `equivalence.Look` |
+| correspondence | no | it has no members: records may be wherever boxes meet |
+| background-knowledge | no | beliefs are estimated from everybody |
+
+**In steps.** A *step* is one release and some earlier ones in a row: `run(series, involving=n)` on these alone, n being
+the place of the newest among them. An attack is stepwise if it only ever lays two releases side by side, and the series
+tells what its pairs tell, added up; so steps that have every pair of releases once can be run one by one, with two
+releases in memory at a time.
+
+| attack | stepwise | because |
+|---|---|---|
+| record-tracing | yes | rows are followed from one release to one other; whoever fits is counted in the older of them |
+| difference | yes | classes of one release are taken out of those of one other |
+| intersection, association | no | a person's classes of all releases are intersected |
+| historical-correlation | no | two releases are compared, but a class that is too close to several earlier ones counts once, and compromised people lead from pair to pair |
+| correspondence | no | a person's candidates are the fewest over all releases since the arrival |
+| equivalence, possible-worlds | no | they combine classes of any number of releases |
+| background-knowledge | no | beliefs are carried from release to release |
+"""  # noqa: E501 (a table)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Protocol, runtime_checkable
+
+from reissue.arrays.sets import union
+from reissue.arrays.types import Int64
+from reissue.methods.attack import Attack, Finding, Outcome
+
+
+@runtime_checkable
+class Separable(Attack, Protocol):
+    """An attack whose outcome on a series follows from those on its parts.
+
+    limit:    the most findings to describe
+    combines: how each measure of the whole follows from those of the parts: one of RULES
+    """
+
+    combines: ClassVar[Mapping[str, str]]
+
+    @property
+    def limit(self) -> int: ...
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        """What the reader must know, with the numbers of an outcome's `tallies`."""
+        ...
+
+
+@runtime_checkable
+class Stepwise(Attack, Protocol):
+    """An attack whose outcome on a series follows from those on its steps.
+
+    limit: the most findings to describe
+    adds:  how each measure of the whole follows from those of the steps: one of RULES, or PEOPLE
+    """
+
+    adds: ClassVar[Mapping[str, str]]
+
+    @property
+    def limit(self) -> int: ...
+
+
+def _least(levels: Sequence[float]) -> float:
+    return min((level for level in levels if level > 0), default=0.0)
+
+
+RULES: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "min": min, "max": max, "least": _least}
+"""How measures combine; "least": the smallest above 0, where 0 stands for "none"."""
+
+PEOPLE = "people"
+"""How a measure follows from those of steps that counts the people at risk: they may be at risk in several steps."""
+
+
+def separates(attack: Attack) -> bool:
+    """Whether this attack, with its settings, may run on parts."""
+    return attack.separable and isinstance(attack, Separable)
+
+
+def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a separable attack on a series, from its outcomes on all the parts (at least one).
+
+    The worst `limit` findings of the whole are among the worst `limit` of the parts, and their ranks do not depend on
+    how the series was parted. If nothing can be concluded about one part, nothing can be about the whole: the attack's
+    assumption does not hold.
+    """
+    if not isinstance(attack, Separable):
+        raise TypeError(f"{attack.name} must be run on the whole series.")
+    for outcome in outcomes:
+        if not outcome.measures:
+            return outcome
+    tallies = {name: sum(o.tallies.get(name, 0) for o in outcomes) for name in outcomes[0].tallies}
+    return Outcome(
+        attack=attack.name,
+        findings=_worst(outcomes, attack.limit),
+        total=sum(outcome.total for outcome in outcomes),
+        at_risk=_at_risk(outcomes),
+        measures=_measures(outcomes, attack.combines),
+        notes=attack.notes(tallies),
+        tallies=tallies,
+    )
+
+
+def merge_steps(attack: Stepwise, outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a stepwise attack on a series, from those on its steps (at least one), by newest release.
+
+    Merging some of them first makes no difference.
+    """
+    at_risk, rules = _at_risk(outcomes), {name: rule for name, rule in attack.adds.items() if rule != PEOPLE}
+    people = float(len(union(*at_risk.values())))
+    return Outcome(
+        attack=attack.name,
+        findings=_worst(outcomes, attack.limit),
+        total=sum(outcome.total for outcome in outcomes),
+        at_risk=at_risk,
+        measures=dict.fromkeys(attack.adds, people) | _measures(outcomes, rules),
+        notes=tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)),
+    )
+
+
+def _worst(outcomes: Sequence[Outcome], limit: int) -> tuple[Finding, ...]:
+    return tuple(sorted((f for outcome in outcomes for f in outcome.findings), key=lambda f: f.rank)[:limit])
+
+
+def _at_risk(outcomes: Sequence[Outcome]) -> dict[int, Int64]:
+    numbers = dict.fromkeys(number for outcome in outcomes for number in outcome.at_risk)
+    return {number: union(*(o.at_risk[number] for o in outcomes if number in o.at_risk)) for number in numbers}
+
+
+def _measures(outcomes: Sequence[Outcome], rules: Mapping[str, str]) -> dict[str, float]:
+    return {
+        name: float(RULES[rules[name]]([outcome.measures[name] for outcome in outcomes]))
+        for name in outcomes[0].measures
+        if name in rules
+    }

@@ -1,0 +1,125 @@
+"""Releases prepared to be laid side by side: what the attacks that know the members of every class have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from reissue.arrays.types import Int64
+from reissue.errors import InputError, SettingsError
+from reissue.methods.incremental.tracing_filter import same, settled
+from reissue.model.box_index import Points
+from reissue.model.observed import Members, Observed, Release, Words
+from reissue.model.overlap import Groups, Overlap
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One release with its members, and the counts of its groups."""
+
+    release: Release
+    value_count: int
+
+    @property
+    def number(self) -> int:
+        return self.release.number
+
+    @cached_property
+    def members(self) -> Members:
+        if self.release.members is None:
+            raise InputError(
+                f"Release {self.number} comes without its members; give the snapshots to run this attack on it."
+            )
+        return self.release.members
+
+    @property
+    def groups(self) -> Groups:
+        return self.release.counted
+
+    @cached_property
+    def people(self) -> Points:
+        """Where the members lie in code space."""
+        return Points(self.members.codes)
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether all members lie in the boxes of their classes and have rows of their values there."""
+        return settled(self.groups, self.release.boxes, self.members.classes, self.people.codes, self.members.values)
+
+    def unchanged_in(self, other: Side, overlap: Overlap) -> bool:
+        """Whether all who are in both releases are settled in both, with the same attributes and value."""
+        mine = self.people.codes, self.members.values, overlap.at_left
+        return (
+            self.settled
+            and other.settled
+            and bool(same(*mine, other.people.codes, other.members.values, overlap.at_right))
+        )
+
+    def shared_with(self, other: Side) -> Overlap:
+        return Overlap.of(
+            self.members.subjects,
+            self.members.classes,
+            other.members.subjects,
+            other.members.classes,
+            self.release.class_count,
+            other.release.class_count,
+        )
+
+
+def sides_of(series: Observed, involving: int | None) -> list[Side]:
+    """The releases an attack looks at: all, or those up to the one being made."""
+    last = len(series) if involving is None else involving
+    return [Side(release, series.value_count) for release in series.releases[:last]]
+
+
+def pairs_of(series: Observed, involving: int | None) -> Iterator[tuple[Side, Side]]:
+    """Every (older, newer), or only those with the release at this place as the newer one.
+
+    Of these, no side is kept beside the newer one and its partner: releases that are read when they are asked for are
+    in memory two at a time.
+    """
+    if involving is None:
+        sides = sides_of(series, involving)
+        for place, newer in enumerate(sides):
+            yield from ((older, newer) for older in sides[:place])
+    elif involving:
+        newer = Side(series.releases[involving - 1], series.value_count)
+        for place in range(involving - 1):
+            yield Side(series.releases[place], series.value_count), newer
+
+
+def check_settings(*, k: int | None = None, c: float | None = None, limit: int) -> None:
+    """Refuse settings that mean nothing."""
+    if k is not None and k < 1:
+        raise SettingsError(f"k is {k}; it is a number of people, at least 1.")
+    if c is not None and not 0 < c <= 1:
+        raise SettingsError(f"c is {c}; it is a share, above 0 and at most 1, for example 0.5.")
+    if limit < 1:
+        raise SettingsError(f"limit is {limit}; it is the most findings to describe, at least 1.")
+
+
+def whole(k: float) -> int:
+    """k as an integer, if it is one."""
+    if k != int(k):
+        raise SettingsError(f"k is {k}; it is a number of people, without a fraction.")
+    return int(k)
+
+
+def names(words: Words, subjects: Int64, most: int = 200) -> tuple[str, ...]:
+    """The first subjects as people call them; longer lists stay in `at_risk`."""
+    return tuple(words.subject(int(subject)) for subject in subjects[:most].tolist())
+
+
+def named_releases(words: Words, numbers: Sequence[int]) -> str:
+    """ "release 1 and release 2"; of more than three the first and the last."""
+    where = [words.release(number) for number in numbers]
+    return " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
+
+
+def people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

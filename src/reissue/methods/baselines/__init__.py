@@ -1,0 +1,1 @@
+"""static and merge: one release at a time, for comparison."""

@@ -1,0 +1,172 @@
+"""Static: every release anonymized by itself, blind to the ones before it. A baseline that is NOT safe in a series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
+from reissue.methods.strategy import ANYTHING, Changes
+from reissue.model.feasible import refuse_infeasible
+from reissue.model.fragment_counts import Conversation, Counts, Said, Tally
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.model.requirement import Diversity, Likeness, Requirement
+from reissue.model.requirement_kernels import Limits
+from reissue.model.settings import check_kinds
+from reissue.partition.mondrian import Partition, mondrian
+
+Algorithm = Literal["mondrian", "incognito"]
+
+UNSAFE = "Earlier releases were not looked at: this release may give people away when it is laid beside them."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Static:
+    """UNSAFE ACROSS RELEASES. Every class of each single release meets the requirement; nothing holds for the series.
+
+    The baseline of Byun et al. (2006), section 6: what one gets from a tool that protects one table at a time.
+
+    k, c: (k,c)-anonymity: at least k rows in a class, no value above share c of it
+    algorithm: "mondrian" (median cuts of boxes) or "incognito" (one level of generalization per attribute)
+    l, diversity, recursive_c, t, ordered, beta, likeness: further conditions, see reissue.model.requirement
+    """
+
+    name: ClassVar[str] = "static"
+    supports: ClassVar[Changes] = ANYTHING
+    stops: ClassVar[tuple[str, ...]] = ()
+
+    k: int
+    c: float = 1.0
+    algorithm: Algorithm = "mondrian"
+    l: float | None = None  # noqa: E741 (the literature's name)
+    diversity: Diversity = "distinct"
+    recursive_c: float | None = None
+    t: float | None = None
+    ordered: bool = False
+    beta: float | None = None
+    likeness: Likeness = "basic"
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_algorithm(self.algorithm)
+        _ = self.requirement
+
+    @property
+    def requirement(self) -> Requirement:
+        """What every class must satisfy."""
+        return Requirement(
+            k=self.k,
+            c=self.c,
+            l=self.l,
+            diversity=self.diversity,
+            recursive_c=self.recursive_c,
+            t=self.t,
+            ordered=self.ordered,
+            beta=self.beta,
+            likeness=self.likeness,
+        )
+
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """t-closeness and beta-likeness compare every class with the whole table; levels are the whole table's, too."""
+        values = {"values": Counts.of_values(value_counts(snapshot))} if self.requirement.needs_table else {}
+        if self.algorithm == "mondrian":
+            return Tally(values)
+        from reissue.partition.level_answers import extents_said
+
+        return Tally(values, said=extents_said(snapshot.codes, snapshot.domains))
+
+    def choosing(self, said: Sequence[Said]) -> Conversation:
+        """Of a table in fragments: the levels with which every fragment meets the requirement at the least loss."""
+        if self.algorithm == "mondrian":
+            return {}
+        from reissue.partition.common_levels import choosing
+
+        return (yield from choosing(said, "loss", beside=False))
+
+    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
+        """Which levels one fragment could publish, and their loss."""
+        from reissue.partition.level_answers import LevelAnswers
+
+        table = self._table(snapshot, history)
+        limits = self.requirement.limits(value_counts(snapshot) if table is None else table)
+        return LevelAnswers(snapshot.codes, snapshot.values, snapshot.domains, limits)
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        """Group the snapshot's rows by themselves; the history is not looked at."""
+        chosen = {} if history.whole is None else history.whole.chosen
+        partition, sentence = anonymize(
+            snapshot, self.requirement, self.algorithm, self._table(snapshot, history), chosen
+        )
+        steps = (sentence, UNSAFE) if len(history) else (sentence,)
+        return Candidate(partition.boxes, partition.classes, Counterfeits.none(len(snapshot.domains)), steps)
+
+    def _table(self, snapshot: Coded, history: History) -> Int64 | None:
+        """int64[value_count] of the whole table, if the rows are a fragment of it and the requirement looks at it.
+
+        Raises InfeasiblePolicy unless the rows, taken as one class, meet the requirement.
+        """
+        whole = history.whole
+        table = None if whole is None or not whole.everywhere else whole.values(snapshot.value_count)
+        refuse_infeasible(self.requirement, value_counts(snapshot), table=table)
+        return table
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        """Nothing: no release looks back."""
+        return caches
+
+    def thresholds(self) -> Mapping[str, float]:
+        return self.requirement.thresholds()
+
+
+def check_algorithm(algorithm: str) -> None:
+    if algorithm not in ("mondrian", "incognito"):
+        raise SettingsError(f"algorithm is {algorithm!r}; choose 'mondrian' or 'incognito'.")
+
+
+def value_counts(snapshot: Coded) -> Int64:
+    """int64[value_count]: how often each sensitive value occurs."""
+    return np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+
+
+def anonymize(
+    snapshot: Coded,
+    requirement: Requirement,
+    algorithm: Algorithm,
+    table: Int64 | None = None,
+    chosen: Said | None = None,
+) -> tuple[Partition, str]:
+    """Partition all rows so that every class meets the requirement; with a sentence that says what was done.
+
+    The rows taken as one class must meet it: see refuse_infeasible. table: int64[value_count] of the whole table, where
+    these rows are a fragment of it; chosen: the levels that were chosen for all fragments.
+    """
+    limits = requirement.limits(value_counts(snapshot) if table is None else table)
+    if algorithm == "mondrian":
+        partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
+        how = "by median cuts (Mondrian)"
+    else:
+        partition, how = _generalized(snapshot, limits, chosen)
+    sizes = np.bincount(partition.classes)
+    return partition, (
+        f"Grouped {len(snapshot):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
+        f"{requirement.sentence()}."
+    )
+
+
+def _generalized(snapshot: Coded, limits: Limits, chosen: Said | None) -> tuple[Partition, str]:
+    """The best full-domain generalization of the rows, or that which was chosen; and how it was made."""
+    if chosen:
+        from reissue.partition.level_answers import at_levels
+
+        partition, node = at_levels(chosen, snapshot.codes, snapshot.domains)
+    else:
+        from reissue.partition.incognito import incognito
+
+        partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
+    levels = ", ".join(f"{d.name} {level}" for d, level in zip(snapshot.domains, node, strict=True) if level)
+    common = " common to all fragments" if chosen else ""
+    return partition, f"by full-domain generalization (Incognito; levels{common}: {levels or 'all 0'})"

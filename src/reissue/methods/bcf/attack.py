@@ -1,0 +1,280 @@
+"""The correspondence attack: every old record is in the new release too, so records can be ruled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.distinct import locate, number
+from reissue.arrays.sets import union
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.errors import SettingsError
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.bcf.attack_findings import Asked, Seen, weaknesses
+from reissue.methods.bcf.candidates import Chain, Targets, composed, known_targets, possible_targets
+from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.joint_candidates import exact_amounts
+from reissue.model.observed import Observed, Release, Words
+from reissue.model.settings import check_kinds
+
+CALM = 10
+"""How many findings short of a breach are told, beside all breaches up to the limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correspondence:
+    """Fung, Wang, Fu, Pei: Anonymity for continuous data publishing (EDBT 2008), for any number of releases.
+
+    The attacker knows one person's quasi-identifiers and with which release they came, and that records are never
+    deleted. Forward, cross and backward attacks and all their compositions leave the person's *candidates*.
+
+    k:          fewer candidates than this is a breach; 2 means "singled out"
+    confidence, alpha: largest share of one value among the candidates (confidence bounding, (alpha, k)-anonymity)
+    entropy_l:  the candidates' values must have entropy of at least log l
+    recursive_c, recursive_l: recursive (c, l)-diversity of the candidates' values
+    exact:      over three and more releases, tighten every answer by integer programs; for small series
+    limit:      how many findings to list
+    """
+
+    name: ClassVar[str] = "correspondence"
+    assumes: ClassVar[str] = (
+        "The attacker knows one person's quasi-identifiers and arrival, and that records are only ever added."
+    )
+    needs_members: ClassVar[bool] = False
+    persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = False  # records may be wherever boxes meet
+    by_counts: ClassVar[bool] = True
+    in_order: ClassVar[bool] = True
+
+    k: int = 2
+    confidence: float | None = None
+    alpha: float | None = None
+    entropy_l: float | None = None
+    recursive_c: float | None = None
+    recursive_l: int | None = None
+    exact: bool = False
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        if self.limit < 0:
+            raise SettingsError(f"limit is {self.limit}; it is how many findings to list: 0 or more.")
+        self._asked()
+
+    def _asked(self) -> Asked:
+        return Asked(
+            k=self.k,
+            confidence=self.confidence,
+            alpha=self.alpha,
+            entropy_l=self.entropy_l,
+            recursive_c=self.recursive_c,
+            recursive_l=self.recursive_l,
+        )
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
+        notes: list[str] = []
+        sight = _Sight(series.words, self._asked(), self.exact)
+        for chained in chains(series, notes):
+            if involving is None:
+                sight.look(chained, only_last=False)
+            elif involving in chained.numbers:
+                sight.look(chained.until(involving), only_last=True)
+        findings = sight.findings(self.limit)
+        return Outcome(
+            self.name, findings, sight.total, sight.at_risk(), sight.measures, (*dict.fromkeys(notes + sight.notes),)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Chained:
+    """A chain of releases, and what the attack keeps of each: its number, and who is in which class, if that is known.
+
+    places: of each release subjects int64[people] ascending and classes int32[people]
+    """
+
+    chain: Chain
+    numbers: tuple[int, ...]
+    places: tuple[tuple[Int64, Int32] | None, ...]
+
+    def extended(self, chain: Chain, release: Release) -> Chained:
+        """With one more release; `chain` has it already."""
+        own = release.members
+        place = None if own is None else (own.subjects, own.classes)
+        return Chained(chain, (*self.numbers, release.number), (*self.places, place))
+
+    def until(self, number: int) -> Chained:
+        """The chain up to and including the release of this number."""
+        last = self.numbers.index(number)
+        return Chained(self.chain.until(last), self.numbers[: last + 1], self.places[: last + 1])
+
+
+_NOTHING = Chained(Chain([]), (), ())
+
+
+def chains(series: Observed, notes: list[str]) -> Iterator[Chained]:
+    """The longest runs in which each release can contain all before it.
+
+    Every release is asked for once, in order, and let go when the next one has been compared with it.
+    """
+    chained, before = _NOTHING, None
+    for release in series.releases:
+        name = series.words.release(release.number)
+        if release.anatomized:
+            notes.append(f"{name} publishes quasi-identifiers as they are; correspondence is not sought in it.")
+            if chained.numbers:
+                yield chained
+            chained, before = _NOTHING, None
+            continue
+        longer = chained.chain.extended(Grouped.published(release))
+        why = None if before is None else _why_apart(before, release)
+        if why is None and not longer.holds_last():
+            why = "lacks records that earlier releases have"
+        if why is not None:
+            notes.append(f"{name} {why}; the attack treats it as the start of a new chain of releases.")
+            yield chained
+            chained, longer = _NOTHING, Chain(longer.releases[-1:])
+        chained, before = chained.extended(longer, release), release
+    if chained.numbers:
+        yield chained
+
+
+def _why_apart(earlier: Release, later: Release) -> str | None:
+    """Why the later release does not continue the earlier one, as far as members tell; None if it does."""
+    if earlier.members is None or later.members is None:
+        return None
+    old, new = earlier.members, later.members
+    at = locate(new.subjects, old.subjects)
+    if (at < 0).any():
+        return "publishes only new people" if (at < 0).all() else "lacks people of the release before"
+    if any((new.codes[at, a] != old.codes[:, a]).any() for a in range(old.codes.shape[1])):
+        return "changed quasi-identifiers of people of the release before"
+    if (new.values[at] != old.values).any():
+        return "changed sensitive values of people of the release before"
+    return None
+
+
+class _Sight:
+    """What the attack has seen so far: weak targets of every chain, measures, people at risk."""
+
+    def __init__(self, words: Words, asked: Asked, exact: bool) -> None:
+        self.words, self.asked, self.exact = words, asked, exact
+        self.measures: dict[str, float] = {}
+        self.notes: list[str] = []
+        self.total = 0
+        self._weak: list[Seen] = []
+        self._at_risk: dict[int, list[Int64]] = {}
+
+    def look(self, chained: Chained, only_last: bool) -> None:
+        """Measure the pairs of a chain and the candidates of everyone who arrived with one of its releases."""
+        chain = chained.chain
+        for later in range(len(chain) - 1 if only_last else 1, len(chain)):
+            for earlier in range(later):
+                self._measure_pair(chain, earlier, later, chained.numbers)
+        places = [place for place in chained.places if place is not None]
+        people = _Arrivals() if len(places) == len(chain) else None
+        for arrival in chain.arrivals():
+            if people is None:
+                targets = possible_targets(chain, arrival)
+            else:
+                targets = known_targets(chain, arrival, people.paths(places, arrival))
+            if self.exact and len(chain) > 2:
+                targets = exact_amounts(chain, targets)
+                if people is None:  # where nothing is left nobody can be
+                    targets = targets.keep(np.flatnonzero(targets.totals > 0))
+            self._measure_targets(chained, targets, people)
+
+    def _measure_pair(self, chain: Chain, earlier: int, later: int, numbers: Sequence[int]) -> None:
+        names = f"{numbers[earlier]}, {numbers[later]}"
+        pair = chain.pair(earlier, later)
+        for letter, level in pair.anonymity().items():
+            self.measures[f"{letter}({names})"] = level
+            self.measures[letter] = min(self.measures.get(letter, level), level)
+        if pair.newcomers == 0:
+            word = self.words.release
+            self.notes.append(
+                f"{word(numbers[later])} has no new records beside {word(numbers[earlier])}: the same people, recoded. "
+                "Only F and C apply."
+            )
+        if not pair.closed:
+            self.measures["flows"] = self.measures.get("flows", 0) + 1
+
+    def _measure_targets(self, chained: Chained, targets: Targets, people: _Arrivals | None) -> None:
+        if len(targets) == 0:
+            return
+        chain, numbers = chained.chain, chained.numbers
+        came = numbers[targets.arrival]
+        by_paper = composed(chain, targets)
+        lowest = {"candidates": int(targets.totals.min()), "composed": int(by_paper.min())}
+        lowest[f"candidates({came})"] = lowest["candidates"]
+        for name, level in lowest.items():
+            self.measures[name] = min(self.measures.get(name, level), level)
+        broken = np.zeros(len(targets), dtype=np.bool_)
+        for weakness in weaknesses(chain, targets, self.asked):
+            self.total += len(weakness.which)
+            if len(weakness.which):
+                behind = people if weakness.breach.any() else None  # nobody is named where nothing is broken
+                self._weak.append(Seen(self.words, chain, numbers, targets, by_paper, weakness, behind))
+            broken[weakness.which[weakness.breach]] = True
+        if people is not None:
+            subjects = people.subjects(targets.arrival, broken)
+            for number in numbers[targets.arrival :]:
+                self._at_risk.setdefault(number, []).append(subjects)
+
+    def at_risk(self) -> dict[int, Int64]:
+        return {number: union(*parts) for number, parts in self._at_risk.items()}
+
+    def findings(self, limit: int) -> tuple[Finding, ...]:
+        """The worst first: breaches before the rest, then by how far below what was asked."""
+        if not self._weak:
+            return ()
+        weak = [seen.weakness for seen in self._weak]
+        source = np.concatenate([np.full(len(w.which), s) for s, w in enumerate(weak)])
+        entry = np.concatenate([np.arange(len(w.which)) for w in weak])
+        calm = np.concatenate([~w.breach for w in weak])
+        badness = np.concatenate([w.margin for w in weak])
+        worst = np.lexsort((entry, source, badness, calm))[:limit]
+        told = worst[: int(np.count_nonzero(~calm[worst])) + CALM]
+        return tuple(self._weak[source[at]].finding(int(entry[at])) for at in told.tolist())
+
+
+class _Arrivals:
+    """Who came with which release of a chain."""
+
+    def __init__(self) -> None:
+        self._who: dict[int, tuple[Int64, Int32]] = {}
+        self._sorted: dict[int, tuple[Int64, Int32]] = {}
+
+    def paths(self, places: Sequence[tuple[Int64, Int32]], arrival: int) -> Int32:
+        """int32[targets, releases from the arrival on]: the distinct paths of the people who came then.
+
+        places: of each release subjects and classes, which are not kept
+        """
+        came = places[arrival][0]
+        if arrival:
+            came = came[locate(places[arrival - 1][0], came) < 0]
+        columns = [classes[locate(subjects, came)] for subjects, classes in places[arrival:]]
+        classes = np.stack(columns, axis=1).astype(np.int32)
+        target, one = np.zeros(len(came), dtype=np.int32), np.zeros(min(1, len(came)), dtype=np.int64)
+        for column in columns:  # one column at a time, so that the key never overflows
+            target, one = number(target * (np.int64(column.max(initial=0)) + 1) + column)
+        self._who[arrival] = (came, target)
+        return classes[one]
+
+    def subjects(self, arrival: int, which: Bool) -> Int64:
+        """int64[]: the people behind the chosen targets."""
+        came, target = self._who[arrival]
+        return np.asarray(came[which[target]], dtype=np.int64)
+
+    def behind(self, arrival: int, target: int) -> Int64:
+        """int64[]: the people behind one target; sorted by target when first asked."""
+        if arrival not in self._sorted:
+            came, targets = self._who[arrival]
+            order = np.argsort(targets, kind="stable")
+            self._sorted[arrival] = (came[order], targets[order])
+        came, targets = self._sorted[arrival]
+        first, last = np.searchsorted(targets, [target, target + 1])
+        return came[first:last]

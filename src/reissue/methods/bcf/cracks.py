@@ -1,0 +1,219 @@
+"""Two releases side by side: which records of one can still be which records of the other (Fung et al. 2008).
+
+Every record of the earlier release has a buddy in the later one, with the same sensitive value and a box that meets
+its own. All that an attacker can rule out follows from two numbers, which this module computes exactly:
+
+most   for two groups that may share people: the most records that can be in both
+old    for a group of the later release: the least number of its records that must have been in the earlier one
+
+On global cuts of a taxonomy the graph of comparable groups falls into complete bipartite pieces and both have closed
+forms. Any other piece (multidimensional or local recoding, another tool's output) is solved by flows. The pieces
+themselves tell which is which, so nothing has to be known about how a release was made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reissue.arrays.combinations import Combinations
+from reissue.arrays.compiled import njit
+from reissue.arrays.components import components
+from reissue.arrays.flow.transport import Transport
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.model.box_index import meeting
+from reissue.model.observed import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The groups of one release, class by class.
+
+    boxes:  int32[classes, attributes, 2]
+    start:  int64[classes + 1] where each class's groups begin
+    values: int32[groups] ascending within a class; counts: int64[groups] > 0
+    """
+
+    boxes: Int32
+    start: Int64
+    values: Int32
+    counts: Int64
+
+    @staticmethod
+    def of(boxes: Int32, classes: Int32 | Int64, values: Int32 | Int64, counts: Int64) -> Grouped:
+        """From groups sorted by class, then value."""
+        start = np.searchsorted(classes, np.arange(len(boxes) + 1)).astype(np.int64)
+        return Grouped(boxes, start, values.astype(np.int32), counts.astype(np.int64))
+
+    @staticmethod
+    def counted(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> Grouped:
+        """From counts in any order, in which a group may come twice."""
+        found = Combinations.of([classes, values], counts)
+        return Grouped.of(boxes, found.columns[0], found.columns[1], found.counts)
+
+    @staticmethod
+    def published(release: Release) -> Grouped:
+        width = int(release.values.max()) + 1 if len(release.values) else 1
+        if release.amounts is not None:
+            return Grouped.counted(release.boxes, release.classes, release.values, release.amounts)
+        if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
+            return Grouped.of(release.boxes, *release.groups)
+        counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort
+        key = np.flatnonzero(counts)
+        return Grouped.of(release.boxes, key // width, key % width, counts[key])
+
+    @cached_property
+    def classes(self) -> Int32:
+        """int32[groups]: the class of each group."""
+        return np.repeat(np.arange(len(self.boxes), dtype=np.int32), np.diff(self.start))
+
+    @cached_property
+    def sizes(self) -> Int64:
+        """int64[classes]: records of each class."""
+        return np.bincount(self.classes, self.counts, minlength=len(self.boxes)).astype(np.int64)
+
+    @cached_property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """What an earlier release (left) and a later one (right) say about each other.
+
+    left_class, right_class: int32[pairs] comparable classes that have records, sorted by left, then right
+    edge_start: int64[pairs + 1] where each pair's comparable groups begin
+    edge_left, edge_right: int64[edges] the groups; most: int64[edges]
+    old:        int64[right groups] the B crack of each group
+    closed:     whether every piece was complete, so that most is the smaller count everywhere
+    unplaced:   records of the left that no buddy is left for; above 0 the later release does not contain the earlier
+    """
+
+    left: Grouped
+    right: Grouped
+    left_class: Int32
+    right_class: Int32
+    edge_start: Int64
+    edge_left: Int64
+    edge_right: Int64
+    most: Int64
+    old: Int64
+    closed: bool
+    unplaced: int
+
+    @cached_property
+    def shared(self) -> Int64:
+        """int64[pairs]: candidates of someone of the left release in these two classes, summed over values."""
+        return sums(self.most, self.edge_start)
+
+    @cached_property
+    def forward(self) -> Int64:
+        """int64[pairs]: F crack, the records of the left class that can be ruled out."""
+        return self.left.sizes[self.left_class] - self.shared
+
+    @cached_property
+    def cross(self) -> Int64:
+        """int64[pairs]: C crack, the records of the right class that can be ruled out."""
+        return self.right.sizes[self.right_class] - self.shared
+
+    @cached_property
+    def backward(self) -> Int64:
+        """int64[right classes]: B crack, the records that cannot be those of a newcomer."""
+        return sums(self.old, self.right.start)
+
+    @property
+    def newcomers(self) -> int:
+        return self.right.total - self.left.total
+
+    def anonymity(self) -> dict[str, int]:
+        """FA, CA and, unless nobody is new in the right release, BA: definitions 3.2, 3.4 and 3.6."""
+        levels = {}
+        if len(self.left_class):
+            levels["FA"] = int((self.left.sizes[self.left_class] - self.forward).min())
+            levels["CA"] = int((self.right.sizes[self.right_class] - self.cross).min())
+        present = self.right.sizes > 0
+        if self.newcomers > 0 and present.any():
+            levels["BA"] = int((self.right.sizes - self.backward)[present].min())
+        return levels
+
+
+def compare(left: Grouped, right: Grouped) -> Pair:
+    """Lay two releases side by side. O(comparable groups), plus flows where pieces are not complete."""
+    i, j = comparable_classes(left, right)
+    start, edge_left, edge_right = _comparable_groups(i, j, left.start, left.values, right.start, right.values)
+    piece_left, piece_right = components(edge_left, edge_right, len(left.values), len(right.values))
+    pieces = max(int(piece_left.max(initial=-1)), int(piece_right.max(initial=-1))) + 1
+    complete = _complete(piece_left, piece_right, piece_left[edge_left], pieces)
+    supply = np.bincount(piece_left, left.counts, minlength=pieces).astype(np.int64)
+    room = np.bincount(piece_right, right.counts, minlength=pieces).astype(np.int64)
+    most = np.minimum(left.counts[edge_left], right.counts[edge_right])
+    old = np.maximum(0, supply[piece_right] - room[piece_right] + right.counts)
+    unplaced = int(np.maximum(0, supply - room)[complete].sum())
+    odd = np.flatnonzero(~complete[piece_left[edge_left]])
+    if len(odd):
+        unplaced += _solve_odd(left, right, edge_left, edge_right, odd, most, old)
+    return Pair(left, right, i, j, start, edge_left, edge_right, most, old, len(odd) == 0, unplaced)
+
+
+def comparable_classes(left: Grouped, right: Grouped) -> tuple[Int32, Int32]:
+    """Pairs of classes with records whose boxes meet, sorted by left, then right."""
+    here, there = np.flatnonzero(left.sizes > 0), np.flatnonzero(right.sizes > 0)
+    i, j = meeting(left.boxes[here], right.boxes[there])
+    order = np.lexsort((j, i))
+    return here[i[order]].astype(np.int32), there[j[order]].astype(np.int32)
+
+
+def sums(amounts: Int64, start: Int64) -> Int64:
+    """int64[rows]: the sum of each row's amounts in a sparse table."""
+    running = np.concatenate([[0], np.cumsum(amounts)])
+    return np.asarray(running[start[1:]] - running[start[:-1]], dtype=np.int64)
+
+
+def _complete(piece_left: Int64, piece_right: Int64, piece_edge: Int64, pieces: int) -> Bool:
+    """bool[pieces]: whether every left group of the piece is comparable to every right group of it."""
+    lefts = np.bincount(piece_left, minlength=pieces)
+    rights = np.bincount(piece_right, minlength=pieces)
+    return np.asarray(np.bincount(piece_edge, minlength=pieces) == lefts * rights, dtype=np.bool_)
+
+
+def _solve_odd(
+    left: Grouped, right: Grouped, edge_left: Int64, edge_right: Int64, odd: Int64, most: Int64, old: Int64
+) -> int:
+    """Fill `most` and `old` of the pieces that are not complete by flows; the records that could not be placed."""
+    lefts, from_left = np.unique(edge_left[odd], return_inverse=True)
+    rights, to_right = np.unique(edge_right[odd], return_inverse=True)
+    flow = Transport.of(left.counts[lefts], right.counts[rights], from_left, to_right)
+    unplaced = flow.saturate()
+    most[odd] = flow.most(np.arange(len(odd)))
+    old[rights] = flow.least_into(np.arange(len(rights)))
+    return unplaced
+
+
+@njit(cache=True)
+def _comparable_groups(
+    i: Int32, j: Int32, left_start: Int64, left_values: Int32, right_start: Int64, right_values: Int32
+) -> tuple[Int64, Int64, Int64]:
+    """Groups of one value in each pair of classes, by merging their sorted values. O(groups of the pairs)."""
+    start = np.zeros(len(i) + 1, dtype=np.int64)
+    edge_left = np.empty(0, dtype=np.int64)
+    edge_right = np.empty(0, dtype=np.int64)
+    for write in (False, True):
+        for p in range(len(i)):
+            a, b, at = left_start[i[p]], right_start[j[p]], start[p]
+            while a < left_start[i[p] + 1] and b < right_start[j[p] + 1]:
+                if left_values[a] < right_values[b]:
+                    a += 1
+                elif left_values[a] > right_values[b]:
+                    b += 1
+                else:
+                    if write:
+                        edge_left[at], edge_right[at] = a, b
+                    a, b, at = a + 1, b + 1, at + 1
+            if not write:
+                start[p + 1] = at
+        if not write:
+            edge_left = np.empty(start[-1], dtype=np.int64)
+            edge_right = np.empty(start[-1], dtype=np.int64)
+    return start, edge_left, edge_right

@@ -1,0 +1,149 @@
+"""The running chain of cumulative releases as a publisher remembers it, kept as tables of equal-length columns.
+
+Everything is folded from the facts of the releases: who was published when, the groups and boxes of the chain's
+releases, and their cuts. Releases before the chain's start are forgotten but for their people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reissue.arrays.combinations import Combinations
+from reissue.arrays.types import Int32, Int64
+from reissue.methods.bcf.candidates import Chain
+from reissue.methods.bcf.cracks import Grouped
+from reissue.model.observed import Release
+from reissue.model.release import Facts, Table
+from reissue.partition.global_recoding import Cut
+
+
+@dataclass(frozen=True, eq=False)
+class ChainLog:
+    """start: number of the chain's first release; releases, cuts: of the chain, a cut is None where there was none.
+
+    subjects: int64[people] ascending, everyone ever published; arrival: int32[people] the first release they were in
+    plain:    whether no release of the chain publishes quasi-identifiers as they are
+    """
+
+    start: int
+    subjects: Int64
+    arrival: Int32
+    releases: tuple[Grouped, ...] = ()
+    cuts: tuple[Cut | None, ...] = ()
+    plain: bool = True
+
+    @staticmethod
+    def empty() -> ChainLog:
+        return ChainLog(1, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+
+    def after(self, release: Facts) -> ChainLog:
+        """The log once `release` is out."""
+        cut = Cut.read(release.extras)
+        fresh = cut is not None and cut.chain == release.number
+        new = np.setdiff1d(release.subjects[release.real], self.subjects, assume_unique=True)
+        everyone = np.concatenate([self.subjects, new])
+        order = np.argsort(everyone, kind="stable")
+        arrival = np.concatenate([self.arrival, np.full(len(new), release.number, dtype=np.int32)])
+        groups = Grouped.published(Release.of(release))
+        return ChainLog(
+            release.number if fresh else self.start,
+            everyone[order],
+            arrival[order],
+            (groups,) if fresh else (*self.releases, groups),
+            (cut,) if fresh else (*self.cuts, cut),
+            not release.anatomized and (fresh or self.plain),
+        )
+
+    def renewed(self, number: int) -> ChainLog:
+        """The log as a chain that starts with release `number` sees it."""
+        return ChainLog(number, self.subjects, self.arrival)
+
+    def chain(self) -> Chain:
+        return Chain(self.releases)
+
+    def groups(self) -> Combinations:
+        """How many records of each value each class had: by position in the chain, class and value."""
+        empty = np.empty(0, dtype=np.int32)
+        positions = [np.full(len(one.values), position, dtype=np.int32) for position, one in enumerate(self.releases)]
+        columns = (positions, [one.classes for one in self.releases], [one.values for one in self.releases])
+        counts = [one.counts for one in self.releases]
+        return Combinations(
+            tuple(np.concatenate([empty, *column]) for column in columns),
+            np.concatenate([empty, *counts]).astype(np.int64),
+        )
+
+    def with_groups(self, groups: Combinations) -> ChainLog:
+        """The same releases with these records in their classes: those of everybody, where the log has only some."""
+        position, classes, values = groups.columns
+        releases = []
+        for at, release in enumerate(self.releases):
+            own = slice(*np.searchsorted(position, [at, at + 1]).tolist())
+            releases.append(Grouped.of(release.boxes, classes[own], values[own], groups.counts[own]))
+        return replace(self, releases=tuple(releases))
+
+    def arrivals(self, subjects: Int64, number: int) -> Int32:
+        """int32[rows]: the release with which each subject came; `number`, the one being made, if never published."""
+        if len(self.subjects) == 0:
+            return np.full(len(subjects), number, dtype=np.int32)
+        if int(self.subjects[-1]) < 4 * len(self.subjects) + 1024:  # dense numbers: look up instead of searching
+            table = np.full(int(self.subjects[-1]) + 2, number, dtype=np.int32)
+            table[self.subjects] = self.arrival
+            return table[np.minimum(subjects, len(table) - 1)]
+        at = np.minimum(np.searchsorted(self.subjects, subjects), len(self.subjects) - 1)
+        return np.where(self.subjects[at] == subjects, self.arrival[at], number).astype(np.int32)
+
+    def tables(self) -> Mapping[str, Table]:
+        """The log for the ledger's caches."""
+        groups: dict[str, list[Int64]] = {"release": [], "class": [], "value": [], "count": []}
+        boxes: list[Int64] = []
+        cuts: list[Table] = []
+        for position, (release, cut) in enumerate(zip(self.releases, self.cuts, strict=True)):
+            for name, column in (("class", release.classes), ("value", release.values), ("count", release.counts)):
+                groups[name].append(column.astype(np.int64))
+            groups["release"].append(np.full(len(release.values), position, dtype=np.int64))
+            flat = release.boxes.reshape(len(release.boxes), -1)
+            boxes.append(np.column_stack([np.full(len(flat), position), flat]).astype(np.int64))
+            if cut is not None:
+                table = cut.table()
+                cuts.append({**table, "release": np.full(len(table["what"]), position, dtype=np.int64)})
+        stacked = np.concatenate(boxes) if boxes else np.empty((0, 1), dtype=np.int64)
+        names = ["release", *(f"side{i}" for i in range(stacked.shape[1] - 1))]
+        columns = ("what", "attribute", "lo", "hi", "at", "release")
+        return {
+            "people": {"subject": self.subjects, "arrival": self.arrival},
+            "chain": {
+                "start": np.array([self.start]),
+                "plain": np.array([int(self.plain)]),
+                "releases": np.array([len(self.releases)]),
+            },
+            "groups": {name: np.concatenate([np.empty(0, dtype=np.int64), *parts]) for name, parts in groups.items()},
+            "boxes": {name: stacked[:, i].copy() for i, name in enumerate(names)},
+            "cuts": {c: np.concatenate([np.empty(0, dtype=np.int64), *(t[c] for t in cuts)]) for c in columns},
+        }
+
+    @staticmethod
+    def read(tables: Mapping[str, Table]) -> ChainLog:
+        if "chain" not in tables:
+            return ChainLog.empty()
+        groups, boxes, cuts = tables["groups"], tables["boxes"], tables["cuts"]
+        sides = [np.asarray(boxes[f"side{i}"]) for i in range(len(boxes) - 1)]
+        flat = np.stack(sides, axis=1).astype(np.int32) if sides else np.empty((len(boxes["release"]), 0), np.int32)
+        releases, found = [], []
+        for position in range(int(tables["chain"]["releases"][0])):
+            here, its = groups["release"] == position, boxes["release"] == position
+            shaped = flat[its].reshape(int(its.sum()), flat.shape[1] // 2, 2)
+            columns = (np.asarray(groups[name])[here] for name in ("class", "value", "count"))
+            releases.append(Grouped.of(shaped, *columns))
+            mine = cuts["release"] == position
+            found.append(Cut.read({name: column[mine] for name, column in cuts.items()}) if mine.any() else None)
+        return ChainLog(
+            int(tables["chain"]["start"][0]),
+            np.asarray(tables["people"]["subject"], dtype=np.int64),
+            np.asarray(tables["people"]["arrival"], dtype=np.int32),
+            tuple(releases),
+            tuple(found),
+            bool(tables["chain"]["plain"][0]),
+        )

@@ -1,0 +1,185 @@
+"""The BCF-anonymizer's loop: specialize the best candidate that holds, drop one that does not for good.
+
+Sound because everyone's candidates can only become fewer when the release is specialized (theorem 5.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from reissue.arrays.types import Float64, Int32, Int64
+from reissue.methods.bcf.scores import best_split, gain_of_parts, smallest_part
+from reissue.methods.bcf.specialization import Items, Known, Plan, apply, begin, plan, tentative, whole
+from reissue.methods.bcf.specialization_check import weigh
+from reissue.model.requirement_kernels import Limits
+from reissue.partition.global_recoding import Cut, Frontier, Ranges
+
+Score = Literal["discernibility", "information-gain"]
+Check = Callable[[Int32, Int32], tuple[bool, Int64]]
+"""A test of its own for a step: int32[items] class of each item and int32[classes, attributes, 2] boxes in; whether it
+holds and the fewest candidates of each arrival out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What the release must satisfy: limits and more hold for everyone's candidates, and `check` where it is given.
+
+    arrivals:   positions in the chain at which somebody arrived
+    cuts:       of the earlier releases, by position in the chain
+    splittable: int64[attributes, 3] where a range may be split (see `recoding.splittable`)
+    """
+
+    items: Items
+    past: Known
+    arrivals: Sequence[int]
+    cuts: Sequence[Cut]
+    limits: Limits
+    more: Limits
+    value_count: int
+    splittable: Int64
+    check: Check | None = None
+
+
+class TopDown:
+    """The release being made: `fewest` measures the start, `run` specializes it as far as the task allows.
+
+    newcomers: how many records are new in this release
+    """
+
+    def __init__(self, task: Task, frontiers: Sequence[Frontier], score: Score, newcomers: int) -> None:
+        self.task, self.frontiers, self.newcomers, self._by = task, frontiers, newcomers, score
+        most = int(task.items.counts.sum()) // max(1, task.limits.k) + 1
+        self.state = begin(task.items, task.past, most)
+        self.classes, self.steps = 1, 0
+        self._open: list[set[int]] = [{0} for _ in frontiers]
+        self._gains: dict[tuple[int, int], float] = {}
+
+    def fewest(self) -> tuple[bool, Int64]:
+        """Whether the single class of the start holds, and the fewest candidates of each arrival in it."""
+        holds, fewest = self._weigh(whole(self.task.items, self.state, self.task.past), measure=True)
+        if self.task.check is not None:
+            return self.task.check(np.zeros(len(self.task.items.values), dtype=np.int32), self.boxes())
+        return holds, fewest
+
+    def run(self) -> None:
+        while any(self._advance(attribute, node) for attribute, node in self._ranking()):
+            self.steps += 1
+
+    def _advance(self, attribute: int, node: int) -> bool:
+        """Try one candidate, once and for all; scores change only when it is taken."""
+        self._open[attribute].remove(node)
+        touched = self._touched(attribute, node)
+        bounds = self._bounds(attribute, node, touched)
+        return bounds is not None and self._specialize(attribute, node, touched, bounds)
+
+    def boxes(self) -> Int32:
+        """int32[classes, attributes, 2]: the intervals of the classes' labels, not clipped to the domain."""
+        return self._intervals(self.state.node[: self.classes])
+
+    def _intervals(self, nodes: Int32) -> Int32:
+        boxes = np.empty((*nodes.shape, 2), dtype=np.int32)
+        for a, frontier in enumerate(self.frontiers):
+            used, at = np.unique(nodes[:, a], return_inverse=True)
+            boxes[:, a] = np.array([frontier.labels.interval(int(node)) for node in used], dtype=np.int32)[at]
+        return boxes
+
+    def _touched(self, attribute: int, node: int) -> Int64:
+        return np.flatnonzero(self.state.node[: self.classes, attribute] == node).astype(np.int64)
+
+    def _weigh(self, step: Plan, measure: bool) -> tuple[bool, Int64]:
+        task = self.task
+        holds, fewest = weigh(
+            task.items, task.past, self.state, step, task.limits, task.more, task.value_count, measure
+        )
+        return bool(holds), fewest
+
+    def _specialize(self, attribute: int, node: int, touched: Int64, bounds: Int32) -> bool:
+        """Take the step if everyone keeps enough candidates."""
+        task, labels = self.task, self.frontiers[attribute].labels
+        lo, hi = labels.interval(node)
+        above = np.array([cut.below(attribute, lo, hi) for cut in task.cuts], dtype=np.bool_)
+        # someone who came with release t is told apart by every cut from t on, so the finest of them counts
+        finest = np.array([bool(above[t:].any()) for t in task.past.arrivals.tolist()], dtype=np.bool_)
+        k = task.limits.k
+        if smallest_part(task.items, self.state, touched, attribute, bounds, k) < k:
+            return False  # nobody there could keep k candidates
+        step = plan(task.items, self.state, touched, attribute, bounds, above, finest)
+        if not self._weigh(step, measure=False)[0]:
+            return False
+        if task.check is not None and not self._passes(step, lo, hi):
+            return False
+        parts = labels.parts(node)
+        if not parts and isinstance(labels, Ranges):
+            parts = labels.split(node, int(bounds[0]))
+        numbers = np.array(parts, dtype=np.int32)
+        self.classes = apply(task.items, task.past, self.state, step, numbers, self.classes)
+        self.frontiers[attribute].replace(node, parts)
+        self._open[attribute].update(p for p in parts if isinstance(labels, Ranges) or labels.parts(p))
+        return True
+
+    def _passes(self, step: Plan, lo: int, hi: int) -> bool:
+        """The further test, on the classes as they would be."""
+        assert self.task.check is not None
+        home, origin, part = tentative(self.state, step, self.classes)
+        boxes = self.boxes()[origin]
+        made = part >= 0
+        ends = np.append(step.bounds[:-1], hi)
+        starts = np.concatenate([[lo], step.bounds[:-1] + 1])
+        boxes[made, step.attribute, 0] = starts[part[made]]
+        boxes[made, step.attribute, 1] = ends[part[made]]
+        return self.task.check(home, boxes)[0]
+
+    def _bounds(self, attribute: int, node: int, touched: Int64) -> Int32 | None:
+        """int32[parts]: the highest code of each part of a node; None if it cannot be specialized."""
+        labels = self.frontiers[attribute].labels
+        parts = labels.parts(node)
+        if parts:
+            return np.array([labels.interval(part)[1] for part in parts], dtype=np.int32)
+        if not isinstance(labels, Ranges):
+            return None
+        allowed = self.task.splittable[attribute]
+        at = best_split(self.task.items, self.state, touched, attribute, allowed, self._by != "discernibility")
+        return None if at is None else np.array([at, np.iinfo(np.int32).max], dtype=np.int32)
+
+    def _ranking(self) -> Iterator[tuple[int, int]]:
+        """Open nodes with records, best first; among equals the first attribute, then the first node."""
+        attributes = [a for a, nodes in enumerate(self._open) if nodes]
+        nodes = [np.array(sorted(self._open[a]), dtype=np.int64) for a in attributes]
+        if not nodes:
+            return iter(())
+        scores = np.concatenate([self._scores(a, here) for a, here in zip(attributes, nodes, strict=True)])
+        owner = np.repeat(attributes, [len(here) for here in nodes])
+        order = np.argsort(-scores, kind="stable")
+        order = order[scores[order] > 0]
+        return zip(owner[order].tolist(), np.concatenate(nodes)[order].tolist(), strict=True)
+
+    def _scores(self, attribute: int, nodes: Int64) -> Float64:
+        """float64[nodes]: the sum of squared sizes of the classes a node is in, or information gained per loss."""
+        here, size = self.state.node[: self.classes, attribute], self.state.size[: self.classes]
+        if self._by == "discernibility":
+            squares = np.bincount(here, size.astype(np.float64) ** 2, minlength=int(nodes.max()) + 1)
+            return np.asarray(squares[nodes], dtype=np.float64)
+        now = int(size.min())
+        return np.array([self._gain_per_loss(attribute, node, now) for node in nodes.tolist()])
+
+    def _gain_per_loss(self, attribute: int, node: int, now: int) -> float:
+        """Information gain about the sensitive value, over one plus the fall of the smallest class (Fung et al. 2005).
+
+        The gain is over all records with the node's label, whatever their other labels: it never changes.
+        """
+        touched = self._touched(attribute, node)
+        if len(touched) == 0:
+            return 0.0
+        bounds = self._bounds(attribute, node, touched)
+        if bounds is None:
+            return 0.0
+        items, state = self.task.items, self.state
+        if (attribute, node) not in self._gains:
+            gain = gain_of_parts(items, state, touched, attribute, bounds, self.task.value_count)
+            self._gains[attribute, node] = gain
+        after = min(now, smallest_part(items, state, touched, attribute, bounds))
+        return (self._gains[attribute, node] + 1e-12) / (now - after + 1)

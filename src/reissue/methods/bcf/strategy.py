@@ -1,0 +1,288 @@
+"""BCF-anonymity: global cuts that stay safe from correspondence attacks, for tables that only grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.combinations import Combinations
+from reissue.arrays.distinct import distinct
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
+from reissue.methods.bcf.memory import ChainLog
+from reissue.methods.bcf.records import Records
+from reissue.methods.bcf.search import Score, TopDown
+from reissue.methods.bcf.task import task_of
+from reissue.methods.strategy import INSERT_ONLY, Changes
+from reissue.model.fragment_counts import Counted, Tally
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.model.requirement import Requirement
+from reissue.model.settings import check_kinds
+from reissue.partition.global_recoding import Cut, Frontier, clipped, labels_of, limits_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCF:
+    """Everyone keeps at least k candidates, whatever releases are laid side by side (Fung et al. 2008).
+
+    Every attribute has one global cut: a value is published under the same label everywhere. Starting from the most
+    general cut, the label that promises most is specialized as long as everyone, whenever they arrived, keeps k
+    candidates and the further requirements hold for the values of those candidates.
+
+    k:      candidates at least, FA, CA and BA of every pair of releases included
+    score:  "discernibility" (specialize what most records share) or "information-gain" (what tells most about the
+            sensitive value, per loss of anonymity)
+    confidence, alpha: the largest share of one value among anyone's candidates
+    entropy_l, recursive: entropy l-diversity, recursive (c, l)-diversity of anyone's candidates
+    start_new_chain: True publishes only the new records, as a new chain, when the running chain cannot hold the
+            requirement; a number does so at that release. People of earlier chains are not published again.
+    """
+
+    name: ClassVar[str] = "bcf"
+    supports: ClassVar[Changes] = INSERT_ONLY
+    stops: ClassVar[tuple[str, ...]] = ("correspondence",)
+
+    k: int
+    score: Score = "discernibility"
+    confidence: float | None = None
+    alpha: float | None = None
+    entropy_l: float | None = None
+    recursive: tuple[float, int] | None = None
+    start_new_chain: bool | int = False
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        if isinstance(self.k, bool) or self.k != int(self.k) or self.k < 2:
+            raise SettingsError(f"k is {self.k}; it must be a whole number of at least 2: with 1 everyone is alone.")
+        if self.score not in ("discernibility", "information-gain"):
+            raise SettingsError(f"score is {self.score!r}; choose 'discernibility' or 'information-gain'.")
+        for name in ("confidence", "alpha"):
+            share = getattr(self, name)
+            if share is not None and not 0 < share <= 1:
+                raise SettingsError(f"{name} is {share}; it is the largest share of one value: above 0, at most 1.")
+        if self.recursive is not None and len(self.recursive) != 2:
+            raise SettingsError(f"recursive is {self.recursive}; give two numbers (c, l), for example (2.0, 3).")
+        if self.start_new_chain is not True and self.start_new_chain is not False and self.start_new_chain < 2:
+            raise SettingsError(
+                f"start_new_chain is {self.start_new_chain}; give true, false, or the number of the release (2 or "
+                "more) that starts a new chain."
+            )
+        self._requirements()
+
+    def _requirements(self) -> tuple[Requirement, Requirement]:
+        shares = [share for share in (self.confidence, self.alpha) if share is not None]
+        first = Requirement(k=self.k, c=min(shares, default=1.0), l=self.entropy_l, diversity="entropy")
+        if self.recursive is None:
+            return first, Requirement()
+        c, l = self.recursive  # noqa: E741 (the literature's names)
+        return first, Requirement(l=l, diversity="recursive", recursive_c=c)
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        """Propose the next release; the running chain is continued unless a new one is asked for or needed.
+
+        Planned on counts, then applied to rows: where the rows are only a fragment of the table, the plan is given.
+        """
+        number, log = len(history) + 1, self._log(history)
+        arrival = log.arrivals(snapshot.subjects, number)
+        if not self._asked_anew(number):
+            _refuse_gone(log, arrival, number)
+        if history.whole is not None and history.whole.plan is not None:
+            plan = history.whole.plan
+            first, home = distinct([*snapshot.codes.T])
+            return _placed(plan, snapshot.codes[first], home, arrival)
+        rows = None if log.start == 1 else np.flatnonzero(arrival >= log.start)
+        part = snapshot if rows is None else snapshot.part(rows)
+        since = arrival if rows is None else arrival[rows]
+        records, home = Records.of_rows(part.codes, part.values, since, log.start, number)
+        plan = self._planned(records, log, number, Counted(len(snapshot), snapshot.domains, snapshot.value_count, {}))
+        if rows is not None:
+            everyone = np.zeros(len(snapshot), dtype=np.int32)  # who came before the chain is left out, wherever it is
+            everyone[rows] = home
+            home = everyone
+        return _placed(plan, records.codes, home, arrival)
+
+    def left_out(self, subjects: Int64, history: History) -> Bool:
+        """People of earlier chains: every release of the running one left them out."""
+        log = self._log(history)
+        return np.asarray(log.arrivals(subjects, len(history) + 1) < log.start, dtype=np.bool_)
+
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """The records of the running chain in counts, and what its releases showed of these rows' people."""
+        log = self._log(history)
+        arrival = log.arrivals(snapshot.subjects, len(history) + 1)
+        rows = np.flatnonzero(arrival >= log.start)
+        what = [snapshot.values, *snapshot.codes.T, arrival]
+        return Tally(planned={"records": Combinations.of([c[rows] for c in what]), "groups": log.groups()})
+
+    def plan(self, counted: Counted, history: History) -> Candidate:
+        """The next release without its rows, for all fragments. Of `history` only what is common to all is read."""
+        number = len(history) + 1
+        log = self._log(history).with_groups(counted.combinations["groups"])
+        records = Records.of_counts(counted.combinations["records"], log.start, number)
+        return self._planned(records, log, number, counted)
+
+    def _asked_anew(self, number: int) -> bool:
+        """Whether the settings want a new chain to start with this release."""
+        return not isinstance(self.start_new_chain, bool) and self.start_new_chain == number
+
+    def _planned(self, records: Records, log: ChainLog, number: int, of: Counted) -> Candidate:
+        """The release without its rows; the running chain is continued unless a new one is asked for or needed."""
+        if number > 1 and self._asked_anew(number):
+            return self._make(records.newest(), log.renewed(number), number, of, "as asked")
+        try:
+            return self._make(records, log, number, of, None)
+        except InfeasiblePolicy:
+            if self.start_new_chain is not True or number == 1:
+                raise
+            why = "since the running chain cannot hold k"
+            return self._make(records.newest(), log.renewed(number), number, of, why)
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        return ChainLog.read(caches).after(release).tables()
+
+    def thresholds(self) -> Mapping[str, float]:
+        c, l = self.recursive or (None, None)  # noqa: E741
+        asked = {
+            "k": self.k,
+            "confidence": self.confidence,
+            "alpha": self.alpha,
+            "entropy_l": self.entropy_l,
+            "recursive_c": c,
+            "recursive_l": l,
+        }
+        return {name: limit for name, limit in asked.items() if limit is not None}
+
+    def _log(self, history: History) -> ChainLog:
+        if len(history) == 0 or "chain" in history.caches:
+            return ChainLog.read(history.caches)
+        log = ChainLog.empty()
+        for facts in history.releases:
+            log = log.after(facts)
+        return log
+
+    def _make(self, records: Records, log: ChainLog, number: int, of: Counted, renewed: str | None) -> Candidate:
+        """The release that continues the chain of `log`, without its rows."""
+        _refuse_plain(log)
+        if records.total == 0:
+            raise InfeasiblePolicy(
+                f"k = {self.k} cannot hold: there are no {'new ' if renewed else ''}records to publish. Wait for some."
+            )
+        cuts = [cut for cut in log.cuts if cut is not None]
+        limits = limits_of(of.domains, records.codes, cuts)
+        last = cuts[-1] if cuts else None
+        frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(of.domains)]
+        task = task_of(records, log, self._requirements(), of.value_count, limits)
+        search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()))
+        self._refuse_infeasible(search, number - log.start)
+        search.run()
+        return Candidate(
+            boxes=clipped(search.boxes(), limits),
+            classes=np.empty(0, dtype=np.int32),
+            counterfeits=Counterfeits.none(len(of.domains)),
+            steps=self._steps(search, records.total, of.rows, number, log, renewed),
+            extras=_cut(frontiers, limits, log.start).table(),
+        )
+
+    def _refuse_infeasible(self, search: TopDown, newest: int) -> None:
+        """Corollary 5.1: if the most general release does not hold, none does."""
+        holds, fewest = search.fewest()
+        if holds:
+            return
+        reached, feasible = _reached(fewest, np.array(search.task.arrivals), newest), int(fewest.min())
+        remedy = self._remedy(search, newest)
+        if feasible < self.k:
+            largest = f"The largest feasible k is {feasible}: lower k" if feasible > 1 else "No k is feasible"
+            raise InfeasiblePolicy(
+                f"k = {self.k} cannot hold: even the most general release reaches only {reached}. {largest}, {remedy}"
+            )
+        raise InfeasiblePolicy(
+            f"{self._asked()} cannot hold: even the most general release, which reaches {reached}, leaves candidates "
+            f"whose values are not diverse enough. Relax the requirement, {remedy}"
+        )
+
+    def _remedy(self, search: TopDown, newest: int) -> str:
+        """What to do beside lowering k; a new chain is of use only once it has k records of its own."""
+        if newest == 0:
+            return "or wait for more records."
+        if search.newcomers < self.k:
+            return f"or wait until at least {self.k} records are new (a new chain, start_new_chain, needs as many)."
+        return "wait for more new records, or publish the new records alone as a new chain (start_new_chain)."
+
+    def _asked(self) -> str:
+        return ", ".join(f"{name} = {limit:g}" for name, limit in self.thresholds().items())
+
+    def _steps(
+        self, search: TopDown, published: int, rows: int, number: int, log: ChainLog, renewed: str | None
+    ) -> tuple[str, ...]:
+        steps = [f"Counted {len(search.task.items.values):,} distinct combinations of {published:,} records."]
+        if renewed:
+            steps.append(
+                f"Started a new chain with release {number}, {renewed}: {rows - published:,} records of earlier chains "
+                "are left out."
+            )
+        elif published < rows:
+            steps.append(f"Left out {rows - published:,} records of chains before release {log.start}.")
+        if search.task.check is not None:
+            steps.append("Earlier releases are not global cuts of these taxonomies: every step was checked by flows.")
+        steps.append(
+            f"Specialized {search.steps} labels by {self.score}; everyone keeps {self._asked()} over the "
+            f"{number - log.start + 1} releases of the chain."
+        )
+        steps.append(f"Made {search.classes:,} classes.")
+        return tuple(steps)
+
+
+def _reached(fewest: Int64, arrivals: Int64, newest: int) -> str:
+    """FA and BA in the paper's words; a chain's first release has only its size."""
+    old, new = fewest[arrivals < newest], fewest[arrivals == newest]
+    parts = [f"FA = CA = {int(old.min())}"] if len(old) else []
+    if len(new):
+        parts.append(f"BA = {int(new[0])}" if newest else f"{int(new[0])} records in all")
+    return " and ".join(parts)
+
+
+def _placed(plan: Candidate, codes: Int32, home: Int32, arrival: Int32) -> Candidate:
+    """The plan with rows: int32[rows] the combination of each, of which int32[n, attributes] are the codes."""
+    cut = Cut.read(plan.extras)
+    assert cut is not None
+    classes = cut.classes_of(codes, plan.boxes)[home]
+    left_out = None if cut.chain == 1 else arrival < cut.chain
+    if (classes if left_out is None else classes[~left_out]).min(initial=0) < 0:
+        raise AssertionError("a record has no place in the plan that was made from the counts of all")
+    if left_out is not None:
+        classes[left_out] = -1
+    return replace(plan, classes=classes)
+
+
+def _refuse_gone(log: ChainLog, arrival: Int32, number: int) -> None:
+    """Records never leave: everyone of the running chain must be in the snapshot."""
+    expected = int(np.count_nonzero(log.arrival >= log.start))
+    here = int(np.count_nonzero((arrival >= log.start) & (arrival < number)))
+    if here < expected:
+        raise ChangeError(
+            f"{expected - here:,} subjects of earlier releases are not in the snapshot. BCF protects tables that only "
+            "grow; keep them, or use a strategy for deletions such as m-invariance."
+        )
+
+
+def _refuse_plain(log: ChainLog) -> None:
+    """No release that continues one with exact quasi-identifiers can hold anything."""
+    if not log.plain:
+        raise InfeasiblePolicy(
+            "An earlier release publishes quasi-identifiers as they are, so its records can be told apart. Start a new "
+            "chain (start_new_chain), or go on with the strategy that made it."
+        )
+
+
+def _cut(frontiers: list[Frontier], limits: Int64, chain: int) -> Cut:
+    intervals = [frontier.intervals() for frontier in frontiers]
+    return Cut(
+        tuple(lo for lo, _ in intervals),
+        tuple(hi for _, hi in intervals),
+        tuple(frontier.labels.splits() for frontier in frontiers),
+        limits,
+        chain,
+    )

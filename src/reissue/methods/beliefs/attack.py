@@ -1,0 +1,205 @@
+"""The background knowledge attack: beliefs sharpened release by release (Riboni et al. 2012, Amiri et al. 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.arrays.sets import union
+from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.beliefs.attack_accounts import Account, measures, together
+from reissue.methods.beliefs.attack_cycle import Attacker, Learned, Surveyed, follow, joined, simulated, survey
+from reissue.methods.beliefs.claims import Claims
+from reissue.methods.beliefs.cycle import Reasoning
+from reissue.methods.beliefs.knowledge import ESTIMATE, Knowledge
+from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator
+from reissue.methods.beliefs.settings import Informed
+from reissue.model.fragment_counts import Whole
+from reissue.model.observed import Observed, Words
+from reissue.model.settings import check_kinds
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the attack tells of the people of a series or of one fragment.
+
+    findings: the worst first, at most the attack's `limit`; at_risk: as in an outcome; accounts: of each release;
+    compromised: whether anybody is held to be known
+    """
+
+    findings: Sequence[Finding]
+    at_risk: Mapping[int, Int64]
+    accounts: Sequence[Account]
+    compromised: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundKnowledge(Informed):
+    """Who is believed to have their true value, beyond what their class alone tells.
+
+    threshold:  a gain of knowledge above it, towards the truth, is a breach: 0 nothing learned, 1 certainty
+    estimator:  how the attacker reads a class: "omega" (each value weighed by each one's prior), "bayes", "js-reduce"
+    steps:      1 or 2: how many observations back the attacker's knowledge of transitions goes
+    cascading:  compromised records enter the "prior" or the "posterior" (with "bayes" only)
+    sigma, confidence: suppose this share of every release is compromised, held to be known with this confidence
+    knowledge:  what else the attacker knows; estimated from the members' true values where nothing is given
+    seed:       of ties and of the simulated compromised
+    limit:      the most findings to describe
+    """
+
+    threshold: float = 0.5
+    estimator: Estimator = "omega"
+    steps: Literal[1, 2] = 1
+    cascading: Literal["prior", "posterior"] = "prior"
+    sigma: float = 0.0
+    confidence: float = 0.9
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    seed: int = 0
+    limit: int = 100
+
+    name: ClassVar[str] = "background-knowledge"
+    assumes: ClassVar[str] = (
+        "The attacker knows who is in which class, how values are spread among kinds of people, and how they change."
+    )
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = False
+    separable: ClassVar[bool] = False  # beliefs are estimated from everybody
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        if not isinstance(self.knowledge, Knowledge):
+            raise SettingsError(
+                f"knowledge is {self.knowledge!r}; name each file by what it tells, for example "
+                'knowledge={values="values.csv"}.'
+            )
+        for name in ("threshold", "sigma", "confidence"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be from 0 to 1.")
+        if self.estimator not in ESTIMATORS:
+            raise SettingsError(f"estimator is {self.estimator!r}; choose one of {', '.join(ESTIMATORS)}.")
+        if self.steps not in (1, 2):
+            raise SettingsError(f"steps is {self.steps!r}; choose 1 or 2.")
+        if self.cascading not in ("prior", "posterior"):
+            raise SettingsError(f"cascading is {self.cascading!r}; choose 'prior' or 'posterior'.")
+        if self.cascading == "posterior" and self.estimator != "bayes":
+            raise SettingsError(f'cascading "posterior" needs the estimator "bayes", not "{self.estimator}".')
+        if self.limit < 1:
+            raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        skipped = [one.number for one in (series.releases[i] for i in range(len(series))) if one.members is None]
+        return self.together([self.part(series, involving=involving)], skipped)
+
+    # -- in parts: fragments of a series, which share neither people nor classes
+
+    @property
+    def estimates(self) -> bool:
+        """Whether shares of values among categories of people are estimated, so that categories must be counted."""
+        return self.knowledge.values == ESTIMATE
+
+    def survey(self, fragment: Observed) -> Iterator[Surveyed]:
+        """What the other fragments need to be told of this one, release by release."""
+        return survey(fragment, self._attacker)
+
+    def part(self, series: Observed, told: Mapping[int, Whole] | None = None, *, involving: int | None = None) -> Part:
+        """What is learned about the people of a series, or of a fragment that is told what all fragments counted."""
+        claims = self.claims(series)
+        without = self._followed(series, Claims.none(), involving, told) if len(claims) else None
+        accounts, worst, at_risk = [], [], {}
+        for learned in self._followed(series, claims, involving, told):
+            alone = learned if without is None else next(without)
+            exposed = np.flatnonzero(learned.exposure > self.threshold)
+            accounts.append(Account.of(learned, alone, len(exposed)))
+            at_risk[learned.number] = learned.subjects[exposed]
+            first = np.argsort(-learned.exposure[exposed], kind="stable")[: self.limit]
+            worst.append(learned.take(exposed[first]))
+        return Part(self._findings(series.words, worst), at_risk, accounts, len(claims) > 0)
+
+    def together(self, parts: Sequence[Part], skipped: Sequence[int] = ()) -> Outcome:
+        """The outcome of the attack on the series that these are the parts of. skipped: releases without members"""
+        findings = sorted((one for part in parts for one in part.findings), key=lambda one: one.rank)
+        accounts = together([part.accounts for part in parts])
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings[: self.limit]),
+            total=sum(one.exposed for one in accounts),
+            at_risk={one.number: union(*(part.at_risk[one.number] for part in parts)) for one in accounts},
+            measures=measures(accounts, compromised=any(part.compromised for part in parts)),
+            notes=self._notes(skipped),
+        )
+
+    def claims(self, series: Observed) -> Claims:
+        """The compromised records: those of the file, and the simulated ones about everybody else."""
+        given = self.given
+        if self.sigma == 0:
+            return given.claims
+        made = simulated(series, self.sigma, self.confidence, self.seed)
+        width = 1 + max(int(one.releases.max(initial=0)) for one in (given.claims, made))
+        known, own = (one.subjects.astype(np.int64) * width + one.releases for one in (given.claims, made))
+        return joined([given.claims, made.take(~np.isin(own, known))])
+
+    def learned(self, series: Observed, claims: Claims, involving: int | None = None) -> list[Learned]:
+        """What each release taught; with `involving` that release only, after all before it were read."""
+        return list(self._followed(series, claims, involving))
+
+    def _followed(
+        self, series: Observed, claims: Claims, involving: int | None, told: Mapping[int, Whole] | None = None
+    ) -> Iterator[Learned]:
+        for learned in follow(series, self._attacker, claims, told):
+            if involving is None or learned.number == involving:
+                yield learned
+            if learned.number == involving:
+                break
+
+    @property
+    def _attacker(self) -> Attacker:
+        return Attacker(self.knowledge, self.given, Reasoning(self.estimator, self.steps, self.cascading), self.seed)
+
+    def _findings(self, words: Words, worst: Sequence[Learned]) -> list[Finding]:
+        """At most `limit`, the largest gain first; then by release and person."""
+        ranked = [
+            ((-level, learned.number, subject), learned, i)
+            for learned in worst
+            for i, (level, subject) in enumerate(zip(learned.exposure.tolist(), learned.subjects.tolist(), strict=True))
+        ]
+        ranked.sort(key=lambda one: one[0])
+        return [self._finding(words, learned, i, rank) for rank, learned, i in ranked[: self.limit]]
+
+    def _finding(self, words: Words, learned: Learned, i: int, rank: tuple[float, ...]) -> Finding:
+        who, value = words.subject(int(learned.subjects[i])), words.value(int(learned.values[i]))
+        belief, share, gain = float(learned.belief[i]), float(learned.share[i]), float(learned.gain[i])
+        how = "It was taken to be known." if learned.claimed[i] else "Earlier releases and statistics tell the rest."
+        return Finding(
+            attack=self.name,
+            releases=tuple(range(1, learned.number + 1)),
+            subjects=(who,),
+            classes=((learned.number, int(learned.classes[i])),),
+            value=value,
+            level=gain,
+            unit="gain of knowledge",
+            threshold=self.threshold,
+            breach=True,
+            sentence=(
+                f"After {words.release(learned.number)} an attacker believes with {100 * belief:.0f}% that {who} has "
+                f"{value}, where the class alone says {100 * share:.0f}%. {how}"
+            ),
+            details={"belief": belief, "share": share, "compromised": bool(learned.claimed[i])},
+            rank=rank,
+        )
+
+    def _notes(self, skipped: Sequence[int]) -> tuple[str, ...]:
+        """What the reader must know."""
+        notes = []
+        if skipped:
+            notes.append(f"Releases {', '.join(map(str, skipped))} come without their members and were passed over.")
+        if ESTIMATE in (self.knowledge.values, self.knowledge.transitions):
+            notes.append(
+                "Knowledge that was not given is estimated from the people in the releases: a worst case, the attacker "
+                "knows the publisher's own statistics."
+            )
+        return tuple(notes)

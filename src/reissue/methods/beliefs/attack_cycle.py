@@ -1,0 +1,246 @@
+"""The belief cycle over a series as an attacker sees it: any series, whoever published it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from reissue.arrays.lookup import seek
+from reissue.arrays.sets import once, union
+from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.errors import InputError
+from reissue.methods.beliefs.claims import Claims
+from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, Rows, claims_for
+from reissue.methods.beliefs.estimated_knowledge import MoveCounts, counted_cells
+from reissue.methods.beliefs.knowledge import Given, Knowledge, categories, check_placed, counted, moves_of, shares_of
+from reissue.methods.beliefs.measures import gains
+from reissue.model.fragment_counts import Counts, Tally, Whole
+from reissue.model.fragments import mixed
+from reissue.model.observed import Members, Observed, Release
+from reissue.model.release import Coded, taken
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What one release taught about its members.
+
+    subjects: int64[people] ascending; classes: int32[people] as the release calls them; values: int32[people] true
+    belief:   float64[people] posterior of the true value; share: its share in the class, what the class alone tells
+    gain:     float64[people] gain of knowledge (equation 8); claimed: bool[people] who is held to be known
+    """
+
+    number: int
+    subjects: Int64
+    classes: Int32
+    values: Int32
+    belief: Float64
+    share: Float64
+    gain: Float64
+    claimed: Bool
+
+    @property
+    def exposure(self) -> Float64:
+        """float64[people]: the gain where the attacker is led to the truth, 0 where away from it."""
+        return np.where(self.belief > self.share, self.gain, 0.0)
+
+    def take(self, rows: Int64) -> Learned:
+        """About some of the people."""
+        return Learned(self.number, *(getattr(self, one.name)[rows] for one in fields(self)[1:]))
+
+
+@dataclass(frozen=True, eq=False)
+class Attacker:
+    """What she knows, how she reasons, and the seed of ties."""
+
+    knowledge: Knowledge
+    given: Given
+    how: Reasoning
+    seed: int = 0
+
+
+UNPLACED = "unplaced"
+EVERYWHERE = ("values", "moves", "second", UNPLACED)
+"""What fragments count for all others: see `Tally.everywhere`. UNPLACED: rows in no category of a given table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """What a fragment of a release counts for the others. asked: int64[n] the keys it will need to be told about."""
+
+    number: int
+    tally: Tally
+    asked: Int64
+
+
+def survey(series: Observed, attacker: Attacker) -> Iterator[Surveyed]:
+    """Release by release of a fragment, all that `follow` must be told of the other fragments. O(rows log rows)."""
+    knowledge, boxes = attacker.knowledge, attacker.given.boxes
+    people = np.empty(0, dtype=np.int64)
+    for release, members, counts in _moving(series):
+        coded = Coded(members.subjects, members.codes, members.values, series.domains, series.value_count)
+        tally = counted(knowledge, coded, counts, attacker.how.steps)
+        if boxes is not None:
+            outside = (categories(boxes, members.codes, series.domains) < 0).sum(keepdims=True)
+            tally = replace(tally, everywhere={**tally.everywhere, UNPLACED: Counts.of_values(outside)})
+        fresh = np.flatnonzero(~np.isin(members.subjects, people))  # only newcomers are put into categories
+        asked = tally.nearby.key
+        if len(asked) and len(fresh) < len(members.subjects):
+            asked = counted_cells(taken(members.codes, fresh), members.values[fresh], series.domains).key
+        yield Surveyed(release.number, tally, once(asked))
+        people = union(people, members.subjects)
+
+
+def follow(
+    series: Observed, attacker: Attacker, claims: Claims, told: Mapping[int, Whole] | None = None
+) -> Iterator[Learned]:
+    """Release by release; one without known members is passed over. O(releases * people * values^2).
+
+    What is not given is estimated from the members' true values up to the release: the worst case. Where the series is
+    a fragment, `told` has by release number what all fragments counted: then all is as in the whole series.
+    """
+    beliefs, how, seed = Beliefs.none(), attacker.how, attacker.seed
+    for release, members, counts in _moving(series, told):
+        whole = None if told is None else told[release.number]
+        applied = _applied(beliefs, counts, members, series, attacker, claims, release.number, whole)
+        beliefs = beliefs.settled(how, applied).seen(rows_of(release, members), release.number, how, applied)
+        yield _learned(beliefs, release, members, how, claims, seed + release.number)
+
+
+def rows_of(release: Release, members: Members) -> Rows:
+    """All published rows; in every class its members are put to rows in any order, since nobody knows it."""
+    size = np.bincount(release.classes, minlength=release.class_count)
+    inside = np.bincount(members.classes, minlength=release.class_count)
+    if (inside > size).any():
+        full = int(np.argmax(inside - size))
+        raise InputError(
+            f"Class {release.called(full)} of release {release.number} has {size[full]} rows but {inside[full]} "
+            "members. Give the snapshot that the release was made from."
+        )
+    rows, people = np.argsort(release.classes, kind="stable"), np.argsort(members.classes, kind="stable")
+    classes = members.classes[people]
+    rank = np.arange(len(people)) - np.searchsorted(classes, classes)
+    at = rows[np.searchsorted(release.classes[rows], classes) + rank]
+    behind = np.full(len(rows), -1, dtype=np.int64)
+    behind[at] = members.subjects[people]
+    earlier = np.full(len(rows), -1, dtype=np.int32)
+    return Rows(behind, behind, release.classes, release.values, earlier, release.numbers)
+
+
+def _moving(series: Observed, told: Mapping[int, Whole] | None = None) -> Iterator[tuple[Release, Members, MoveCounts]]:
+    """The releases with known members, and how values have moved up to each: in this series, or as `told`."""
+    last: Members | None = None
+    counts, earlier = MoveCounts.none(0), np.empty(0, dtype=np.int32)
+    for position in range(len(series)):
+        release = series.releases[position]
+        members = release.members
+        if members is None:
+            continue
+        if told is None:
+            counts, earlier = _counted(counts, last, earlier, members, series.value_count)
+        else:
+            counts = MoveCounts.whole(told[release.number].everywhere, series.value_count)
+        yield release, members, counts
+        last = members
+
+
+def _counted(
+    counts: MoveCounts, last: Members | None, earlier: Int32, members: Members, values: int
+) -> tuple[MoveCounts, Int32]:
+    """(counts with the moves into this release, int32[members] the true value one release before or -1)."""
+    had = np.full(len(members.subjects), -1, dtype=np.int32)
+    if last is None:
+        return MoveCounts.none(values), had
+    at, there = seek(last.subjects, members.subjects)
+    had[there] = last.values[at[there]]
+    return counts.plus(earlier[at[there]], had[there], members.values[there], values), had
+
+
+def _applied(
+    beliefs: Beliefs,
+    counts: MoveCounts,
+    members: Members,
+    series: Observed,
+    attacker: Attacker,
+    claims: Claims,
+    number: int,
+    whole: Whole | None,
+) -> Applied:
+    knowledge, given, how, values = attacker.knowledge, attacker.given, attacker.how, series.value_count
+    new = np.flatnonzero(~np.isin(members.subjects, beliefs.people))
+    if whole is None:
+        category, shares = shares_of(knowledge, given, members.codes, members.values, series.domains, values)
+        category, size = category[new], np.bincount(members.values, minlength=values)
+    else:  # the others of this fragment were counted, too; what is told says it all
+        check_placed(int(whole.everywhere.get(UNPLACED, Counts.none()).count.sum()))
+        codes, own = taken(members.codes, new), members.values[new]
+        category, shares = shares_of(knowledge, given, codes, own, series.domains, values, whole)
+        size = whole.values(values)
+    table = size + knowledge.smoothing / max(1, values)
+    moves = moves_of(knowledge, given, counts, table / table.sum(), how.steps, values)
+    used = claims_for(claims, beliefs.number, number, how.cascading)
+    return Applied(moves, members.subjects[new], category, shares, used, seed=attacker.seed + beliefs.number)
+
+
+def _learned(
+    beliefs: Beliefs, release: Release, members: Members, how: Reasoning, claims: Claims, seed: int
+) -> Learned:
+    person, after = beliefs.posterior(how, claims, seed)
+    order = np.argsort(beliefs.people[person])
+    after = after[order]
+    size = np.bincount(release.classes, minlength=release.class_count)
+    width = after.shape[1]
+    key, number = np.unique(release.classes.astype(np.int64) * width + release.values, return_counts=True)
+    at, there = seek(key, members.classes.astype(np.int64) * width + members.values)
+    share = np.where(there, number[at], 0) / np.maximum(1, size[members.classes])
+    shown = replace(members, values=np.where(there, members.values, release_value(release, members)))
+    gain = gains(after, members.classes, shown.values, release.classes, release.values)
+    return Learned(
+        number=release.number,
+        subjects=members.subjects,
+        classes=members.classes if release.numbers is None else release.numbers[members.classes],
+        values=members.values,
+        belief=after[np.arange(len(after)), members.values],
+        share=share,
+        gain=np.where(there, gain, 0.0),  # the value was altered: nothing can be learned about the true one
+        claimed=np.isin(members.subjects, claims.at(release.number).subjects),
+    )
+
+
+def release_value(release: Release, members: Members) -> Int32:
+    """int32[members]: some value that is published in each member's class."""
+    first = np.zeros(release.class_count, dtype=np.int32)
+    first[release.classes] = release.values
+    return first[members.classes]
+
+
+def simulated(series: Observed, sigma: float, confidence: float, seed: int) -> Claims:
+    """Each release's members compromised with probability sigma, their true values claimed with the confidence.
+
+    Everybody's lot is cast by the seed, the release and the person alone, so that it falls the same in a fragment.
+    """
+    parts = []
+    for position in range(len(series)):
+        release = series.releases[position]
+        if release.members is None:
+            continue
+        own = int(np.random.SeedSequence([seed, release.number]).generate_state(1, np.uint64)[0])
+        lots = mixed(release.members.subjects.astype(np.uint64), own) >> np.uint64(11)  # 53 bits: a float from 0 to 1
+        drawn = np.flatnonzero(lots * 2.0**-53 < sigma)
+        numbers = np.full(len(drawn), release.number, dtype=np.int32)
+        members = release.members
+        parts.append(Claims(members.subjects[drawn], members.values[drawn], numbers, np.full(len(drawn), confidence)))
+    return joined(parts)
+
+
+def joined(parts: list[Claims]) -> Claims:
+    """All claims together."""
+    if not parts:
+        return Claims.none()
+    return Claims(
+        np.concatenate([part.subjects for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.releases for part in parts]),
+        np.concatenate([part.confidences for part in parts]),
+    )

@@ -1,0 +1,298 @@
+"""A release whose classes hold people of whom an attacker believes alike: what BayFrame and JS-reduce share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Literal
+
+import numpy as np
+
+from reissue.arrays.sets import once
+from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, claims_for
+from reissue.methods.beliefs.estimated_knowledge import MoveCounts
+from reissue.methods.beliefs.growing import Believed, grow, join
+from reissue.methods.beliefs.knowledge import Given, Knowledge, counted, moves_of, shares_of
+from reissue.methods.beliefs.measures import divergences, entropies
+from reissue.model.boxes import hulls, snap
+from reissue.model.feasible import refuse_infeasible
+from reissue.model.fragment_counts import Tally
+from reissue.model.release import Candidate, Coded, Counterfeits, History
+from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, spared
+
+Leftovers = Literal["suppress", "relax", "counterfeit"]
+
+WINDOW = 256
+"""How many rows in line a class may choose from when it passes over people of other beliefs."""
+ROUNDING = 1e-12
+"""Slack of J, so that equal beliefs count as equal; far below that of the check."""
+RELAX, RELAX_AT_MOST = 1.1, 40
+"""Each relaxation multiplies J and beta (or t) by this; so many are tried."""
+
+PATIENCE = 200_000
+"""Rows times rounds in which rows of undone classes join whatever holds just now: fewer are left over in the end."""
+
+AFRESH = (0, 2, 4, 7, 11, 16)
+"""After these attempts of all fragments (from 0), classes are made anew with as much room as the last one lacked."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What every class must keep: the requirement on its values and J, in bits, on its members' priors."""
+
+    requirement: Requirement
+    J: float
+
+    def relaxed(self, times: int) -> Promise:
+        """J and beta or t made looser; k stays."""
+        factor = RELAX**times
+        beta, t = self.requirement.beta, self.requirement.t
+        loose = replace(
+            self.requirement,
+            beta=None if beta is None else beta * factor,
+            t=None if t is None else min(1.0, t * factor),
+        )
+        return Promise(loose, self.J * factor)
+
+    def sentence(self) -> str:
+        return f"{self.requirement.sentence()}, J = {self.J:.4g}"
+
+
+def check_divergence(limit: float) -> None:
+    """Refuse a J that means nothing."""
+    if not (limit >= 0 and isfinite(limit)):
+        raise SettingsError(f"J is {limit}; it is a divergence in bits, at least 0; 0.2 to 0.8 are usual.")
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """classes: int32[rows], -1 where no class took the row; published: int32[rows] the value it is published with."""
+
+    classes: Int32
+    published: Int32
+
+    @property
+    def left(self) -> Int64:
+        return np.flatnonzero(self.classes < 0)
+
+
+def survey(snapshot: Coded, history: History, knowledge: Knowledge, how: Reasoning) -> Tally:
+    """What a fragment counts for the others: values, how they moved, and where they are frequent."""
+    beliefs = Beliefs.read(history.caches)
+    moves, _ = beliefs.counted(snapshot.subjects, snapshot.values, snapshot.value_count)
+    return counted(knowledge, snapshot, moves, how.steps)
+
+
+def believe(
+    snapshot: Coded, history: History, knowledge: Knowledge, given: Given, how: Reasoning
+) -> tuple[Float64, Applied]:
+    """(float64[rows, v] the prior of everybody in the snapshot, what it was made with).
+
+    What is estimated is estimated from the whole table, also where the snapshot is a fragment of it.
+    """
+    number, whole = len(history) + 1, history.whole
+    beliefs = Beliefs.read(history.caches)
+    values = snapshot.value_count
+    category, shares = shares_of(knowledge, given, snapshot.codes, snapshot.values, snapshot.domains, values, whole)
+    if whole is None:
+        counts, _ = beliefs.counted(snapshot.subjects, snapshot.values, values)
+    else:
+        counts = MoveCounts.whole(whole.everywhere, values)
+    table = _everybody(snapshot, history) + knowledge.smoothing / max(1, values)
+    moves = moves_of(knowledge, given, counts, table / table.sum(), how.steps, values)
+    new = np.flatnonzero(~np.isin(snapshot.subjects, beliefs.people))
+    new = new[np.argsort(snapshot.subjects[new])]
+    applied = Applied(
+        moves,
+        snapshot.subjects[new],
+        category[new],
+        shares,
+        claims_for(given.claims, beliefs.number, number, how.cascading),
+        seed=int(history.seed) & 0x7FFFFFFF,
+    )
+    prior, _ = beliefs.settled(how, applied).priors(snapshot.subjects, applied, number)
+    return prior, applied
+
+
+def propose(
+    snapshot: Coded,
+    history: History,
+    promise: Promise,
+    leftovers: Leftovers,
+    order: Callable[[Coded], Int64],
+    prior: Float64,
+    applied: Applied,
+    unmatched: int = 0,
+) -> Candidate:
+    """Group the rows, settle those left over, and say what was done.
+
+    order: gives int64[rows], the line in which rows become classes; unmatched: compromised records about people whom
+    the series does not know.
+    """
+    refuse_infeasible(
+        promise.requirement, np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+    )
+    rows = Believed(snapshot.values, prior, entropies(prior))
+    line = order(snapshot)
+    kept, grouped = promise, _grouped(snapshot, history, rows, line, promise, leftovers == "counterfeit")
+    for times in range(1, RELAX_AT_MOST if leftovers == "relax" else 0):
+        if len(grouped.left) == 0:
+            break
+        kept = promise.relaxed(times)
+        grouped = _grouped(snapshot, history, rows, line, kept, False)
+    if (grouped.classes < 0).all():
+        _refuse(promise, prior, history)
+    candidate = _candidate(snapshot, history, kept, grouped, applied, kept is not promise)
+    if unmatched and history.whole is None:  # a fragment knows its own people only
+        said = (
+            f"{unmatched:,} compromised records are about people whom the series does not know; they were passed over."
+        )
+        candidate = replace(candidate, steps=(*candidate.steps, said))
+    return candidate
+
+
+def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, promise: Promise, invent: bool) -> Grouped:
+    """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
+
+    Shares in the published table differ from the snapshot's when rows are suppressed or counterfeited; classes must
+    hold against both. Every round undoes a class, so it ends; and since rows of undone classes join with room to spare
+    (`spared`) once patience ends, few rounds do. A fragment does not know what the others will publish: after the first
+    attempt all its classes are made with room to spare, and hold against the tables of the attempts since (`_told`).
+    """
+    values, requirement = snapshot.value_count, promise.requirement
+    limits = requirement.limits(_everybody(snapshot, history))
+    most = promise.J + ROUNDING
+    told, asked = _told(history, values), limits
+    if len(told) > 1:
+        asked = spared(limits, distribution(told[1]))
+    classes, published = _grown(line, rows, asked, most), snapshot.values.copy()
+    span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
+    points = np.ascontiguousarray(snapshot.codes / span[None, :])
+    out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
+    patience = PATIENCE
+    while True:
+        left = np.flatnonzero((classes < 0) & ~out)
+        number = int(classes.max(initial=-1)) + 1
+        if number == 0:
+            return Grouped(classes, published)
+        if len(left):
+            join(left, classes, published, number, rows, points, asked, most, invent)
+        out[left] = classes[left] < 0
+        table = requirement.limits(told[0] if told else _counts(published[classes >= 0], values))
+        good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
+        undone = (classes >= 0) & ~good[classes]
+        if not undone.any():
+            if len(told) < 2:
+                return Grouped(_numbered(classes), published)
+            told = told[1:]
+            continue
+        classes[undone] = -1
+        published[undone] = snapshot.values[undone]
+        patience -= len(classes)
+        if patience < 0:
+            asked = spared(limits, table.table)
+
+
+def _told(history: History, values: int) -> list[Int64]:
+    """The tables that a fragment's classes must hold against: the snapshot's, and those of attempts to publish it.
+
+    The first attempt shows how much room is needed; where what follows does not settle, a later one shows it again.
+    """
+    if history.whole is None:
+        return []
+    published = history.whole.published
+    start = max((number for number in AFRESH if number < len(published)), default=0)
+    return [history.whole.values(values), *published[start:]]
+
+
+def _everybody(snapshot: Coded, history: History) -> Int64:
+    """int64[values]: how often each value occurs in the whole table."""
+    if history.whole is None:
+        return _counts(snapshot.values, snapshot.value_count)
+    return history.whole.values(snapshot.value_count)
+
+
+def _grown(line: Int64, rows: Believed, limits: Limits, most: float) -> Int32:
+    """int32[rows]: classes along the line; then, of those left over, classes along an order of their beliefs.
+
+    The second pass brings together people who are far apart but of whom the same is believed, such as members of an
+    earlier class: a wide class tells more than suppressed rows.
+    """
+    reach = max(16, 4 * limits.k)
+    classes: Int32 = grow(line, rows, limits, most, reach, max(WINDOW, reach))
+    left = np.flatnonzero(classes < 0)
+    if len(left) >= limits.k:
+        alike = left[np.lexsort(np.round(rows.prior[left], 2).T)]
+        more = grow(alike, rows, limits, most, reach, max(WINDOW, reach))
+        classes[more >= 0] = more[more >= 0] + np.int32(classes.max(initial=-1) + 1)
+    return classes
+
+
+def _counts(values: Int32, value_count: int) -> Int64:
+    return np.bincount(values, minlength=value_count).astype(np.int64)
+
+
+def _numbered(classes: Int32) -> Int32:
+    """Classes that have rows numbered 0, 1, ...; -1 stays."""
+    used = once(classes[classes >= 0])
+    numbered = np.searchsorted(used, classes).astype(np.int32)
+    return np.where(classes >= 0, numbered, np.int32(-1))
+
+
+def _refuse(promise: Promise, prior: Float64, history: History) -> None:
+    apart = float(divergences(prior, np.zeros(len(prior), dtype=np.int32), 1)[0])
+    works = f"; J = {np.ceil(apart * 1000) / 1000:g} always works" if history.whole is None else ""
+    raise InfeasiblePolicy(
+        f"No class can be made with {promise.sentence()}: not one group of people near each other keeps it. With all "
+        f"rows in one class the divergence of beliefs is {apart:.3g} bits{works}. Raise J or beta (t), or lower k."
+    )
+
+
+def _candidate(
+    snapshot: Coded, history: History, kept: Promise, grouped: Grouped, applied: Applied, relaxed: bool
+) -> Candidate:
+    number = int(grouped.classes.max()) + 1
+    invented = np.flatnonzero((grouped.classes >= 0) & (grouped.published != snapshot.values))
+    classes = grouped.classes.copy()
+    classes[invented] = -1
+    first = -((len(history) + 1) << 32) - 1
+    fakes = Counterfeits(
+        np.arange(first, first - len(invented), -1, dtype=np.int64),
+        grouped.classes[invented],
+        grouped.published[invented].astype(np.int32),
+        np.asfortranarray(snapshot.codes[invented]),
+    )
+    applied = replace(applied, stand_ins=fakes.subjects, behind=snapshot.subjects[invented])
+    asked = (kept.requirement.k, kept.J, kept.requirement.beta, kept.requirement.t)
+    extras = {**applied.extras(), "kept": np.array([np.nan if limit is None else limit for limit in asked])}
+    return Candidate(
+        boxes=snap(hulls(snapshot.codes, grouped.classes, number), snapshot.domains),
+        classes=classes,
+        counterfeits=fakes,
+        steps=_steps(snapshot, kept, grouped, applied, len(invented), relaxed),
+        extras=extras,
+    )
+
+
+def _steps(
+    snapshot: Coded, kept: Promise, grouped: Grouped, applied: Applied, invented: int, relaxed: bool
+) -> tuple[str, ...]:
+    sizes = np.bincount(grouped.classes[grouped.classes >= 0])
+    new, claims, suppressed = len(applied.newcomers), len(applied.claims), len(grouped.left)
+    said = [
+        f"Beliefs: revised for {len(snapshot) - new:,} people from earlier releases, by category for {new:,} new ones"
+        + (f"; {claims:,} compromised records were taken into account." if claims else "."),
+        f"Grouped into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows, {kept.sentence()}.",
+    ]
+    if relaxed:
+        said.append(f"The conditions were RELAXED so that every row found a class: {kept.sentence()}.")
+    if invented:
+        said.append(f"{invented:,} rows fitted no class with their own value and are published with another one.")
+    if suppressed:
+        said.append(
+            f"{suppressed:,} rows fitted no class and are suppressed. Who knows everybody in the table may wonder why."
+        )
+    return tuple(said)

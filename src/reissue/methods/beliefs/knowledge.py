@@ -1,0 +1,200 @@
+"""What the attacker is taken to know: given in files, uniform, or estimated from the series itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Literal, Protocol
+
+import numpy as np
+
+from reissue.arrays.types import Float64, Int32, Int64
+from reissue.errors import InputError, SettingsError
+from reissue.methods.beliefs.claims import Claims
+from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, counted_cells, value_shares
+from reissue.methods.beliefs.revision import Moves, contracted
+from reissue.model.domain import Domain
+from reissue.model.fragment_counts import Counts, Tally, Whole
+from reissue.model.release import Coded
+
+ESTIMATE, UNIFORM = "estimate", "uniform"
+
+
+class Names(Protocol):
+    """How the series turns the labels of knowledge files into codes.
+
+    values: label of each sensitive value by code; attributes: names of the quasi-identifiers in the order of codes
+    """
+
+    @property
+    def values(self) -> Sequence[str]: ...
+
+    @property
+    def attributes(self) -> Sequence[str]: ...
+
+    def interval(self, attribute: str, label: str) -> tuple[int, int]:
+        """The codes that a value or a group of values of a quasi-identifier stands for; raises an InputError."""
+
+    def numbers(self, identifiers: Sequence[str]) -> Int64:
+        """int64[n]: the subject of each identifier, -1 where the series knows none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """Where an attacker's knowledge comes from: "estimate", "uniform", or the path of a CSV or Parquet file.
+
+    values:      PDsv, shares of the sensitive values by categories of quasi-identifiers
+    transitions: PDcor of one step, how a value moves from one release to the next
+    second:      PDcor of two steps (used with steps = 2)
+    compromised: people whose value the attacker holds to know (subject, value, release, confidence); None: nobody
+    unknown:     values in the files that the series has never seen: "refuse" them, or "drop" them and renormalize
+    smoothing:   how many rows of the next coarser statistic are added to every estimated one
+    """
+
+    values: str = ESTIMATE
+    transitions: str = ESTIMATE
+    second: str = ESTIMATE
+    compromised: str | None = None
+    unknown: Literal["refuse", "drop"] = "refuse"
+    smoothing: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not (self.smoothing > 0 and isfinite(self.smoothing)):
+            raise SettingsError(f"smoothing is {self.smoothing}; it is a number of rows above 0, for example 10.")
+        if self.unknown not in ("refuse", "drop"):
+            raise SettingsError(f'unknown is "{self.unknown}"; use "refuse" or "drop".')
+        for name in ("values", "transitions", "second"):
+            if not getattr(self, name):
+                raise SettingsError(f'{name} is empty; use "estimate", "uniform" or the path of a file.')
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The paths among the settings."""
+        given = [name for name in (self.values, self.transitions, self.second) if name not in (ESTIMATE, UNIFORM)]
+        return (*given, *([] if self.compromised is None else [self.compromised]))
+
+
+@dataclass(frozen=True, eq=False)
+class Second:
+    """PDcor of two steps, sparse: shares[i] of value last[i] after first[i] and between[i]; other pairs back off."""
+
+    first: Int32
+    between: Int32
+    last: Int32
+    shares: Float64
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Knowledge in codes, as read from files (or made by a program).
+
+    boxes:  int32[categories, attributes, 2] and shares: float64[categories, values]: PDsv; a person belongs to the
+            smallest box around them
+    one:    float64[values, values]; second: two steps; claims: compromised records
+    unmatched: claims about people whom the series does not know
+    """
+
+    boxes: Int32 | None = None
+    shares: Float64 | None = None
+    one: Float64 | None = None
+    second: Second | None = None
+    claims: Claims = field(default_factory=Claims.none)
+    unmatched: int = 0
+
+
+def shares_of(
+    knowledge: Knowledge,
+    given: Given,
+    codes: Int32,
+    values: Int32,
+    domains: Sequence[Domain],
+    value_count: int,
+    whole: Whole | None = None,
+) -> tuple[Int32, Float64]:
+    """PDsv for these rows: (int32[rows] category, float64[categories, value_count]). whole: see `counted`."""
+    if given.boxes is not None and given.shares is not None:
+        category = categories(given.boxes, codes, domains)
+        check_placed(int((category < 0).sum()))
+        return category, _fitted(given.shares, value_count)
+    if knowledge.values == UNIFORM:
+        return np.zeros(len(codes), dtype=np.int32), np.full((1, value_count), 1.0 / max(1, value_count))
+    if whole is None:
+        return value_shares(codes, values, domains, value_count, knowledge.smoothing)
+    table = whole.values(value_count)
+    return value_shares(codes, values, domains, value_count, knowledge.smoothing, table, whole.nearby)
+
+
+def counted(knowledge: Knowledge, snapshot: Coded, moves: MoveCounts, steps: int) -> Tally:
+    """What one fragment counts for the others, so that all estimate the same: that of the whole table."""
+    values = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
+    everywhere = {"values": Counts.of_values(values), **moves.counts(steps)}
+    if knowledge.values != ESTIMATE:
+        return Tally(everywhere)
+    return Tally(everywhere, counted_cells(snapshot.codes, snapshot.values, snapshot.domains), SUPPORT)
+
+
+def categories(boxes: Int32, codes: Int32, domains: Sequence[Domain]) -> Int32:
+    """int32[rows]: the smallest box (in shares of the domains) around each row, -1: none. O(categories * rows)."""
+    span = np.array([domain.span + 1 for domain in domains], dtype=np.float64)
+    volume = np.prod((boxes[:, :, 1].astype(np.float64) - boxes[:, :, 0] + 1.0) / span, axis=1)
+    category = np.full(len(codes), -1, dtype=np.int32)
+    for i in np.argsort(-volume, kind="stable"):  # the smallest last, so that it wins
+        inside = ((codes >= boxes[i, :, 0]) & (codes <= boxes[i, :, 1])).all(axis=1)
+        category[inside] = i
+    return category
+
+
+def check_placed(outside: int) -> None:
+    """Raise an InputError if so many rows belong to no category."""
+    if outside:
+        raise InputError(
+            f"{outside:,} rows belong to no category of the table of value shares. Add a line for "
+            "them, or one for everybody (* in every column), which is used where no narrower one fits."
+        )
+
+
+def _fitted(shares: Float64, values: int) -> Float64:
+    """float64[n, values]: given shares with zeros for values learned since the file was read."""
+    fitted = np.zeros((len(shares), values))
+    fitted[:, : shares.shape[1]] = shares[:, :values]
+    return fitted
+
+
+def moves_of(
+    knowledge: Knowledge, given: Given, counts: MoveCounts, table: Float64, steps: int, value_count: int
+) -> Moves:
+    """PDcor as the revised prior uses it; `counts` of the series so far, `table` float64[values] shares of values."""
+    one = _one_step(knowledge, given, counts, table, value_count)
+    if steps == 1:
+        return Moves(one)
+    if given.second is not None:
+        second = given.second
+        backed = np.ones((value_count, value_count))
+        backed[second.first, second.between] = 0.0
+        return Moves(one, contracted(one, second.first, second.between, second.last, second.shares, backed))
+    if knowledge.second == UNIFORM:
+        return Moves(one, np.full((value_count, value_count), 1.0 / max(1, value_count)))
+    if knowledge.transitions == ESTIMATE or counts.times.sum() > 0:
+        return Moves(one, counts.two_steps(one, knowledge.smoothing))
+    return Moves(one, one @ one)
+
+
+def _one_step(knowledge: Knowledge, given: Given, counts: MoveCounts, table: Float64, value_count: int) -> Float64:
+    if given.one is not None:
+        one = _fitted(given.one, value_count)
+        fresh = np.full((value_count - len(one), value_count), 1.0 / max(1, value_count))
+        return np.concatenate([one, fresh])
+    if knowledge.transitions == UNIFORM:
+        return np.full((value_count, value_count), 1.0 / max(1, value_count))
+    return counts.one_step(table, knowledge.smoothing)
+
+
+def require_read(knowledge: Knowledge, given: Given | None) -> Given:
+    """What was given; a SettingsError if the settings name files that nobody has read."""
+    if given is None and knowledge.files:
+        raise SettingsError(
+            f"The knowledge in {', '.join(knowledge.files)} has not been read. A series does that before it publishes; "
+            "in a program call `prepare` first."
+        )
+    return given or Given()

@@ -1,0 +1,66 @@
+"""Does a finished release keep k, beta or t, and J? From the facts and the caches, by code that did not make it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reissue.arrays.types import Float64
+from reissue.methods.beliefs.classes import Promise
+from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, applied_to, believed
+from reissue.methods.beliefs.measures import divergences
+from reissue.model.release import Facts, History
+from reissue.model.requirement import TOLERANCE, Requirement, distribution
+from reissue.model.requirement_check import violations
+
+
+def broken_promise(
+    facts: Facts, history: History, promise: Promise, how: Reasoning, smoothing: float, *, may_relax: bool
+) -> str | None:
+    """A sentence about the condition that some class breaks; None if all hold.
+
+    J is measured on the priors of everybody whom an attacker takes to be in the class. With `may_relax` the looser
+    conditions that the release itself states are checked. A fragment's values are compared with those that all
+    fragments together publish, as announced: see `Strategy.settles`.
+    """
+    kept = stated(facts, promise) if may_relax else promise
+    applied = Applied.read(facts.extras)
+    values = max(int(facts.values.max(initial=0)) + 1, 0 if applied is None else applied.values)
+    table: Float64 | None = None
+    if history.whole is not None:
+        values = max(values, len(history.whole.announced(values)))
+        table = distribution(history.whole.announced(values))
+    for violation in violations(kept.requirement, facts.classes, facts.values, values, table):
+        return (
+            f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}, the limit is "
+            f"{violation.limit:.4g}"
+        )
+    apart = class_divergences(facts, history, how, smoothing)
+    worst = int(apart.argmax()) if len(apart) else -1
+    if worst >= 0 and apart[worst] > kept.J + TOLERANCE:
+        return f"the beliefs about class {worst} are {apart[worst]:.4g} bits apart, J is {kept.J:.4g}"
+    return None
+
+
+def class_divergences(facts: Facts, history: History, how: Reasoning, smoothing: float) -> Float64:
+    """float64[classes]: Jensen-Shannon divergence in bits of the members' priors in this release."""
+    before = Beliefs.read(history.caches)
+    applied = applied_to(before, facts, how.steps, smoothing)
+    rows = believed(facts, applied)
+    inside = rows.people >= 0
+    prior, _ = before.settled(how, applied).priors(rows.people[inside], applied, facts.number)
+    return divergences(prior, rows.classes[inside], facts.class_count)
+
+
+def stated(facts: Facts, promise: Promise) -> Promise:
+    """The conditions that a release was made with, where it says so; never tighter than the policy's."""
+    if "kept" not in facts.extras:
+        return promise
+    k, j, beta, t = np.asarray(facts.extras["kept"], dtype=np.float64).tolist()
+    asked = promise.requirement
+    loose = Requirement(
+        k=min(asked.k, int(k)),
+        beta=None if asked.beta is None else max(asked.beta, beta),
+        t=None if asked.t is None else max(asked.t, t),
+        ordered=asked.ordered,
+    )
+    return Promise(loose, max(promise.J, j))

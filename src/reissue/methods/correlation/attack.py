@@ -1,0 +1,282 @@
+"""The historical correlation attack: what compromised people give away about others across releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.sets import common, once, union, without
+from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.correlation.correlations import Unsafe, differing, followed, same_values, unsafe_pairs
+from reissue.methods.correlation.explanations import explain, listed
+from reissue.methods.correlation.inference import Restricted, World, infer, world_of
+from reissue.methods.correlation.simulation import draw, simulate
+from reissue.model.observed import Observed, Release
+from reissue.model.settings import check_kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoricalCorrelation:
+    """Find classes of two releases that differ in few people; follow what compromised people give away (Riboni 2009).
+
+    n:           classes that differ from an earlier class in fewer than n people are breaches (1: look at none)
+    compromised: people whose value the attacker knows, by name or surrogate number
+    p:           instead: everybody is compromised with this probability; findings are of one draw, measures of `trials`
+    trials:      how often to draw
+    seed:        of the draws
+    limit:       the most findings to describe
+    """
+
+    n: int = 2
+    compromised: tuple[str | int, ...] = ()
+    p: float | None = None
+    trials: int = 10
+    seed: int = 0
+    limit: int = 100
+
+    name: ClassVar[str] = "historical-correlation"
+    assumes: ClassVar[str] = (
+        "The attacker knows who is in which class of every release, that values do not change, "
+        "and the values of the compromised people."
+    )
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "classes": "sum",
+        "unsafe_classes": "sum",
+        "unsafe_pairs": "sum",
+        "smallest_difference": "least",
+    }
+
+    @property
+    def separable(self) -> bool:
+        """Compromised people are drawn from everybody, or looked up among everybody."""
+        return not self.compromised and self.p is None
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        if isinstance(self.compromised, str | int):  # one person
+            object.__setattr__(self, "compromised", (self.compromised,))
+        if self.n < 1 or self.n != int(self.n):
+            raise SettingsError(f"n is {self.n}; it must be a whole number of people, 1 or more.")
+        if self.p is not None and not 0.0 <= self.p <= 1.0:
+            raise SettingsError(f"p is {self.p}; it is the share of people who are compromised, between 0 and 1.")
+        if self.p is not None and self.compromised:
+            raise SettingsError("Both compromised and p are given; name the compromised people or draw them, not both.")
+        if self.trials < 1 or self.limit < 1:
+            raise SettingsError(f"trials is {self.trials} and limit is {self.limit}; both must be at least 1.")
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        last = len(series) if involving is None else involving
+        positions = range(last) if involving is None else range(involving - 1, involving)
+        found = {i: unsafe_pairs(series.releases, i, int(self.n)) for i in positions}
+        at_risk: dict[int, Int64] = {series.releases[i].number: np.empty(0, dtype=np.int64) for i in positions}
+        for i, pairs in found.items():
+            _mark(at_risk, series, i, pairs)
+        findings, total = self._of_pairs(series, found), sum(map(len, found.values()))
+        measures = _class_measures(series, found)
+        notes = list(self.notes({}))
+        if self.compromised or self.p is not None:
+            people, more, number = self._compromised(series, last, involving, measures, at_risk)
+            findings, total = [*people, *findings], total + number
+            notes.append(more)
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings[: self.limit]),
+            total=total,
+            at_risk=at_risk,
+            measures=measures,
+            notes=tuple(notes),
+        )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        return (
+            "Classes are compared two at a time; reasoning over three or more classes at once (see the equivalence "
+            "attack) can relate further people. Counterfeits are taken to be recognizable, which favours the attacker.",
+        )
+
+    # Classes that differ in few people.
+
+    def _of_pairs(self, series: Observed, found: dict[int, Unsafe]) -> list[Finding]:
+        """One finding for each of the worst pairs: those that differ least."""
+        least = [(_rank(series, i, pairs, int(k)), i, int(k)) for i, pairs in found.items() for k in self._least(pairs)]
+        return [self._pair(series, i, found[i], k) for _, i, k in sorted(least)[: self.limit]]
+
+    def _least(self, pairs: Unsafe) -> Int64:
+        return np.lexsort((pairs.older, pairs.newer, pairs.release, pairs.apart))[: self.limit]
+
+    def _pair(self, series: Observed, position: int, pairs: Unsafe, k: int) -> Finding:
+        words, release = series.words, series.releases[position]
+        earlier = series.releases[int(pairs.release[k]) - 1]
+        newer, older, apart = int(pairs.newer[k]), int(pairs.older[k]), int(pairs.apart[k])
+        mine, theirs = differing(release, pairs.newer[k : k + 1], earlier, pairs.older[k : k + 1])
+        sides = [_names(words.subject, side) for side in (theirs, mine)]
+        both = f"The classes of {words.release(earlier.number)} and {words.release(release.number)}"
+        where = f"({words.box(release.boxes[newer])})"
+        if same_values(release, newer, earlier, older):
+            if apart == 1:
+                learned = "have the same value: whoever knows one knows the other"
+            else:
+                learned = "have, together, the same values"
+            one_each = " and " if apart == 1 else " on the one side and "
+            other = "" if apart == 1 else " on the other"
+            sentence = f"{both} {where} differ only in {sides[0]}{one_each}{sides[1]}{other}, who {learned}."
+        else:
+            sentence = (
+                f"{both} {where} differ in {sides[0]} on the one side and {sides[1]} on the other; only "
+                f"{'1 row keeps' if apart == 1 else f'{apart} rows keep'} the values of one side from being told from "
+                "the other's."
+            )
+        return Finding(
+            attack=self.name,
+            releases=(earlier.number, release.number),
+            subjects=tuple(words.subject(int(s)) for s in union(theirs, mine)[: self.limit]),
+            classes=((earlier.number, earlier.called(older)), (release.number, release.called(newer))),
+            value=None,
+            level=float(apart),
+            unit="people in which two classes differ",
+            threshold=float(self.n),
+            breach=True,
+            sentence=sentence,
+            details={"older": tuple(theirs.tolist()), "newer": tuple(mine.tolist())},
+            rank=_rank(series, position, pairs, k),
+        )
+
+    # People who lose values when others are compromised.
+
+    def _compromised(
+        self,
+        series: Observed,
+        last: int,
+        involving: int | None,
+        measures: dict[str, float],
+        at_risk: dict[int, Int64],
+    ) -> tuple[list[Finding], str, int]:
+        """(findings, a note, how many people lose values); adds to the measures and to those at risk."""
+        releases = [series.releases[i] for i in range(last)]
+        world = world_of(releases)
+        people = draw(world, self.p, self.seed) if self.p is not None else self._named(series, world)
+        told = infer(world, people)
+        lost = _losses(world, told)
+        if involving is not None and last > 1:
+            lost = without(lost, np.sort(self._known_before(world, releases[:-1], people, told)))
+        disclosed = lost[told.left[lost] == 1]
+        for number in at_risk:
+            here = common(followed(releases[number - 1]).subjects, world.subjects[disclosed])
+            at_risk[number] = union(at_risk[number], here)
+        measures |= {
+            "compromised": float(len(people)),
+            "restricted": float(len(lost)),
+            "disclosed": float(len(disclosed)),
+        }
+        note = f"{len(people):,} people are taken to be compromised; {len(lost):,} others lose values by that, "
+        note += f"{len(disclosed):,} of them all but the true one."
+        if told.contradiction:
+            note += " Somebody is left without any value: values must have changed between releases."
+        if self.p is not None:
+            smallest = measures["smallest_difference"]
+            degree = int(smallest) if smallest else int(self.n)
+            measures |= simulate(world, self.p, degree, self.trials, self.seed)
+            note += (
+                f" Predicted probabilities take n={degree}, the smallest difference found (or asked for), and count "
+            )
+            note += "no chains: compare them with measured_once; measured_breach is what chains reach."
+        order = lost[np.lexsort((world.subjects[lost], told.left[lost]))][: self.limit]
+        return [self._person(series, world, told, int(r)) for r in order], note, len(lost)
+
+    def _named(self, series: Observed, world: World) -> Int64:
+        """int64[]: positions of the compromised people in the world."""
+        numbers = {int(s) for s in self.compromised if not isinstance(s, str)}
+        names = {s for s in self.compromised if isinstance(s, str)}
+        if names:
+            called: dict[str, int] = {}
+            for number in world.subjects[world.subjects >= 0].tolist():
+                name = series.words.subject(number)
+                if name in names:
+                    called[name] = number
+            missing = sorted(names - set(called))
+            if missing:
+                raise SettingsError(
+                    f"Nobody called {missing[0]!r} is in these releases. Compromised people are named as in findings: "
+                    "by identifier with --names, else as 'subject 12'."
+                )
+            numbers |= set(called.values())
+        try:
+            return world.people(np.array(sorted(numbers), dtype=np.int64))
+        except KeyError as error:
+            raise SettingsError(f"There is no subject number {error} in these releases.") from error
+
+    def _known_before(self, world: World, releases: Sequence[Release], people: Int64, told: Restricted) -> Int64:
+        """int64[]: positions of those who had lost as many values before the last release."""
+        before = world_of(releases)
+        there = np.isin(world.subjects[people], before.subjects)
+        was = infer(before, before.people(world.subjects[people[there]]))
+        at = world.people(before.subjects)
+        return at[(was.left <= told.left[at])]
+
+    def _person(self, series: Observed, world: World, told: Restricted, person: int) -> Finding:
+        words = series.words
+        chain = explain(world, told, words, person)
+        slots = slice(world.entry_start[person], world.entry_start[person + 1])
+        left = [words.value(int(v)) for v in world.entries[slots][told.possible[slots]]]
+        gone = [words.value(int(v)) for v in world.entries[slots][~told.possible[slots]]]
+        classes = tuple((int(world.number[c]), int(world.inside[c])) for c in chain.classes)
+        return Finding(
+            attack=self.name,
+            releases=tuple(sorted({number for number, _ in classes})),
+            subjects=(words.subject(int(world.subjects[person])),),
+            classes=classes,
+            value=left[0] if len(left) == 1 else None,
+            level=float(len(left)),
+            unit="possible values",
+            threshold=2.0,
+            breach=len(left) < 2,
+            sentence=chain.sentence,
+            details={"left": tuple(left), "ruled_out": tuple(gone)},
+        )
+
+
+def _rank(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[float, ...]:
+    """Pairs that differ least come first."""
+    release, number = series.releases[position], int(pairs.release[k])
+    newer, older = release.called(pairs.newer[k]), series.releases[number - 1].called(pairs.older[k])
+    return int(pairs.apart[k]), release.number, number, newer, older
+
+
+def _losses(world: World, told: Restricted) -> Int64:
+    """int64[]: positions of real people who are not compromised and lost a value they could have had."""
+    full = np.diff(world.entry_start)
+    losing = (told.left < full) & (world.subjects >= 0)
+    losing[told.compromised] = False
+    return np.flatnonzero(losing)
+
+
+def _mark(at_risk: dict[int, Int64], series: Observed, position: int, pairs: Unsafe) -> None:
+    """Add those in whom the two classes of each pair differ to the people at risk in either release."""
+    release = series.releases[position]
+    for number in once(pairs.release):
+        its = pairs.release == number
+        earlier = series.releases[int(number) - 1]
+        mine, theirs = differing(release, pairs.newer[its], earlier, pairs.older[its])
+        for where, who in ((release.number, mine), (int(number), theirs)):
+            if where in at_risk:
+                at_risk[where] = union(at_risk[where], who)
+
+
+def _class_measures(series: Observed, found: dict[int, Unsafe]) -> dict[str, float]:
+    smallest = min((int(pairs.apart.min()) for pairs in found.values() if len(pairs)), default=0)
+    return {
+        "classes": float(sum(series.releases[i].class_count for i in found)),
+        "unsafe_classes": float(sum(len(once(pairs.newer)) for pairs in found.values())),
+        "unsafe_pairs": float(sum(map(len, found.values()))),
+        "smallest_difference": float(smallest),
+    }
+
+
+def _names(name: Callable[[int], str], subjects: Int64) -> str:
+    return listed(name(int(s)) for s in subjects.tolist()) if len(subjects) else "a counterfeit row"

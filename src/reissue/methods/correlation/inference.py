@@ -1,0 +1,162 @@
+"""What follows when some people are compromised: possible values restricted to a fixed point.
+
+Two rules (definitions 2 and 4 of Riboni & Bettini 2009), applied until nothing changes:
+  ct-pvr  all c rows with value v of a class are known to be others': nobody else of the class has v.
+  hc-pvr  classes Q1 and Q2 of two releases share people. Those only in Q1 have at most as many v as those only in Q2
+          who can still have v, plus what Q1 shows more of v than Q2. If that is none, none of them has v.
+With equal multisets this is the paper's hc-pvr; the surplus makes it valid for all classes. Somebody whose value was
+derived counts as compromised. Both rules only remove values that no world consistent with the releases allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.lookup import seek
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.methods.correlation.correlations import followed
+from reissue.methods.correlation.inference_kernel import CT, GIVEN, HC, restrict, shown_everywhere
+from reissue.model.observed import Release
+
+__all__ = ["CT", "GIVEN", "HC", "Restricted", "World", "infer", "world_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """All releases laid side by side. Classes of all releases are numbered through, people by position in subjects.
+
+    subjects:    int64[people] ascending; counterfeits that can be followed count as people (negative numbers)
+    truth:       int32[people] the value of each
+    number, inside: int32[classes] the release of a class and its number there
+    class_start: int64[classes + 1], members: int32[] people of each class
+    trail_start: int64[people + 1], trail: int32[] classes of each person, in the order of releases
+    value_start: int64[classes + 1], values: int32[] ascending, counts: int32[] the values each class shows
+    unknown:     int32[classes] rows of nobody who can be followed
+    entry_start: int64[people + 1], entries: int32[] the values that all classes of a person show
+    """
+
+    subjects: Int64
+    truth: Int32
+    number: Int32
+    inside: Int32
+    class_start: Int64
+    members: Int32
+    trail_start: Int64
+    trail: Int32
+    value_start: Int64
+    values: Int32
+    counts: Int32
+    unknown: Int32
+    entry_start: Int64
+    entries: Int32
+
+    @property
+    def lived(self) -> Int64:
+        """int64[people]: in how many releases each was."""
+        return np.diff(self.trail_start)
+
+    def people(self, subjects: Int64) -> Int64:
+        """int64[n]: positions of subjects, which must be there."""
+        at, there = seek(self.subjects, subjects)
+        if not there.all():
+            raise KeyError(int(subjects[~there][0]))
+        return at
+
+
+def world_of(releases: Sequence[Release]) -> World:
+    """Lay the releases side by side. O(rows of all releases log rows)."""
+    rows = [followed(release) for release in releases]
+    offset = np.concatenate([[0], np.cumsum([release.class_count for release in releases])]).astype(np.int64)
+    subject = np.concatenate([np.empty(0, dtype=np.int64), *(r.subjects for r in rows)])
+    cls = np.concatenate([np.empty(0, dtype=np.int64), *(r.classes + offset[i] for i, r in enumerate(rows))])
+    value = np.concatenate([np.empty(0, dtype=np.int32), *(r.values for r in rows)])
+    subjects, first, person = np.unique(subject, return_index=True, return_inverse=True)
+    total = int(offset[-1])
+    by_class, by_person = np.argsort(cls, kind="stable"), np.argsort(person, kind="stable")
+    class_start = _starts(cls[by_class], total)
+    values = [_shown(release) for release in releases]
+    sizes = np.concatenate([np.empty(0, dtype=np.int64), *(release.sizes for release in releases)])
+    kinds = np.concatenate([np.empty(0, dtype=np.int64), *(v[0] for v in values)])
+    value_start = np.concatenate([[0], np.cumsum(kinds)]).astype(np.int64)
+    shown = np.concatenate([np.empty(0, dtype=np.int32), *(v[1] for v in values)])
+    trail_start, trail = _starts(person[by_person], len(subjects)), cls[by_person].astype(np.int32)
+    keep = shown_everywhere(trail_start, trail, value_start, shown)
+    entry_start, entries = keep
+    return World(
+        subjects,
+        value[first],
+        np.repeat([r.number for r in releases], np.diff(offset)).astype(np.int32),
+        (np.arange(total) - np.repeat(offset[:-1], np.diff(offset))).astype(np.int32),
+        class_start,
+        person[by_class].astype(np.int32),
+        trail_start,
+        trail,
+        value_start,
+        shown,
+        np.concatenate([np.empty(0, dtype=np.int32), *(v[2] for v in values)]),
+        (sizes - np.diff(class_start)).astype(np.int32),
+        entry_start,
+        entries,
+    )
+
+
+def _starts(sorted_owner: Int64, count: int) -> Int64:
+    return np.searchsorted(sorted_owner, np.arange(count + 1)).astype(np.int64)
+
+
+def _shown(release: Release) -> tuple[Int64, Int32, Int32]:
+    """(int64[classes] different values of each class, int32[] the values, int32[] their counts)."""
+    classes, values, counts = release.groups
+    return np.bincount(classes, minlength=release.class_count), values, counts.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Restricted:
+    """What remains possible.
+
+    possible: bool[entries of the world]; left: int32[people] how many values
+    rule:     int8[entries] why a value was ruled out: GIVEN (compromised), CT, HC; 0 where it was not
+    first, second: int32[entries] the class where ct-pvr applied; the pair Q1, Q2 of hc-pvr
+    at:       int32[entries] in which order they were ruled out
+    compromised: int64[] positions of the people it started from
+    contradiction: whether somebody is left without any value: the values cannot have persisted
+    """
+
+    possible: Bool
+    left: Int32
+    rule: np.ndarray[tuple[int], np.dtype[np.int8]]
+    first: Int32
+    second: Int32
+    at: Int32
+    compromised: Int64
+    contradiction: bool
+
+
+def infer(world: World, compromised: Int64, *, rules: int = CT | HC, cascade: bool = True) -> Restricted:
+    """Restrict everybody's values, given that the values of these people (positions) are known.
+
+    rules: which rules apply; cascade=False applies them once, to what is known of compromised people only.
+    Every value is ruled out at most once. When v is ruled out for somebody, O(L |Q| L) per class of that person finds
+    the classes that hold everybody who can still have v.
+    """
+    known = np.asarray(compromised, dtype=np.int64)
+    possible, left, rule, first, second, at, contradiction = restrict(
+        known,
+        world.truth,
+        world.class_start,
+        world.members,
+        world.trail_start,
+        world.trail,
+        world.value_start,
+        world.values,
+        world.counts,
+        world.unknown,
+        world.entry_start,
+        world.entries,
+        rules,
+        cascade,
+    )
+    return Restricted(possible, left, rule, first, second, at, known, bool(contradiction))

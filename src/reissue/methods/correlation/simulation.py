@@ -1,0 +1,69 @@
+"""Drawing compromised people at random, and the predicted probabilities beside the measured ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reissue.arrays.types import Bool, Int64
+from reissue.methods.correlation.breach_probability import breach_probability, ct_probability, hc_probability
+from reissue.methods.correlation.inference import CT, HC, World, infer
+
+
+def draw(world: World, p: float, seed: int, trial: int = 0) -> Int64:
+    """int64[]: positions of real people, each compromised with probability p."""
+    rng = np.random.default_rng([seed, trial])
+    return np.flatnonzero((rng.random(len(world.subjects)) < p) & (world.subjects >= 0))
+
+
+def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str, float]:
+    """Means over draws: the chance that a wrong value is ruled out by ct-pvr alone, by hc-pvr alone (each once), that a
+    person is fully disclosed by both applied once and by both to their fixed point; and what lemmas 1, 2 and theorem 2
+    predict. The predictions are of rules applied once: chains, in which the disclosed disclose others, are not in them.
+
+    Only people count who are not compromised themselves and whose classes leave more than one value by themselves.
+    """
+    baseline = infer(world, np.empty(0, dtype=np.int64))
+    real = (world.subjects >= 0) & (baseline.left > 1)
+    owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
+    wrong = world.entries != world.truth[owner]
+    ct, hc, once, breach, found = [], [], [], [], []
+    for trial in range(trials):
+        people = draw(world, p, seed, trial)
+        counted = real.copy()
+        counted[people] = False
+        mine = counted[owner] & wrong
+        ct.append(_share(~infer(world, people, rules=CT, cascade=False).possible, mine))
+        hc.append(_share(~infer(world, people, rules=HC, cascade=False).possible, mine))
+        once.append(_share(infer(world, people, cascade=False).left == 1, counted))
+        disclosed = infer(world, people).left == 1
+        breach.append(_share(disclosed, counted))
+        found.append(float((disclosed & counted).sum()))
+    return {
+        "trials": float(trials),
+        "measured_ct": float(np.mean(ct)),
+        "measured_hc": float(np.mean(hc)),
+        "measured_once": float(np.mean(once)),
+        "measured_breach": float(np.mean(breach)),
+        "disclosed_mean": float(np.mean(found)),
+        "measured_breach_spread": float(np.std(breach)),
+        **_predicted(world, p, n, real),
+    }
+
+
+def _share(what: Bool, among: Bool) -> float:
+    return float(what[among].mean()) if among.any() else 0.0
+
+
+def _predicted(world: World, p: float, n: int, real: Bool) -> dict[str, float]:
+    """The formulas at everybody's own number of releases and possible values, averaged over people."""
+    lived, kinds = world.lived[real], np.diff(world.entry_start)[real]
+    if len(lived) == 0:
+        return {"predicted_ct": 0.0, "predicted_hc": 0.0, "predicted_breach": 0.0}
+    pairs, weight = np.unique(np.stack([lived, kinds]), axis=1, return_counts=True)
+    rows = [(int(a), int(b), min(n, int(b))) for a, b in pairs.T]
+    share = weight / weight.sum()
+    return {
+        "predicted_ct": float(share @ [ct_probability(p, a) for a, _, _ in rows]),
+        "predicted_hc": float(share @ [hc_probability(p, a, m, d) for a, m, d in rows]),
+        "predicted_breach": float(share @ [breach_probability(p, a, m, d) for a, m, d in rows]),
+    }

@@ -1,0 +1,234 @@
+"""Cor-Split (Riboni & Bettini 2009): weak m-invariance in which compromised people give little away about others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.methods.correlation.breach_probability import (
+    breach_probability,
+    check_chances,
+    choose_degree,
+    longest_life,
+)
+from reissue.methods.correlation.cor_partition import History as Past
+from reissue.methods.correlation.cor_partition import Partition, cor_partition, wanting, without_empty_sets
+from reissue.methods.correlation.memory import Trails, recall_trails, remember_trails
+from reissue.methods.invariance.assignment import Fakes, counterfeits, inside, place, steps
+from reissue.methods.invariance.buckets import demand_of, divide, plan
+from reissue.methods.invariance.signatures import Known, recall
+from reissue.methods.invariance.splitting import split
+from reissue.methods.strategy import VALUES_PERSIST, Changes
+from reissue.model.boxes import hulls, snap
+from reissue.model.hilbert import hilbert_keys
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.model.settings import check_choices, check_kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorSplit:
+    """Every class shows at least m values equally often, a subject's classes always the same ones, and a class differs
+    from every earlier class in at least n people, or in none.
+
+    m:             how many values an attacker must leave possible for everybody
+    p:             the share of people whose value an attacker may come to know
+    L:             the most releases one person is published in
+    h:             the probability of a breach must stay below this; n is then the smallest degree that does it
+    n:             the degree itself; without p, L and h it is taken as it is
+    on_limit:      "refuse" a snapshot in which somebody was published L times already, or "retire" such people
+    publishing:    "generalized" (boxes) or "anatomized" (exact quasi-identifiers and values in two tables)
+    on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
+    """
+
+    m: int
+    p: float | None = None
+    L: int | None = None
+    h: float | None = None
+    n: int | None = None
+    on_limit: Literal["refuse", "retire"] = "refuse"
+    publishing: Literal["generalized", "anatomized"] = "generalized"
+    on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
+
+    name: ClassVar[str] = "cor-split"
+    supports: ClassVar[Changes] = VALUES_PERSIST
+    stops: ClassVar[tuple[str, ...]] = ("association", "historical-correlation")
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_chances(m=self.m, p=self.p, lived=self.L, h=self.h, n=self.n)
+        check_choices(
+            self,
+            on_limit=("refuse", "retire"),
+            publishing=("generalized", "anatomized"),
+            on_ineligible=("refuse", "counterfeit"),
+        )
+        self._check_degree()
+
+    def _check_degree(self) -> None:
+        missing = [name for name in ("p", "L", "h") if getattr(self, name) is None]
+        if self.n is None and missing:
+            raise SettingsError(
+                f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing: give p, L and h, from which n "
+                "is chosen, or give n itself."
+            )
+        if self.n is None:
+            assert self.degree  # n-Choose refuses here, before anything is published
+        elif self.p is not None and self.L is not None and self.h is not None:
+            reached = breach_probability(self.p, self.L, self.m, self.n)
+            if reached >= self.h:
+                needed = choose_degree(self.p, self.L, self.m, self.h)
+                raise InfeasiblePolicy(
+                    f"n={self.n} does not keep h={self.h:g}: the probability of a breach is {reached:.4g} with "
+                    f"p={self.p:g}, L={self.L} and m={self.m}. Raise n to {needed}, or leave n out."
+                )
+
+    @cached_property
+    def degree(self) -> int:
+        """The n in force: the one given, or what n-Choose takes."""
+        if self.n is not None:
+            return self.n
+        assert self.p is not None
+        assert self.L is not None
+        assert self.h is not None
+        return choose_degree(self.p, self.L, self.m, self.h)
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        rng = np.random.default_rng(history.seed)
+        trails = recall_trails(history.caches)
+        stays = self._within_limit(snapshot, trails)  # bool[rows]
+        rows = snapshot if stays.all() else _only(snapshot, stays)
+        known = self._without_old_fakes(recall(history.caches, snapshot.codes.shape[1]), trails)
+        bucket = divide(rows, known, self.m)  # int32[rows], -1 = new
+        past = Past(*trails.of(rows.subjects), trails.groups, trails.sizes)
+        demand = wanting(demand_of(rows, known, bucket), bucket, past, self.degree)
+        decided = without_empty_sets(plan(demand, self.m, repair=self.on_ineligible == "counterfeit"))  # counts only
+        keys = hilbert_keys(rows.codes, rows.domains)
+        placed = place(decided, rows, bucket, keys)  # int32[rows]
+        fakes = counterfeits(decided, known, rows, placed, rng)
+        parts = self._partition(rows, placed, keys, fakes, past, trails)
+        told = steps(demand, decided, fakes, parts.count)
+        fakes, fake_classes = _with_sets(parts, rows, placed, fakes, min(known.lowest, 0), rng)
+        real = parts.classes[: len(rows)]
+        boxes, codes = self._boxes(rows, real, fakes, fake_classes, parts.count, rng)
+        classes = np.full(len(snapshot), -1, dtype=np.int32)
+        classes[stays] = real
+        return Candidate(
+            boxes=boxes,
+            classes=classes,
+            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(codes)),
+            steps=(*told, *self._told(parts, int((~stays).sum()))),
+            anatomized=self.publishing == "anatomized",
+        )
+
+    def _within_limit(self, snapshot: Coded, trails: Trails) -> Bool:
+        """bool[rows]: who may be published once more; the others are refused or retired, as set."""
+        if self.L is None:
+            return np.ones(len(snapshot), dtype=np.bool_)
+        begin, end = trails.of(snapshot.subjects)
+        lived = end - begin
+        within = lived < self.L
+        if self.on_limit == "retire" or within.all():
+            return np.asarray(within, dtype=np.bool_)
+        raise InfeasiblePolicy(self._limit_reached(int((~within).sum()), int(lived.max()) + 1))
+
+    def _limit_reached(self, people: int, needed: int) -> str:
+        odds = ""
+        if self.p is not None and self.L is not None:
+            now, then = (breach_probability(self.p, lived, self.m, self.degree) for lived in (self.L, needed))
+            odds = f", which raises the probability of a breach from {now:.4g} to {then:.4g}"
+            if self.h is not None and then >= self.h:
+                most = longest_life(self.p, self.m, self.h, self.degree)
+                odds += f" (not below h={self.h:g}; with n={self.degree} at most L={most} is)"
+        return (
+            f"{people:,} subjects of this snapshot were published {self.L} times already, the limit L={self.L}. "
+            f'Raise L to {needed}{odds}, or set on_limit="retire": they are then left out of this and later releases.'
+        )
+
+    def _without_old_fakes(self, known: Known, trails: Trails) -> Known:
+        """Counterfeits that were published L times give way to new ones."""
+        if self.L is None or len(trails.fakes) == 0:
+            return known
+        fresh = trails.lived[len(trails.subjects) :] < self.L
+        fakes = {name: column[fresh] for name, column in known.fakes.items()}
+        return replace(known, fakes=fakes, fake_codes=known.fake_codes[fresh])
+
+    def _partition(
+        self, rows: Coded, placed: Int32, keys: Int64, fakes: Fakes, past: Past, trails: Trails
+    ) -> Partition:
+        """Phase 4: split every bucket, then repair what is unsafe."""
+        codes = np.concatenate([rows.codes, fakes.codes])
+        all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, rows.domains)])
+        bucket = np.concatenate([placed, fakes.signature])
+        values = np.concatenate([rows.values, fakes.value])
+        classes, _ = split(codes, bucket, values, all_keys, rows.domains)
+        begin, end = trails.of_fakes(fakes.subjects)
+        everything = replace(past, begin=np.concatenate([past.begin, begin]), end=np.concatenate([past.end, end]))
+        return cor_partition(classes, bucket, values, codes, rows.domains, everything, self.degree)
+
+    def _boxes(
+        self, rows: Coded, real: Int32, fakes: Fakes, fake_classes: Int32, count: int, rng: np.random.Generator
+    ) -> tuple[Int32, Int32]:
+        """(boxes, int32[fakes, attributes] the counterfeits' codes)."""
+        if self.publishing == "anatomized":  # the exact codes of counterfeits are published, so the box covers them
+            codes, classes = np.concatenate([rows.codes, fakes.codes]), np.concatenate([real, fake_classes])
+            return snap(hulls(codes, classes, count), rows.domains), fakes.codes
+        boxes = snap(hulls(rows.codes, real, count), rows.domains)
+        return boxes, inside(rows.codes, real, boxes, fake_classes, fakes, rng)
+
+    def _told(self, parts: Partition, retired: int) -> tuple[str, ...]:
+        sets = int(parts.lacking.sum())
+        said: tuple[str, ...] = (
+            f"Cor-Partition with n={self.degree}: {parts.unsafe} classes of the split were unsafe; "
+            f"{parts.unsafe - parts.merged - sets} were repaired by exchanging rows, {parts.merged} by merging, "
+            f"{sets} by a set of counterfeits.",
+        )
+        if retired:
+            said += (f"Retired: {retired} subjects who were published L={self.L} times are left out.",)
+        return said
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        return remember_trails(caches, release)
+
+    def thresholds(self) -> Mapping[str, float]:
+        return {"m": float(self.m), "invariant": 1.0, "n": float(self.degree)}
+
+
+def _only(snapshot: Coded, kept: Bool) -> Coded:
+    codes = np.asfortranarray(snapshot.codes[kept])
+    return replace(snapshot, subjects=snapshot.subjects[kept], codes=codes, values=snapshot.values[kept])
+
+
+def _with_sets(
+    parts: Partition, rows: Coded, placed: Int32, fakes: Fakes, lowest: int, rng: np.random.Generator
+) -> tuple[Fakes, Int32]:
+    """(the counterfeits with one more of every value in each class that lacks a set, int32[] their classes).
+
+    A new one copies the quasi-identifiers of a subject of its class. Numbers go on below all that were ever used.
+    """
+    real, fake_classes = parts.classes[: len(rows)], parts.classes[len(rows) :]
+    lacking = np.flatnonzero(parts.lacking)
+    if len(lacking) == 0:
+        return fakes, fake_classes
+    place_of = np.concatenate([real, fake_classes])
+    values, signature = np.concatenate([rows.values, fakes.value]), np.concatenate([placed, fakes.signature])
+    model = np.flatnonzero(parts.lacking[place_of])  # such a class was not merged: it has every value once
+    subjects = np.flatnonzero(parts.lacking[real])
+    subjects = subjects[np.argsort(real[subjects], kind="stable")]
+    low, high = (np.searchsorted(real[subjects], place_of[model], side=side) for side in ("left", "right"))
+    copied = subjects[rng.integers(low, high)]
+    below = min(lowest, int(fakes.subjects.min(initial=0)))
+    number = np.arange(below - 1, below - 1 - len(model), -1, dtype=np.int64)
+    more = Fakes(
+        np.concatenate([fakes.subjects, number]),
+        np.concatenate([fakes.signature, signature[model]]),
+        np.concatenate([fakes.value, values[model]]),
+        np.concatenate([fakes.codes, rows.codes[copied]]),
+        np.concatenate([fakes.kept, np.zeros(len(model), dtype=np.bool_)]),
+    )
+    return more, np.concatenate([fake_classes, place_of[model]])

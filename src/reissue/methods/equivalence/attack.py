@@ -1,0 +1,278 @@
+"""The value equivalence attack (He, Barman & Naughton 2011): two sets of people shown to have the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.sets import once, union
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.errors import SettingsError
+from reissue.methods.attack import Outcome
+from reissue.methods.equivalence.attack_search import Search
+from reissue.methods.equivalence.attack_tally import Tally
+from reissue.methods.equivalence.class_pairs import class_pairs
+from reissue.methods.equivalence.newcomers import undecided
+from reissue.methods.equivalence.person_matrix import (
+    Block,
+    Patterns,
+    Rows,
+    blocks,
+    components,
+    invariant,
+    patterns_of,
+    rows_of,
+)
+from reissue.methods.equivalence.smallest_attack import smallest_new_cut
+from reissue.methods.invariance.possible_values import members_of
+from reissue.model.observed import Observed, Release
+from reissue.model.settings import check_kinds
+
+_PAIRS_ONLY = "The releases are not merged buckets: classes were only set against each other in pairs; no lower bound."
+_BY_SIGNATURE = (
+    "Searched by signature: this finds the smallest attack if it has at most m people on each side (lemma 3)."
+)
+_IN_PIECES = (
+    "Classes with the same values share nobody in parts of the series, and each part was searched by itself. The lower "
+    "bound holds for every attack; attacks that combine such parts count in it, but were not searched for."
+)
+_MOST_BUCKETS = 10_000
+"""Beyond this many buckets that share nobody, classes are only set against each other in pairs."""
+_MOST_ROWS = 60
+"""Beyond this many classes a block is too large for the integer program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Equivalence:
+    """Weigh the classes of all releases so that their values cancel; who remains is shown to be equal.
+
+    e:          two sets of fewer than e people shown to have the same values are a breach
+    exact:      close the gap between the bound and the best attack found by an integer program
+    time_limit: seconds for all integer programs together
+    limit:      the most findings to describe
+    """
+
+    e: int = 2
+    exact: bool = False
+    time_limit: float = 10.0
+    limit: int = 100
+
+    name: ClassVar[str] = "equivalence"
+    assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = False  # classes that show the same values are compared even where they share nobody
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        object.__setattr__(self, "e", int(self.e))
+        if self.e < 1:
+            raise SettingsError(f"e is {self.e}; it must be at least 1.")
+        if not self.time_limit > 0:
+            raise SettingsError(f"time_limit is {self.time_limit}; it must be more than 0 seconds.")
+        if self.limit < 1:
+            raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        if involving is not None:
+            return self._added(series, involving)
+        seen = _Seen(series.releases)
+        tally = self._searched(series, seen, seen.look)
+        return self.concluded(tally, seen.look, at_risk(series.releases, union(*tally.risky)))
+
+    # -- a series, or a part of it: all classes that show some sets of values
+
+    def look(self, part: Observed) -> Look:
+        """What `searched` must know of the parts together, told by one of them."""
+        return _Seen(part.releases).look
+
+    def searched(self, part: Observed, look: Look) -> Tally:
+        """What is found in a part of a series that looks so. See `Look` for why parts can be searched one by one."""
+        return self._searched(part, _Seen(part.releases), look)
+
+    def concluded(self, tally: Tally, look: Look, risks: Mapping[int, Int64]) -> Outcome:
+        """What is told of a series that looks so, from what was found in it, or in all its parts."""
+        by_signature = look.apart and look.smallest is not None
+        notes = {
+            _BY_SIGNATURE: by_signature,
+            _IN_PIECES: bool(tally.cuts),
+            _PAIRS_ONLY: look.way == PAIRS,
+        }
+        told = [note for note, holds in notes.items() if holds]
+        return tally.outcome(self.name, risks, told, look.smallest if by_signature else None)
+
+    def _searched(self, part: Observed, seen: _Seen, look: Look) -> Tally:
+        search, rows, releases = Search(self, part), seen.rows, part.releases
+        if look.way == MERGED:
+            for block in blocks(releases, rows, seen.patterns, apart=True):
+                search.bucket(block)
+        elif look.way == PIECES:
+            self._pieces(releases, seen, search)
+        else:
+            if self.exact:
+                self._programs(releases, seen, look, search)
+            for pairs in class_pairs(releases):
+                search.pairs(pairs)
+        return search.tally
+
+    def _programs(self, releases: Sequence[Release], seen: _Seen, look: Look, search: Search) -> None:
+        """Everything at once, or what shows one set where that is enough; as far as it is small."""
+        rows = seen.rows
+        together = np.bincount(rows.shows)[rows.shows] if look.apart else np.full(len(rows.shows), look.classes)
+        small = np.asarray(together <= _MOST_ROWS, dtype=np.bool_)
+        for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=look.apart):
+            search.program(block)
+        if not small.all():
+            search.too_large()
+
+    def _pieces(self, releases: Sequence[Release], seen: _Seen, search: Search) -> None:
+        """Buckets that are merged within parts which share nobody, as in a series in fragments; by such parts.
+
+        See `components` for why the bound holds. A class that shares nobody with another release cannot be attacked
+        alone: its cut is all its rows, and only bounds attacks that combine it.
+        """
+        rows, pieces, several = seen.rows, seen.pieces, seen.several
+        small = self.exact & (np.bincount(rows.shows)[rows.shows] <= _MOST_ROWS)
+        for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=True) if small.any() else ():
+            search.program(block)  # all parts of a set at once
+        search.tally.others = bool(small.any())
+        if small.all():
+            return
+        sizes = np.concatenate([release.sizes for release in releases])
+        alone = np.flatnonzero(~several & ~small & (sizes > 0))
+        search.tally.cuts.append((rows.shows[alone], sizes[alone]))
+        kept = patterns_of(releases, rows, np.asarray(several & ~small, dtype=np.bool_))
+        where = {number: position for position, number in enumerate(release.number for release in releases)}
+        for block in blocks(releases, rows, kept, apart=True, buckets=pieces):
+            cut = smallest_new_cut(block)
+            if cut is not None:
+                row = int(rows.first[where[int(block.release[0])]] + block.number[0])
+                search.tally.cuts.append((rows.shows[row : row + 1], np.array([cut], dtype=np.int64)))
+            search.bucket(block)
+
+    # -- what one release adds
+
+    def _added(self, series: Observed, number: int) -> Outcome:
+        """Publish must be able to prove that nothing is shown, so what cannot be decided counts as broken."""
+        releases = series.releases if number == len(series) else series.releases[:number]
+        search, notes = Search(self, series), []
+        open_sets = undecided(releases, 2 * (self.e - 1), series.first_new)
+        if open_sets is None:
+            for pairs in class_pairs(releases, involving=number - 1):
+                search.pairs(pairs)
+            notes.append(_PAIRS_ONLY)
+            if search.tally.total == 0 and self.e > 1:  # every attack shows at least one person
+                search.unproven(((number, 0),), 1)
+        else:  # merged buckets
+            search.tally.bound(self.e)
+            for block in _histories(releases, open_sets):
+                search.bucket(block, only_last=True)
+        return search.tally.outcome(self.name, at_risk(series.releases, union(*search.tally.risky)), notes)
+
+
+MERGED, PIECES, PAIRS = "merged", "pieces", "pairs"
+"""Ways to search a series: by buckets, one class a release; by buckets of parts that share nobody; only in pairs."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What decides how a series is searched; parts of it that have all classes of some sets of values add up.
+
+    Whatever the way, classes are only weighed against classes that show the same values, but for the small series that
+    is searched all at once (`whole_only`). So parts can be searched one by one, once the way is known, which is a
+    property of the whole series.
+
+    classes:  of all releases together; smallest: values of the smallest set, if there are any
+    apart:    all classes show their values equally often, and everybody's classes the same set. Nobody sees from a part
+              that a person has classes elsewhere: who adds up parts must know that nobody has
+    merged:   then, whether each set is shown by one class of a release at most; within: by one that shares people
+    buckets:  how many buckets of several releases share nobody with the others
+    """
+
+    classes: int
+    smallest: int | None
+    apart: bool
+    merged: bool
+    within: bool
+    buckets: int
+
+    @property
+    def way(self) -> str:
+        if self.apart and self.merged:
+            return MERGED
+        return PIECES if self.apart and self.within and self.buckets <= _MOST_BUCKETS else PAIRS
+
+    def whole_only(self, attack: Equivalence) -> bool:
+        """Whether parts cannot be searched one by one."""
+        return attack.exact and not self.apart and self.classes <= _MOST_ROWS
+
+    def mixed(self) -> Look:
+        """The look of a series in which somebody's classes show different sets."""
+        return replace(self, apart=False, merged=False, within=False, buckets=0)
+
+    @staticmethod
+    def added(looks: Sequence[Look]) -> Look:
+        return Look(
+            sum(one.classes for one in looks),
+            min((one.smallest for one in looks if one.smallest is not None), default=None),
+            all(one.apart for one in looks),
+            all(one.merged for one in looks),
+            all(one.within for one in looks),
+            sum(one.buckets for one in looks),
+        )
+
+
+class _Seen:
+    """The classes of some releases, and everybody's way through them."""
+
+    def __init__(self, releases: Sequence[Release]) -> None:
+        self.rows: Rows = rows_of(releases)
+        self.patterns: Patterns = patterns_of(releases, self.rows)
+
+    @cached_property
+    def pieces(self) -> Int32:
+        return components(self.rows, self.patterns)
+
+    @cached_property
+    def several(self) -> Bool:
+        """bool[rows]: classes of a piece with others."""
+        return np.asarray(np.bincount(self.pieces)[self.pieces] > 1, dtype=np.bool_)
+
+    @cached_property
+    def look(self) -> Look:
+        rows = self.rows
+        smallest = int(rows.sets.sizes.min()) if len(rows.sets) else None
+        if not invariant(rows, self.patterns):
+            return Look(len(rows.shows), smallest, apart=False, merged=False, within=False, buckets=0)
+        merged, within = bool(rows.merged.all()), bool(rows.merged_within(self.pieces).all())
+        return Look(
+            len(rows.shows), smallest, True, merged, within, len(once(self.pieces[self.several].astype(np.int64)))
+        )
+
+
+def _histories(releases: Sequence[Release], sets: list[tuple[int, ...]]) -> Iterator[Block]:
+    """The buckets that show these sets of values."""
+    if sets:
+        rows = rows_of(releases)
+        yield from blocks(releases, rows, patterns_of(releases, rows, _shown_by(rows, sets)), apart=True)
+
+
+def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
+    """bool[rows]: classes that show one of the wanted sets of values."""
+    sets = rows.sets
+    chosen = {tuple(values) for values in wanted}
+    hit = np.array(
+        [tuple(sets.values[sets.start[i] : sets.start[i + 1]].tolist()) in chosen for i in range(len(sets))],
+        dtype=np.bool_,
+    )
+    return np.asarray(hit[rows.shows], dtype=np.bool_)
+
+
+def at_risk(releases: Sequence[Release], people: Int64) -> dict[int, Int64]:
+    """Of some people (ascending), those in each release; nothing is read if there are none."""
+    some = releases if len(people) else ()
+    return {release.number: people[np.isin(people, members_of(release).subjects)] for release in some}

@@ -1,0 +1,131 @@
+"""The simplest equivalence attack: two classes that show the same values, set against each other.
+
+Who is in both cancels; the rest of one class has, together, the values of the rest of the other. It needs no graph and
+no small series, so it also serves where classes are many: split m-invariance, or releases of any other tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.lookup import seek
+from reissue.arrays.sets import once
+from reissue.arrays.types import Int32, Int64
+from reissue.methods.equivalence.person_matrix import everyone
+from reissue.methods.invariance.signatures import Signatures, distinct, joined
+from reissue.model.observed import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of classes of two releases that share people and show proportional values.
+
+    left, right: int32[n] class numbers; size: int64[n] people on each side of the attack (half of all shown);
+    times: int64[n, 2] how often the people of each class count
+    """
+
+    earlier: int
+    later: int
+    left: Int32
+    right: Int32
+    size: Int64
+    times: Int64
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Per class of a release: the number of its normalized value counts, what they were divided by, rows, people."""
+
+    kind: Int32
+    factor: Int64
+    size: Int64
+    people: Int64
+
+
+def class_pairs(releases: Sequence[Release], *, involving: int | None = None) -> Iterator[Pairs]:
+    """All such pairs, release by release (positions); `involving` restricts to pairs with that release.
+
+    O(rows log rows) for each pair of releases.
+    """
+    later = range(1, len(releases)) if involving is None else [involving]
+    kinds, known = Signatures.none(), np.empty(0, dtype=np.int64)
+    shown: dict[int, _Shown] = {}
+    for j in later:
+        for i in range(j + 1):
+            if i not in shown:
+                kinds, known, shown[i] = _shown(releases[i], kinds, known)
+        for i in range(j):
+            yield _pairs(releases[i], releases[j], shown[i], shown[j], (i, j))
+
+
+def _shown(release: Release, kinds: Signatures, known: Int64) -> tuple[Signatures, Int64, _Shown]:
+    """Number the classes by their value counts divided by their greatest common divisor.
+
+    known: int64[] the (value, count) pairs seen so far, in order of appearance; a class is a set of such pairs.
+    """
+    classes, values, count = release.groups
+    start = np.searchsorted(classes, np.arange(release.class_count + 1)).astype(np.int64)
+    filled = np.flatnonzero(np.diff(start))
+    factor = np.ones(release.class_count, dtype=np.int64)
+    if len(filled):
+        factor[filled] = np.gcd.reduceat(count, start[filled])
+    pair = values.astype(np.int64) << 32 | count // factor[classes]
+    own_pairs = once(pair)
+    known = np.concatenate([known, own_pairs[~np.isin(own_pairs, known)]])
+    order = np.argsort(known)
+    name = order[np.searchsorted(known[order], pair)].astype(np.int32)
+    by_class = np.lexsort((name, classes))
+    own, number = distinct(start, name[by_class])
+    kinds, at = joined(kinds, own)
+    who, their = everyone(release)
+    people = np.bincount(their[who >= 0], minlength=release.class_count).astype(np.int64)
+    return kinds, known, _Shown(at[number], factor, release.sizes, people)
+
+
+def _pairs(one: Release, two: Release, left: _Shown, right: _Shown, where: tuple[int, int]) -> Pairs:
+    first, first_class = everyone(one)
+    second, second_class = everyone(two)
+    at, there = seek(first, second)
+    a, b = first_class[at[there]], second_class[there]
+    real = second[there] >= 0
+    key, of = np.unique(a.astype(np.int64) << 32 | b, return_inverse=True)
+    both = np.bincount(of, minlength=len(key))
+    both_real = np.bincount(of[real], minlength=len(key))
+    a, b = (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32)
+    shared = np.gcd(left.factor[a], right.factor[b])
+    times = np.stack([right.factor[b] // shared, left.factor[a] // shared], axis=1)
+    total = _shown_people(times, left.size[a], right.size[b], both)
+    useful = _shown_people(times, left.people[a], right.people[b], both_real) > 0
+    kept = (left.kind[a] == right.kind[b]) & useful
+    return Pairs(*where, a[kept], b[kept], total[kept] // 2, times[kept])
+
+
+def _shown_people(times: Int64, left: Int64, right: Int64, both: Int64) -> Int64:
+    """int64[n]: people shown, counted as often as they are."""
+    apart = times[:, 0] * (left - both) + times[:, 1] * (right - both)
+    return np.asarray(apart + np.abs(times[:, 0] - times[:, 1]) * both, dtype=np.int64)
+
+
+def exposed(releases: Sequence[Release], pairs: Pairs, chosen: Int64) -> tuple[Int64, Int64]:
+    """(int64[] subjects, int64[] which chosen pair): real people who stand on a side of the chosen pairs' attacks."""
+    one, two = everyone(releases[pairs.earlier]), everyone(releases[pairs.later])
+    found = []
+    for (who, classes), (others, other_classes), wanted, against in (
+        (one, two, pairs.left[chosen], pairs.right[chosen]),
+        (two, one, pairs.right[chosen], pairs.left[chosen]),
+    ):
+        order = np.argsort(classes, kind="stable")
+        low = np.searchsorted(classes[order], wanted, side="left")
+        size = np.searchsorted(classes[order], wanted, side="right") - low
+        pair = np.repeat(np.arange(len(wanted)), size)
+        rank = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+        person = order[low[pair] + rank] if len(pair) else np.empty(0, dtype=np.int64)
+        at, there = seek(others, who[person])
+        same = there & (other_classes[at] == against[pair]) if len(others) else there
+        uneven = pairs.times[chosen][pair, 0] != pairs.times[chosen][pair, 1]
+        kept = (~same | uneven) & (who[person] >= 0)
+        found.append((who[person][kept], pair[kept]))
+    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])

@@ -1,0 +1,188 @@
+"""The smallest equivalence attack on a block: a bound by cuts, attacks found, the minimum by integer program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.flow.mincut import cut_between, min_cut
+from reissue.arrays.types import Float64, Int64
+from reissue.methods.equivalence.lifespans import weights_of
+from reissue.methods.equivalence.person_matrix import Block
+
+_ALL_SUBSETS = 10
+"""Up to so many snapshots every set of them is tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """One attack on a block.
+
+    size:  people on each side; rows: int64[] the classes (rows) that are weighed
+    shown: int64[columns] how often each of a column's people stands on the left (> 0) or on the right (< 0)
+    """
+
+    size: int
+    rows: Int64
+    shown: Int64
+
+
+def _runs(block: Block, until: int) -> tuple[Int64, Int64, Int64, bool]:
+    """(tail, head, count) of the columns with one lifespan within the first `until` rows; whether some have more.
+
+    Nodes are row positions from 1; 0 stands for "still there".
+    """
+    inside = block.inside[:, :until]
+    rising = np.diff(inside.astype(np.int8), axis=1, prepend=0) == 1
+    runs = rising.sum(axis=1)
+    once = np.flatnonzero(runs == 1)
+    tail = rising[once].argmax(axis=1) + 1
+    head = tail + inside[once].sum(axis=1)
+    head = np.where(head > until, 0, head)
+    return tail.astype(np.int64), head.astype(np.int64), block.weight[once], bool((runs > 1).any())
+
+
+def whole_cut(block: Block) -> int:
+    """The smallest minimum cut of the components of the final graph (theorem 2); only for a merged block."""
+    tail, head, count, _ = _runs(block, len(block.release))
+    return min_cut(weights_of(tail, head, count, 0)[0])
+
+
+def smallest_new_cut(block: Block, *, only_last: bool = False) -> int | None:
+    """The smallest cut between a snapshot and node 0 when it was made: no attack shows fewer people. None: no attack.
+
+    See `lifespans` for why this bounds every attack on a merged block.
+    """
+    found: list[int] = []
+    rows = len(block.release)
+    for until in range(rows if only_last else 1, rows + 1):
+        now = block.inside[:, until - 1]
+        before = block.inside[:, until - 2] if until > 1 else np.zeros_like(now)
+        if np.array_equal(now, before):
+            continue
+        tail, head, count, odd = _runs(block, until)
+        cut, _ = cut_between(*weights_of(tail, head, count, until))
+        if cut or odd:
+            found.append(max(cut, 1))
+    return min(found, default=None)
+
+
+def found_attacks(block: Block) -> list[Way]:
+    """Attacks that add and subtract snapshots once, and proportional pairs; smallest first, each once."""
+    weights = _candidates(block)
+    weights = weights[(weights @ block.values == 0).all(axis=1)]
+    shown = weights @ block.inside.T.astype(np.int64)
+    size = np.abs(shown) @ block.weight
+    useful = (np.abs(shown) @ (block.weight * block.real)) > 0
+    weights, shown, size = weights[useful], shown[useful], size[useful]
+    if len(shown) == 0:
+        return []
+    sign = np.where(shown[np.arange(len(shown)), (shown != 0).argmax(axis=1)] < 0, -1, 1)  # an attack and its mirror
+    shown, first = np.unique(shown * sign[:, None], axis=0, return_index=True)
+    order = np.argsort(size[first], kind="stable")
+    return [Way(int(size[first[i]]) // 2, np.flatnonzero(weights[first[i]]), shown[i]) for i in order]
+
+
+def _candidates(block: Block) -> Int64:
+    """int64[n, rows]: weights to try."""
+    rows = len(block.release)
+    if rows <= _ALL_SUBSETS:
+        above = (np.arange(1, 1 << rows)[:, None] >> np.arange(rows)) & 1
+    else:
+        ends = np.arange(rows)
+        runs = [(ends >= i) & (ends <= j) for i in range(rows) for j in range(i, rows)]
+        pairs = [(ends == i) | (ends == j) for i in range(rows) for j in range(i + 2, rows)]
+        above = np.array(runs + pairs).astype(np.int64)
+    steps = above - np.concatenate([above[:, 1:], np.zeros((len(above), 1), dtype=np.int64)], axis=1)
+    subsets = _signed(rows) if rows <= 6 else np.zeros((0, rows), dtype=np.int64)
+    return np.concatenate([steps, subsets, _proportional(block)]).astype(np.int64)
+
+
+def _signed(rows: int) -> Int64:
+    """Every vector of -1, 0, 1 but zero."""
+    digits = (np.arange(3**rows)[:, None] // 3 ** np.arange(rows)) % 3 - 1
+    return np.asarray(digits[digits.any(axis=1)], dtype=np.int64)
+
+
+def _proportional(block: Block) -> Int64:
+    """Pairs of rows whose values are proportional, weighted so that they cancel."""
+    total = block.values.sum(axis=1)
+    made = []
+    for i in range(len(total)):
+        for j in range(i + 1, len(total)):
+            if np.array_equal(block.values[i] * total[j], block.values[j] * total[i]):
+                shared = np.gcd(total[i], total[j])
+                weight = np.zeros(len(total), dtype=np.int64)
+                weight[i], weight[j] = total[j] // shared, -(total[i] // shared)
+                made.append(weight)
+    return np.array(made, dtype=np.int64).reshape(-1, len(total))
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What the integer program says: the smallest attack (None: there is none), a bound, whether it is proven."""
+
+    way: Way | None
+    bound: int
+    proven: bool
+
+
+def smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
+    """Minimize the people in an attack over all weights, by HiGHS; at most `at_most` people on each side.
+
+    Variables: a weight per row (real), shown and its absolute value per column (whole numbers), and a switch per real
+    column, one of which must be on and makes its column shown at least once; an attack and its mirror image are one.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # a release that is plainly safe need not import them
+    from scipy.sparse import block_array, csr_array, eye_array
+
+    columns, rows = block.inside.shape
+    most = 2 * at_most
+    inside = csr_array(block.inside.astype(np.float64))
+    one = eye_array(columns)
+    none = csr_array((columns, rows))
+    zero = csr_array((columns, columns))
+    matrix = block_array(
+        [
+            [csr_array(block.values.T.astype(np.float64)), csr_array((block.values.shape[1], columns)), None, None],
+            [inside, -one, zero, zero],
+            [none, one, one, zero],
+            [none, -one, one, zero],
+            [none, one, zero, -(most + 1.0) * one],
+            [None, None, csr_array(block.weight[None, :].astype(np.float64)), None],
+            [None, None, None, csr_array(np.ones((1, columns)))],
+        ],
+        format="csr",
+    )
+    kinds = block.values.shape[1]
+    low = np.concatenate([np.zeros(kinds + 3 * columns), np.full(columns, -float(most)), [0.0, 1.0]])
+    high = np.concatenate([np.zeros(kinds + columns), np.full(3 * columns, np.inf), [float(most), np.inf]])
+    low[kinds : kinds + columns] = 0.0
+    bounds = Bounds(
+        np.concatenate([np.full(rows, -np.inf), np.full(columns, -float(most)), np.zeros(2 * columns)]),
+        np.concatenate([np.full(rows, np.inf), np.full(2 * columns, float(most)), block.real.astype(np.float64)]),
+    )
+    cost = np.concatenate([np.zeros(rows + columns), block.weight / 2.0, np.zeros(columns)])
+    whole = np.concatenate([np.zeros(rows), np.ones(2 * columns), np.ones(columns)])
+    answer = milp(
+        cost,
+        constraints=LinearConstraint(matrix, low, high),  # type: ignore[arg-type]
+        bounds=bounds,
+        integrality=whole,
+        options={"time_limit": seconds},
+    )
+    return _proof(block, answer.status, answer.x, answer.mip_dual_bound, at_most)
+
+
+def _proof(block: Block, status: int, x: Float64 | None, bound: float | None, at_most: int) -> Proof:
+    rows, columns = len(block.release), len(block.weight)
+    if status == 2:  # infeasible: no attack of at most that size
+        return Proof(None, at_most + 1, True)
+    if x is None:
+        return Proof(None, max(1, int(np.ceil((bound or 0.0) - 1e-6))), False)
+    shown = np.rint(x[rows : rows + columns]).astype(np.int64)
+    way = Way(int(np.abs(shown) @ block.weight) // 2, np.flatnonzero(np.abs(x[:rows]) > 1e-6), shown)
+    if status == 0:
+        return Proof(way, way.size, True)
+    return Proof(way, max(1, int(np.ceil((bound or 0.0) - 1e-6))), False)

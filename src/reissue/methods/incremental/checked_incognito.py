@@ -1,0 +1,176 @@
+"""Checked Incognito: the best full-domain generalization that is safe beside every earlier release (Byun et al.)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.types import Int32, Int64
+from reissue.methods.incremental.checked import Checked, Standing, refuse_unsafe
+from reissue.methods.incremental.whole_check import BOXES, Beside, with_class_boxes
+from reissue.model.domain import Domain
+from reissue.model.feasible import refuse_infeasible
+from reissue.model.fragment_counts import Conversation, Said, Tally
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.model.requirement_kernels import Limits
+from reissue.partition.common_levels import choosing
+from reissue.partition.incognito import Leaves, Metric, Search, apply, ranking
+from reissue.partition.lattice import Node, climb, minimal
+from reissue.partition.level_answers import LevelAnswers, at_levels, extents_said
+from reissue.partition.mondrian import Partition
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedIncognito(Checked):
+    """(k,c)-anonymity that survives laying all releases side by side, with one level of generalization per attribute.
+
+    The lattice of levels is searched as Incognito does; a node counts only if its classes meet (k,c) and all three
+    attacks fail on it, exactly, against every earlier release. What fails rules out its specializations, what passes
+    stands for its generalizations; the node that is published has itself been checked. A table in fragments has one
+    node for all of them.
+
+    metric: what "best" means among the lowest nodes that pass: "loss", "discernibility", "classes" or "height"
+    """
+
+    name: ClassVar[str] = "checked-incognito"
+
+    metric: Metric = "loss"
+
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """Levels are those of the whole table."""
+        said = extents_said(snapshot.codes, snapshot.domains)
+        return Tally(said={**said, "earlier": np.array([len(history)])})
+
+    def choosing(self, said: Sequence[Said]) -> Conversation:
+        """Of a table in fragments: the best levels that are safe in every fragment."""
+        return choosing(said, self.metric, beside=bool(said[0]["earlier"][0]))
+
+    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
+        """Which levels one fragment could publish, what they cost, and whether they are safe beside its past."""
+        rows = self._rows(snapshot, history)
+        return LevelAnswers(
+            rows.codes,
+            rows.values,
+            snapshot.domains,
+            rows.limits,
+            self.metric,
+            rows.breach,
+            partial(refuse_unsafe, strategy=self.name),
+        )
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        """Propose the next release."""
+        rows = self._rows(snapshot, history)
+        if history.whole is not None and history.whole.chosen:
+            partition, node = at_levels(history.whole.chosen, rows.codes, snapshot.domains)
+            how = ", the best that are safe in every fragment"
+        else:
+            search = Search(rows.codes, rows.values, snapshot.domains, rows.limits)
+            node, checked = self._best(search, rows)
+            partition = apply(search.ladders, rows.codes, node)
+            how = f", {checked:,} nodes checked against {len(history):,} earlier releases" if len(history) else ""
+        steps = ([] if rows.held is None else [rows.held]) + [_said(snapshot.domains, node, partition, how)]
+        none = Counterfeits.none(len(snapshot.domains))
+        return Candidate(partition.boxes, rows.everyone(partition), none, tuple(steps), extras=self.extras())
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        """As every checked strategy, and the boxes of all releases: few classes, so that none is read again."""
+        return {**super().remember(caches, release), BOXES: with_class_boxes(caches, release)}
+
+    def _rows(self, snapshot: Coded, history: History) -> _Rows:
+        """The rows to publish; raises InfeasiblePolicy unless they, taken as one class, meet the requirement."""
+        past = Standing.of(snapshot, history)
+        published, held = self.new_rows(past)
+        kept = np.flatnonzero(published)
+        counts = np.bincount(snapshot.values[kept], minlength=snapshot.value_count).astype(np.int64)
+        refuse_infeasible(self.requirement, counts)
+        return _Rows(self, past, history, kept, held, self.requirement.limits(counts))
+
+    def _best(self, search: Search, rows: _Rows) -> tuple[Node, int]:
+        """The best node that is safe, and how many were checked against the earlier releases.
+
+        Checking is what costs, so nodes are not checked that are no better than one already found safe.
+        """
+        passed, rank = search.satisfied(), ranking(search, self.metric)
+        chosen = min(minimal(passed), key=rank)
+        if not len(rows.history):
+            return chosen, 0
+        leaves = Leaves(search.ladders, rows.codes)
+        asked = dict[Node, str | None]()
+
+        def safe(node: Node) -> bool:
+            if node not in asked:
+                asked[node] = rows.breach(leaves.at(node))
+            return asked[node] is None
+
+        def settled(node: Node) -> bool:
+            """Whether nothing at or above this node can be better than what is chosen by now."""
+            nonlocal chosen
+            if rank(node) < rank(chosen) and safe(node):
+                chosen = node
+            return rank(node) >= rank(chosen)
+
+        if safe(chosen):
+            return chosen, 1
+        chosen = search.tops
+        if not safe(chosen):
+            raise refuse_unsafe(str(asked[chosen]), self.name)
+        climb(passed, settled)
+        return chosen, len(asked)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a snapshot that are to be published: int64[published] kept. held: why others are not."""
+
+    strategy: CheckedIncognito
+    past: Standing
+    history: History
+    kept: Int64
+    held: str | None
+    limits: Limits
+
+    @cached_property
+    def codes(self) -> Int32:
+        return _some(self.past.snapshot.codes, self.kept)
+
+    @property
+    def values(self) -> Int32:
+        return self.past.snapshot.values[self.kept]
+
+    def everyone(self, partition: Partition) -> Int32:
+        """int32[rows]: the class of every row of the snapshot, -1 where it is held back."""
+        classes = np.full(len(self.past.snapshot), -1, dtype=np.int32)
+        classes[self.kept] = partition.classes
+        return classes
+
+    def breach(self, partition: Partition) -> str | None:
+        """What these classes would give away beside the earlier releases; None if nothing."""
+        return self._check.breach(self.everyone(partition), partition.boxes)
+
+    @cached_property
+    def _check(self) -> Beside:
+        return Beside.of(self.strategy, self.past, self.history, self.kept)
+
+
+def _some(codes: Int32, rows: Int64) -> Int32:
+    """These rows, ascending, in Fortran order: column by column, since gathering rows of a Fortran array is slow."""
+    if len(rows) == len(codes):
+        return codes
+    picked = np.empty((len(rows), codes.shape[1]), dtype=np.int32, order="F")
+    for a in range(codes.shape[1]):
+        picked[:, a] = codes[rows, a]
+    return picked
+
+
+def _said(domains: Sequence[Domain], node: Node, partition: Partition, how: str) -> str:
+    levels = ", ".join(f"{domain.name} {level}" for domain, level in zip(domains, node, strict=True))
+    sizes = np.bincount(partition.classes)
+    return (
+        f"Grouped {len(partition.classes):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} "
+        f"rows at levels {levels}{how}."
+    )

@@ -1,0 +1,158 @@
+"""The difference attack: classes of one release taken out of those of another (Byun et al., section 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.sets import union
+from reissue.arrays.types import Int64
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack_parts import PEOPLE, merge_steps
+from reissue.methods.attack_sides import Side, check_settings, names, pairs_of, people, whole
+from reissue.methods.incremental.difference import Gaps, gaps
+from reissue.methods.incremental.difference_region import Gap
+from reissue.model.observed import Observed, Release
+from reissue.model.overlap import Overlap
+from reissue.model.requirement import as_fraction
+from reissue.model.settings import check_kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Find classes E inside classes N(E) of another release that leave fewer than k people, or one value above c.
+
+    k, c:  what the people left over must satisfy
+    limit: the most findings to describe
+    """
+
+    k: int = 2
+    c: float = 0.5
+    limit: int = 100
+
+    name: ClassVar[str] = "difference"
+    assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "smallest_difference": "min",
+        "highest_share": "max",
+        "subjects_at_risk": "sum",
+    }
+    adds: ClassVar[Mapping[str, str]] = {**combines, "subjects_at_risk": PEOPLE}
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
+        check_settings(k=self.k, c=self.c, limit=self.limit)
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Every pair of releases, in both directions; exact, by flows (see reissue.methods.incremental.difference)."""
+        measures = {"smallest_difference": float(self.k), "highest_share": 0.0, "subjects_at_risk": 0.0}
+        pairs = starmap(partial(self._pair, series), pairs_of(series, involving))
+        return merge_steps(self, [Outcome(self.name, (), 0, measures=measures), *pairs])
+
+    def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
+        share = as_fraction(self.c)
+        findings: list[Finding] = []
+        at_risk: dict[int, Int64] = {}
+        total, smallest, forward = 0, self.k, older.shared_with(newer)
+        for left, right, overlap in ((older, newer, forward), (newer, older, forward.turned())):
+            exactly = (share.numerator, share.denominator)
+            found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
+            smallest, total = min(smallest, found.smallest), total + found.total
+            at_risk[right.number] = _risky(found, right, overlap)
+            findings += self._findings(series, left, right, found)
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings),
+            total=total,
+            at_risk=at_risk,
+            measures={
+                "smallest_difference": float(smallest),
+                "highest_share": max((finding.level for finding in findings if finding.value is not None), default=0.0),
+                "subjects_at_risk": float(len(union(*at_risk.values()))),
+            },
+        )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        return ()
+
+    def _findings(self, series: Observed, left: Side, right: Side, found: Gaps) -> list[Finding]:
+        """The worst gaps; where a set breaks both k and c, the value tells more."""
+        sets: dict[bytes, Gap] = {}
+        for gap in sorted(found.gaps, key=_order):
+            sets.setdefault(gap.lefts.tobytes() + b"|" + gap.rights.tobytes(), gap)
+        return [self._finding(series, left, right, gap) for gap in list(sets.values())[: self.limit]]
+
+    def _finding(self, series: Observed, left: Side, right: Side, gap: Gap) -> Finding:
+        words = series.words
+        inside = np.isin(left.members.classes, gap.lefts)
+        over = np.isin(right.members.classes, gap.rights)
+        over &= ~np.isin(right.members.subjects, left.members.subjects[inside])
+        subjects = right.members.subjects[over]
+        share = as_fraction(self.c)
+        tells = gap.value >= 0 and gap.count * share.denominator > gap.size * share.numerator
+        inner, outer = ([side.release.called(n) for n in of] for side, of in ((left, gap.lefts), (right, gap.rights)))
+        releases = min(left.number, right.number), max(left.number, right.number)
+        first, level, *_ = _order(gap)
+        return Finding(
+            attack=self.name,
+            releases=releases,
+            subjects=names(words, subjects),
+            classes=tuple((left.number, e) for e in inner) + tuple((right.number, n) for n in outer),
+            value=words.value(gap.value) if tells else None,
+            level=gap.share if tells else float(gap.size),
+            unit="share of one value" if tells else "people",
+            threshold=self.c if tells else float(self.k),
+            breach=True,
+            sentence=self._sentence(series, left, right, gap, subjects),
+            details={"people": gap.size, "inside": tuple(inner), "around": tuple(outer)},
+            rank=(first, level, *releases, left.number, left.release.called(gap.of), gap.value),
+        )
+
+    def _sentence(self, series: Observed, left: Side, right: Side, gap: Gap, subjects: Int64) -> str:
+        words, one, other = series.words, series.words.release(left.number), series.words.release(right.number)
+        boxes = right.release.boxes[gap.rights]
+        hull = np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=-1)
+        joined = left.number < right.number and not np.isin(subjects, left.members.subjects).any()
+        if joined:
+            who = f"Everyone who joined between {one} and {other} and is {words.box(hull)}"
+        else:
+            who = (
+                f"Everyone in {_classes(right.release, gap.rights)} of {other} ({words.box(hull)}) "
+                f"who is not in {_classes(left.release, gap.lefts)} of {one}"
+            )
+        if gap.value < 0:
+            return f"{who}: they are only {people(gap.size)}, fewer than k = {self.k}."
+        have = "their 1 row has" if gap.size == 1 else f"{gap.count:,} of their {gap.size:,} rows have"
+        few = f", and they are fewer than k = {self.k}" if gap.size < self.k else ""
+        return f"{who}: {have} {words.value(gap.value)} (at most {100 * self.c:.0f}% is allowed){few}."
+
+
+def _risky(found: Gaps, right: Side, overlap: Overlap) -> Int64:
+    """The subjects of the right release who are among the people of some difference found."""
+    if not found.loose_risk.any() and not found.link_risk.any():
+        return np.empty(0, dtype=np.int64)
+    risk = found.loose_risk[right.members.classes]
+    counted = found.inside[overlap.own]
+    risk[overlap.at_right[counted]] = found.link_risk[overlap.link[counted]]
+    return right.members.subjects[risk]
+
+
+def _classes(release: Release, numbers: Int64) -> str:
+    if len(numbers) == 1:
+        return f"class {release.called(numbers[0])}"
+    some = ", ".join(str(release.called(number)) for number in numbers[:5])
+    return f"classes {some}{', ...' if len(numbers) > 5 else ''}"
+
+
+def _order(gap: Gap) -> tuple[int, float, int, int]:
+    """Values first, the surest first; then the smallest sets."""
+    return (0, -gap.share, gap.of, gap.value) if gap.value >= 0 else (1, float(gap.size), gap.of, -1)

@@ -1,0 +1,140 @@
+"""The intersection attack: a person's value is in every class the person was in (Byun et al., section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.sets import union
+from reissue.arrays.types import Bool, Float64, Int64
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack_sides import Side, check_settings, named_releases, names, people, sides_of
+from reissue.methods.incremental.running_knowledge import Running, most_frequent
+from reissue.model.observed import Observed
+from reissue.model.requirement import as_fraction
+from reissue.model.settings import check_kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intersection:
+    """Intersect, as multisets, the values of all classes a person was in; breach if one value exceeds c of the rest.
+
+    c:     the largest share one value may have
+    limit: the most findings to describe
+    """
+
+    c: float = 0.5
+    limit: int = 100
+
+    name: ClassVar[str] = "intersection"
+    assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {"highest_share": "max", "subjects_at_risk": "sum"}
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_settings(c=self.c, limit=self.limit)
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Follow every person through the releases; people who shared all their classes are followed as one."""
+        running, sides = Running.empty(len(series.domains)), sides_of(series, involving)
+        findings: list[Finding] = []
+        at_risk: dict[int, Int64] = {}
+        total, highest, lost, told = 0, 0.0, 0, np.empty(0, dtype=np.int64)
+        for i, side in enumerate(sides):
+            running = running.after(
+                side.number, side.members.subjects, side.members.classes, side.groups, side.release.boxes
+            )
+            if i == 0 or (involving is not None and side is not sides[-1]):
+                continue
+            here = np.isin(running.subjects, side.members.subjects, assume_unique=True)
+            broken, share = self._broken(running)
+            exposed = here & broken[running.cell]
+            at_risk[side.number] = running.subjects[exposed]
+            highest = max(highest, float(share[running.cell[here]].max(initial=0.0)))
+            lost += int((running.values.sizes[running.cell[here]] == 0).sum())
+            new = exposed & ~np.isin(running.subjects, told)
+            told = union(told, running.subjects[exposed])
+            some, count = self._findings(series, sides[: i + 1], running, new, share)
+            findings, total = findings + some, total + count
+        findings.sort(key=lambda finding: finding.rank)
+        tallies = {"lost": lost}
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings[: self.limit]),
+            total=total,
+            at_risk=at_risk,
+            measures={"highest_share": highest, "subjects_at_risk": float(len(told))},
+            notes=self.notes(tallies),
+            tallies=tallies,
+        )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        lost = tallies["lost"]
+        return (f"The classes of {people(lost)} have no value in common: values have changed.",) if lost else ()
+
+    def _broken(self, running: Running) -> tuple[Bool, Float64]:
+        """bool[cells], float64[cells]: whether and how far one value stands out, for people seen more than once."""
+        share, size = as_fraction(self.c), running.values.sizes
+        _, most = most_frequent(running.values)
+        broken = (most * share.denominator > size * share.numerator) & (running.seen > 1)
+        return broken, np.where(running.seen > 1, most / np.maximum(size, 1), 0.0)
+
+    def _findings(
+        self, series: Observed, sides: list[Side], running: Running, new: Bool, share: Float64
+    ) -> tuple[list[Finding], int]:
+        """One finding for the people who share all their classes, the worst first; and how many there were.
+
+        Equals come by the releases they were in, then by their first person: the order of their ranks.
+        """
+        cells, first = np.unique(running.cell[new], return_index=True)
+        absent = running.chain[cells] < 0
+        worst = np.lexsort((first, *absent.T[::-1], -share[cells]))[: self.limit]
+        top, _ = most_frequent(running.values)
+        subjects = running.subjects[new]
+        found = [
+            self._finding(
+                series, sides, subjects[running.cell[new] == cells[i]], int(top[cells[i]]), float(share[cells[i]])
+            )
+            for i in worst
+        ]
+        return found, len(cells)
+
+    def _finding(self, series: Observed, sides: list[Side], subjects: Int64, value: int, level: float) -> Finding:
+        classes = []
+        for side in sides:
+            at = np.searchsorted(side.members.subjects, subjects[0])
+            if at < len(side.members.subjects) and side.members.subjects[at] == subjects[0]:
+                classes.append((side.number, side.release.called(side.members.classes[at])))
+        absent = [float(side.number not in dict(classes)) for side in sides]
+        words, who = series.words, names(series.words, subjects)
+        where = named_releases(words, [number for number, _ in classes])
+        label = (
+            who[0]
+            if len(who) == 1
+            else f"{people(len(subjects))} ({', '.join(who[:3])}{', ...' if len(who) > 3 else ''})"
+        )
+        sure = "certainly has" if len(who) == 1 else "certainly have"
+        chance = f"{'has' if len(who) == 1 else 'have'} with {100 * level:.0f}% confidence"
+        return Finding(
+            attack=self.name,
+            releases=tuple(number for number, _ in classes),
+            subjects=who,
+            classes=tuple(classes),
+            value=words.value(value),
+            level=level,
+            unit="share of one value",
+            threshold=self.c,
+            breach=True,
+            sentence=(
+                f"{label} {sure if level >= 1 else chance} {words.value(value)}: "
+                f"it is what the classes in {where} have in common (at most {100 * self.c:.0f}% is allowed)."
+            ),
+            details={"people": len(subjects)},
+            rank=(-level, len(sides), *absent, int(subjects[0])),
+        )

@@ -1,0 +1,1 @@
+"""New cuts of old classes for checked-mondrian, each checked on the cluster it touches."""

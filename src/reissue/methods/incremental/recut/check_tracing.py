@@ -1,0 +1,164 @@
+"""Tracing on small dense tables: the conditions of reissue.methods.incremental.tracing for one component of classes.
+
+Rows of one value may sit in every class of the component whose box meets their own; people who fit are counted among
+the rows of the cluster. Fewer edges or people than there really are only make the attacker surer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from reissue.arrays.compiled import njit
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.methods.incremental.recut.check_difference import Desk, moves_away
+from reissue.model.box_index import cut
+
+
+class Scene(NamedTuple):
+    """One earlier release beside the new classes.
+
+    codes: int32[rows, attributes]; there: int32[rows] class in the earlier release, -1 if a row was not in it
+    old, new: int32[classes, attributes, 2] boxes; k: people enough
+    fit: int64[lefts, rights] people who fit both boxes, up to k; -1 where the boxes do not meet
+    """
+
+    codes: Int32
+    there: Int32
+    old: Int32
+    new: Int32
+    fit: Int64
+    k: int
+
+
+@njit(cache=True)
+def tracing_ok(
+    value: Int64,
+    codes: Int32,
+    there: Int32,
+    label: Int64,
+    place: tuple[Int64, Int64],
+    boxes: tuple[Int32, Int32],
+    link: Int64,
+    new: Int64,
+    k: int,
+    desk: Desk,
+) -> bool:
+    """No row of the earlier release is forced, forward or back, among fewer than k people.
+
+    place: where the classes of both releases stand in link: int64[lefts, rights], -1 outside; boxes: of the classes in
+    link; new: int64[rights, values]
+    """
+    fit = np.full(link.shape, -1, np.int64)
+    scene = Scene(codes, there, boxes[0], boxes[1], fit, k)
+    if not _fits(scene, link, True):
+        return True
+    _fits(scene, link, False)
+    values = new.shape[1]
+    true, present = np.zeros((values, *link.shape), np.int64), np.zeros(values, np.bool_)
+    for row in range(len(value)):
+        if there[row] >= 0 and place[0][there[row]] >= 0:
+            true[value[row], place[0][there[row]], place[1][label[row]]] += 1
+            present[value[row]] = True
+    for one in range(values):
+        if present[one] and _thin(scene, true[one]) and not _value_ok(scene, true[one], new[:, one], desk):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _fits(scene: Scene, link: Int64, sharing: bool) -> bool:
+    """Count who fits each pair of classes, those that share subjects or the others; whether some are too few."""
+    (lefts, rights), met = link.shape, np.empty((scene.codes.shape[1], 2), np.int32)
+    thin = False
+    for u in range(lefts):
+        for v in range(rights):
+            if (link[u, v] > 0) != sharing:
+                continue
+            if cut(scene.old[u], scene.new[v], met):
+                scene.fit[u, v] = scene.k if link[u, v] >= scene.k else _people(scene, met)
+                thin |= scene.fit[u, v] < scene.k
+    return thin
+
+
+@njit(cache=True)
+def _people(scene: Scene, box: Int32) -> int:
+    """How many rows of the earlier release lie in a box, up to k."""
+    count = 0
+    for row in range(len(scene.there)):
+        if scene.there[row] < 0:
+            continue
+        inside = True
+        for a in range(len(box)):
+            if scene.codes[row, a] < box[a, 0] or scene.codes[row, a] > box[a, 1]:
+                inside = False
+                break
+        if inside:
+            count += 1
+            if count == scene.k:
+                break
+    return count
+
+
+@njit(cache=True)
+def _thin(scene: Scene, true: Int64) -> bool:
+    """Whether rows really went where too few people fit; otherwise nothing of this value is traced."""
+    for u in range(true.shape[0]):
+        for v in range(true.shape[1]):
+            if true[u, v] > 0 and scene.fit[u, v] < scene.k:
+                return True
+    return False
+
+
+@njit(cache=True)
+def _value_ok(scene: Scene, true: Int64, new: Int64, desk: Desk) -> bool:
+    """Tracing for one value: true: int64[lefts, rights] where its rows really went; new: int64[rights] rows of it."""
+    lefts, rights = true.shape
+    edge, free = np.zeros((lefts, rights), np.bool_), np.empty(rights, np.int64)
+    for v in range(rights):
+        free[v] = new[v]
+        for u in range(lefts):
+            edge[u, v] = scene.fit[u, v] >= 0 and new[v] > 0
+            desk.flow[u, v] = true[u, v]
+            free[v] -= true[u, v]
+    for u in range(lefts):  # all places a row can be
+        if _sends(true, u, -1) and not _wide_enough(scene, true, edge, free, u, -1):
+            return False
+    for v in range(rights):  # all places a row that must be old can come from
+        traced = _sends(true, -1, v) and not _wide_enough(scene, true, edge, free, -1, v)
+        if traced and not moves_away(edge, free, -1, v, desk):
+            return False
+    for u in range(lefts):
+        for v in range(rights):
+            if 0 <= scene.fit[u, v] < scene.k and desk.flow[u, v] > 0 and not moves_away(edge, free, u, v, desk):
+                return False
+    return True
+
+
+@njit(cache=True)
+def _sends(true: Int64, left: int, right: int) -> bool:
+    """Whether class `left` sends any row, or class `right` takes any."""
+    for other in range(true.shape[1] if left >= 0 else true.shape[0]):
+        if (true[left, other] if left >= 0 else true[other, right]) > 0:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _wide_enough(scene: Scene, true: Int64, edge: Bool, free: Int64, left: int, right: int) -> bool:
+    """Whether the hull of the possible classes, cut with the box of class `left` (or `right`), holds k people."""
+    attributes = scene.codes.shape[1]
+    hull = np.empty((attributes, 2), np.int32)
+    hull[:, 0], hull[:, 1] = 2**31 - 1, -(2**31)
+    for other in range(true.shape[1] if left >= 0 else true.shape[0]):
+        u, v = (left, other) if left >= 0 else (other, right)
+        if true[u, v] == 0 and (left < 0 or not edge[u, v] or free[v] <= 0):
+            continue
+        if scene.fit[u, v] >= scene.k:
+            return True
+        outer = scene.new[v] if left >= 0 else scene.old[u]
+        for a in range(attributes):
+            hull[a, 0], hull[a, 1] = min(hull[a, 0], outer[a, 0]), max(hull[a, 1], outer[a, 1])
+    cut(hull, scene.old[left] if left >= 0 else scene.new[right], hull)
+    return _people(scene, hull) >= scene.k

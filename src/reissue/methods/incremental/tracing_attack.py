@@ -1,0 +1,138 @@
+"""The record-tracing attack: follow rows by value and box from release to release (Byun et al., section 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.sets import union
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack_parts import merge_steps
+from reissue.methods.attack_sides import Side, check_settings, names, pairs_of, people, rows, whole
+from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
+from reissue.model.observed import Observed
+from reissue.model.settings import check_kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordTracing:
+    """Find rows whose possible places in another release leave fewer than k people they can belong to.
+
+    k:     how many people of the older release must fit a row's traced box
+    limit: the most findings to describe
+    """
+
+    k: int = 2
+    limit: int = 100
+
+    name: ClassVar[str] = "record-tracing"
+    assumes: ClassVar[str] = (
+        "The attacker knows who is in which release with which quasi-identifiers, and that rows stay with their value."
+    )
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = False  # rows go wherever boxes meet, whether or not classes share people
+    adds: ClassVar[Mapping[str, str]] = {"fewest_people": "min", "rows_traced": "sum"}
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
+        check_settings(k=self.k, limit=self.limit)
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Every pair of an older and a newer release; exact, by flows (see reissue.methods.incremental.tracing)."""
+        nothing = Outcome(self.name, (), 0, measures={"fewest_people": float(self.k), "rows_traced": 0.0})
+        pairs = starmap(partial(self._pair, series), pairs_of(series, involving))
+        return merge_steps(self, [nothing, *pairs])
+
+    def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
+        found = self._traces(older, newer)
+        _, inside = older.people.within(found.boxes) if len(found) else (None, np.empty(0, dtype=np.int64))
+        where = f"Releases {older.number} and {newer.number}"
+        lost = () if found.complete else (f"{where}: values or quasi-identifiers have changed, rows cannot be traced.",)
+        worst = np.lexsort((found.kind, found.fit))[: self.limit]
+        return Outcome(
+            attack=self.name,
+            findings=tuple(self._finding(series, older, newer, found, int(i)) for i in worst),
+            total=len(found),
+            at_risk={older.number: union(older.members.subjects[inside])},
+            measures={
+                "fewest_people": float(found.fit.min(initial=self.k)),
+                "rows_traced": float(found.rows.sum()),
+            },
+            notes=lost,
+        )
+
+    def _traces(self, older: Side, newer: Side) -> Traces:
+        overlap = older.shared_with(newer)
+        values = older.members.values[overlap.at_left]
+        stay = np.bincount(overlap.left, weights=overlap.shared, minlength=older.release.class_count).astype(np.int64)
+        gone = np.maximum(0, older.groups.sizes - stay)
+        return _once(
+            traces(
+                (older.release.boxes, older.groups),
+                (newer.release.boxes, newer.groups),
+                overlap,
+                values,
+                older.value_count,
+                older.people,
+                self.k,
+                gone,
+                unchanged=older.unchanged_in(newer, overlap),
+            )
+        )
+
+    def _finding(self, series: Observed, older: Side, newer: Side, found: Traces, i: int) -> Finding:
+        words, kind, value = series.words, int(found.kind[i]), series.words.value(int(found.value[i]))
+        _, inside = older.people.within(found.boxes[i : i + 1])
+        who = names(words, np.sort(older.members.subjects[inside]))
+        one, other = words.release(older.number), words.release(newer.number)
+        count, fit = int(found.rows[i]), int(found.fit[i])
+        classes = [(older.number, int(found.left[i])), (newer.number, int(found.right[i]))]
+        old, new = f"class {classes[0][1]} of {one}", f"class {classes[1][1]} of {other}"
+        if kind == FORCED:
+            what = f"{rows(count)} with {value} in {old} must be in {new}"
+        elif kind == BACKWARD:
+            what = f"{rows(count)} with {value} in {new} must come from {one}"
+        else:
+            what = f"{rows(count)} with {value} in {old} can be only in some classes of {other}"
+        fits = "nobody fits" if fit == 0 else f"only {people(fit)} ({', '.join(who)}) fit{'s' if fit == 1 else ''}"
+        return Finding(
+            attack=self.name,
+            releases=(older.number, newer.number),
+            subjects=who,
+            classes=tuple(pair for pair in classes if pair[1] >= 0),
+            value=value,
+            level=float(fit),
+            unit="people",
+            threshold=float(self.k),
+            breach=True,
+            sentence=f"{what}: {fits} {words.box(found.boxes[i])}, fewer than k = {self.k}.",
+            details={"rows": count, "traced": ("forward", "forced", "backward")[kind]},
+            rank=(fit, older.number, newer.number, kind, i),
+        )
+
+
+def _once(found: Traces) -> Traces:
+    """Rows of one value traced to one box in several ways are one finding; the way that names both classes is kept."""
+    if len(found) == 0:
+        return found
+    order = np.lexsort((found.kind, found.kind != FORCED))
+    key = np.concatenate([found.value[:, None], found.boxes.reshape(len(found), -1)], axis=1)[order]
+    _, first = np.unique(key, axis=0, return_index=True)
+    kept = np.sort(order[first])
+    return Traces(
+        found.kind[kept],
+        found.value[kept],
+        found.rows[kept],
+        found.left[kept],
+        found.right[kept],
+        found.boxes[kept],
+        found.fit[kept],
+        found.complete,
+    )

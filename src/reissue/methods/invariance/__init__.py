@@ -1,0 +1,1 @@
+"""m-invariance (Xiao and Tao) and the association attack: the same m possible values for life."""

@@ -1,0 +1,142 @@
+"""Choosing rows for quotas: among interchangeable rows of one value, those nearest to the bucket in QI space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.methods.invariance.buckets import Demand, Plan
+from reissue.methods.invariance.signatures import Known
+from reissue.model.release import Coded
+
+
+def place(plan: Plan, snapshot: Coded, bucket: Int32, keys: Int64) -> Int32:
+    """int32[rows]: `bucket` with every new row (-1) given a signature, as the plan's quotas say. O(n log n).
+
+    Every slot of a quota gets a place to stand at: the slots of a bucket are spread over its present rows along the
+    Hilbert curve (keys: int64[rows]), those of a new bucket over all new rows. Per value, slots and new rows are then
+    matched in the order of the curve, which is the nearest matching on a line.
+    """
+    placed = bucket.copy()
+    fresh = np.flatnonzero(bucket < 0)
+    entry = np.repeat(np.arange(len(plan.quota)), plan.quota)
+    target = _targets(plan, bucket, keys, np.sort(keys[fresh]))
+    slots = np.lexsort((target, plan.signatures.values[entry]))
+    rows = fresh[np.lexsort((keys[fresh], snapshot.values[fresh]))]
+    placed[rows] = plan.signatures.owner[entry[slots]]
+    return placed
+
+
+def _targets(plan: Plan, bucket: Int32, keys: Int64, fresh_keys: Int64) -> Int64:
+    """int64[slots]: where on the curve each new row of a quota should be; slots in entry order."""
+    quota = plan.quota
+    rank = np.arange(int(quota.sum())) - np.repeat(np.cumsum(quota) - quota, quota)
+    share = (rank + 0.5) / np.repeat(np.maximum(quota, 1), quota)
+    signature = np.repeat(plan.signatures.owner, quota)
+    old = np.flatnonzero(bucket >= 0)
+    old = old[np.lexsort((keys[old], bucket[old]))]
+    size = np.bincount(bucket[old], minlength=len(plan.signatures))
+    first = np.cumsum(size) - size
+    pool = np.concatenate([keys[old], fresh_keys])
+    own = size[signature] > 0
+    base = np.where(own, first[signature], len(old))
+    length = np.where(own, size[signature], len(fresh_keys))
+    return np.asarray(pool[base + (share * length).astype(np.int64)], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Fakes:
+    """The counterfeits of the release being made.
+
+    subjects: int64[n] negative; signature, value: int32[n]; codes: int32[n, attributes]; kept: bool[n] whether it was
+    in the last release too
+    """
+
+    subjects: Int64
+    signature: Int32
+    value: Int32
+    codes: Int32
+    kept: Bool
+
+
+def counterfeits(plan: Plan, known: Known, snapshot: Coded, bucket: Int32, rng: np.random.Generator) -> Fakes:
+    """As many counterfeits per entry as the plan says: those of the last release first, then new ones.
+
+    A new one copies the quasi-identifiers of a subject of its bucket, so that they are plausible together; in a bucket
+    without subjects, of any subject. O(rows log rows) only where counterfeits are new.
+    """
+    stay = kept_fakes(plan, known)
+    had = plan.signatures.entries(_int32(known.fakes["signature"])[stay], _int32(known.fakes["value"])[stay])
+    wanted = plan.counterfeits - np.bincount(had, minlength=len(plan.counterfeits))
+    entry = np.repeat(np.arange(len(wanted)), wanted)
+    lowest = min(known.lowest, 0)
+    number = np.arange(lowest - 1, lowest - 1 - len(entry), -1, dtype=np.int64)
+    model = _models(plan.signatures.owner[entry], bucket, rng) if len(snapshot) else np.empty(0, dtype=np.int64)
+    codes = snapshot.codes[model] if len(snapshot) else _anywhere(snapshot, len(entry), rng)
+    return Fakes(
+        np.concatenate([np.asarray(known.fakes["subject"], dtype=np.int64)[stay], number]),
+        np.concatenate([_int32(known.fakes["signature"])[stay], plan.signatures.owner[entry]]),
+        np.concatenate([_int32(known.fakes["value"])[stay], plan.signatures.values[entry]]),
+        np.concatenate([known.fake_codes[stay], codes]),
+        np.arange(len(stay) + len(entry)) < len(stay),
+    )
+
+
+def kept_fakes(plan: Plan, known: Known) -> Int64:
+    """int64[]: which counterfeits of the last release (positions) the plan still needs."""
+    had = plan.signatures.entries(_int32(known.fakes["signature"]), _int32(known.fakes["value"]))
+    order = np.argsort(had, kind="stable")
+    rank = np.arange(len(had)) - np.searchsorted(had[order], had[order])
+    return np.asarray(order[rank < plan.counterfeits[had[order]]], dtype=np.int64)
+
+
+def _anywhere(snapshot: Coded, number: int, rng: np.random.Generator) -> Int32:
+    """int32[number, attributes]: random codes, for a snapshot without rows to copy."""
+    columns = [rng.integers(domain.lo, domain.hi + 1, number) for domain in snapshot.domains]
+    return np.stack(columns, axis=1).astype(np.int32) if columns else np.empty((number, 0), dtype=np.int32)
+
+
+def _models(signature: Int32, bucket: Int32, rng: np.random.Generator) -> Int64:
+    """int64[n]: a random row of each wanted bucket, or any row where the bucket has none."""
+    if len(signature) == 0:
+        return np.empty(0, dtype=np.int64)
+    order = np.argsort(bucket, kind="stable")
+    low, high = (np.searchsorted(bucket[order], signature, side=side) for side in ("left", "right"))
+    alone = low == high
+    low[alone], high[alone] = 0, len(bucket)
+    return np.asarray(order[rng.integers(low, high)], dtype=np.int64)
+
+
+def inside(codes: Int32, rows: Int32, boxes: Int32, classes: Int32, fakes: Fakes, rng: np.random.Generator) -> Int32:
+    """int32[fakes, attributes]: the counterfeits' codes, drawn anew where they left the box of their class.
+
+    codes: of the real rows; rows: int32[real rows] their classes; classes: int32[fakes]. A redrawn counterfeit copies a
+    real row of its own class, so it lies inside.
+    """
+    low, high = boxes[classes, :, 0], boxes[classes, :, 1]
+    out = np.flatnonzero(((fakes.codes < low) | (fakes.codes > high)).any(axis=1))
+    drawn = fakes.codes.copy()
+    if len(out):
+        drawn[out] = codes[_models(classes[out], rows, rng)]
+    return drawn
+
+
+def _int32(column: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Int32:
+    return np.asarray(column, dtype=np.int32)
+
+
+def steps(demand: Demand, decided: Plan, fakes: Fakes, classes: int) -> tuple[str, ...]:
+    """What was done, for `release.steps`."""
+    old, new = int(demand.alive.sum()), int(demand.new.sum())
+    buckets = int((decided.height > 0).sum())
+    created = int((decided.height[len(demand.signatures) :] > 0).sum())
+    kept = int(fakes.kept.sum())
+    retired = int(demand.had.sum()) - kept
+    return (
+        f"Division: {old:,} rows keep the signature they had, {new:,} rows are new.",
+        f"Balancing and assignment: {buckets:,} buckets, {created:,} of them with a new signature.",
+        f"Counterfeits: {len(fakes.subjects):,} ({kept:,} from the last release, {retired:,} retired).",
+        f"Split: {classes:,} classes.",
+    )

@@ -1,0 +1,185 @@
+"""The value association attack: which sensitive values do the classes of a series leave possible for a person?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.lookup import seek
+from reissue.arrays.types import Bool, Int64
+from reissue.errors import SettingsError
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack_sides import named_releases
+from reissue.methods.invariance.possible_values import Possible, Uniqueness, follow, look_back, members_of, uniqueness
+from reissue.model.observed import Observed, Release
+from reissue.model.settings import check_kinds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Association:
+    """Intersect the value sets of a person's classes; weigh the values inside each class.
+
+    m:         fewer than m possible values for a person, or a value above 1/m of a class, is a breach
+    invariant: also count every departure from weak m-invariance as a breach: a class whose values are not equally
+               frequent, a person whose classes show different sets, even where m values remain possible
+    limit:     the most findings to describe
+    """
+
+    m: int = 2
+    invariant: bool = False
+    limit: int = 100
+
+    name: ClassVar[str] = "association"
+    assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    separable: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "m_unique": "min",
+        "weakly_m_unique": "min",
+        "m_invariant": "min",
+        "weakly_m_invariant": "min",
+        "changed_signatures": "sum",
+        "fewest_possible_values": "min",
+        "largest_share": "max",
+    }
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        object.__setattr__(self, "m", int(self.m))  # thresholds come as floats
+        object.__setattr__(self, "invariant", bool(self.invariant))
+        if self.m < 2:
+            raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")
+        if self.limit < 1:
+            raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        state = Possible.nobody()
+        shown: list[tuple[Release, Uniqueness]] = []
+        at_risk: dict[int, Int64] = {}
+        if involving is None:
+            for release in series.releases:
+                state, at = follow(state, release)
+                shown.append((release, uniqueness(release)))
+                at_risk[release.number] = self._at_risk(release, shown[-1][1], self._exposed(state)[at])
+        else:
+            release = series.releases[involving - 1]
+            state = look_back(series.releases, involving - 1, series.first_new)
+            shown.append((release, uniqueness(release)))
+            at_risk[release.number] = self._at_risk(release, shown[-1][1], self._exposed(state))
+        people, classes = np.flatnonzero(self._exposed(state)), self._bad_classes(shown)
+        findings = [*self._of_people(series, state, people, involving), *self._of_classes(series, classes)]
+        findings.sort(key=lambda finding: finding.rank)
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings[: self.limit]),
+            total=len(people) + len(classes),
+            at_risk=at_risk,
+            measures=self._measures(state, shown),
+            notes=self.notes({}),
+        )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        return ("Each person's classes are intersected one person at a time; joint reasoning may leave fewer values.",)
+
+    def _exposed(self, state: Possible) -> Bool:
+        """bool[people]: fewer than m values are left, or (invariant) the set has changed."""
+        few = state.left < self.m
+        return np.asarray(few | state.changed if self.invariant else few, dtype=np.bool_)
+
+    def _bad(self, unique: Uniqueness) -> Bool:
+        """bool[classes]: a value has more than 1/m of the class, or (invariant) the values are not equally frequent."""
+        uneven = unique.most * self.m > unique.size
+        return np.asarray(uneven | ~unique.weak(self.m) if self.invariant else uneven, dtype=np.bool_)
+
+    def _at_risk(self, release: Release, unique: Uniqueness, exposed: Bool) -> Int64:
+        """int64[]: members who are exposed themselves or sit in a bad class."""
+        members = members_of(release)
+        bad = np.zeros(release.class_count, dtype=np.bool_)
+        bad[unique.classes[self._bad(unique)]] = True
+        return members.subjects[exposed | bad[members.classes]]
+
+    def _bad_classes(self, shown: list[tuple[Release, Uniqueness]]) -> list[tuple[Release, Uniqueness, int]]:
+        return [(release, unique, int(i)) for release, unique in shown for i in np.flatnonzero(self._bad(unique))]
+
+    def _of_people(self, series: Observed, state: Possible, people: Int64, involving: int | None) -> list[Finding]:
+        """One finding for each of the worst people: where they were seen, and what is left."""
+        worst = people[np.argsort(state.left[people], kind="stable")[: self.limit]]
+        until = len(series) if involving is None else involving
+        where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in worst}
+        for release in (series.releases[position] for position in range(until if len(worst) else 0)):
+            at, there = seek(members_of(release).subjects, state.subjects[worst])
+            for i, its in zip(worst[there], members_of(release).classes[at[there]], strict=True):
+                where[int(i)].append((release.number, release.called(its)))
+        return [self._person(series, state, i, classes) for i, classes in where.items()]
+
+    def _person(self, series: Observed, state: Possible, i: int, classes: list[tuple[int, int]]) -> Finding:
+        words = series.words
+        own = int(state.candidates[i])
+        values = [words.value(int(v)) for v in state.sets.values[state.sets.start[own] : state.sets.start[own + 1]]]
+        who = words.subject(int(state.subjects[i]))
+        releases = named_releases(words, [number for number, _ in classes])
+        together = f"Laid side by side, {releases} leave" if len(classes) > 1 else f"Alone, {releases} leaves"
+        left = "no value at all: the value must have changed" if not values else ", ".join(values)
+        changed = " The set of values shown with this person changed." if state.changed[i] else ""
+        return Finding(
+            attack=self.name,
+            releases=tuple(number for number, _ in classes),
+            subjects=(who,),
+            classes=tuple(classes),
+            value=values[0] if len(values) == 1 else None,
+            level=float(len(values)),
+            unit="possible values",
+            threshold=float(self.m),
+            breach=True,
+            sentence=f"{together} for {who}: {left}.{changed}",
+            details={"chance": 1.0 / max(len(values), 1), "values": tuple(values)},
+            rank=(-1.0 / max(len(values), 1), 0, len(values), int(state.subjects[i])),
+        )
+
+    def _of_classes(self, series: Observed, classes: list[tuple[Release, Uniqueness, int]]) -> list[Finding]:
+        classes = sorted(classes, key=lambda c: -float(c[1].most[c[2]] / c[1].size[c[2]]))[: self.limit]
+        return [self._class(series, release, unique, i) for release, unique, i in classes]
+
+    def _class(self, series: Observed, release: Release, unique: Uniqueness, i: int) -> Finding:
+        words = series.words
+        number, most, size = int(unique.classes[i]), int(unique.most[i]), int(unique.size[i])
+        value = words.value(int(unique.value[i]))
+        members = members_of(release)
+        inside = members.subjects[members.classes == number][: self.limit]
+        return Finding(
+            attack=self.name,
+            releases=(release.number,),
+            subjects=tuple(words.subject(int(s)) for s in inside),
+            classes=((release.number, release.called(number)),),
+            value=value,
+            level=most / size,
+            unit="share of the class",
+            threshold=1.0 / self.m,
+            breach=True,
+            sentence=(
+                f"In {words.release(release.number)}, {most} of the {size} rows of the class "
+                f"({words.box(release.boxes[number])}) have {value}; it shows {int(unique.kinds[i])} values, and with "
+                f"m={self.m} none may have more than {100 / self.m:.0f}% of it."
+            ),
+            details={"chance": most / size},
+            rank=(-most / size, 1, release.number, release.called(number)),
+        )
+
+    def _measures(self, state: Possible, shown: list[tuple[Release, Uniqueness]]) -> dict[str, float]:
+        m, steady = self.m, not bool(state.changed.any())
+        weak = all(bool(unique.weak(m).all()) for _, unique in shown)
+        strict = all(bool(unique.strict(m).all()) for _, unique in shown)
+        shares = [float((unique.most / unique.size).max(initial=0.0)) for _, unique in shown]
+        return {
+            "m_unique": float(strict),
+            "weakly_m_unique": float(weak),
+            "m_invariant": float(strict and steady),
+            "weakly_m_invariant": float(weak and steady),
+            "changed_signatures": float(state.changed.sum()),
+            "fewest_possible_values": float(state.left.min()) if len(state.left) else 0.0,
+            "largest_share": max(shares, default=0.0),
+        }

@@ -1,0 +1,263 @@
+"""The phases that m-invariance, e-equivalence and Cor-Split share: division, balancing, assignment, on counts.
+
+A bucket is all rows of one signature. Counts are held per entry, a (signature, value) pair of `Signatures`. The
+phases decide how many new rows and counterfeits every entry takes; `placement` then chooses the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.compiled import njit
+from reissue.arrays.lookup import seek
+from reissue.arrays.types import Int32, Int64
+from reissue.errors import ChangeError, InfeasiblePolicy
+from reissue.methods.invariance.eligibility import supply
+from reissue.methods.invariance.signatures import Known, Signatures, joined
+from reissue.model.release import Coded
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How many rows of each value every bucket holds.
+
+    signatures:   the known ones first, then new ones
+    height:       int64[signatures] rows of each value in the bucket
+    alive:        int64[entries] rows that already had this signature
+    counterfeits: int64[entries]
+    The rest, height - alive - counterfeits, are new rows.
+    """
+
+    signatures: Signatures
+    height: Int64
+    alive: Int64
+    counterfeits: Int64
+
+    @property
+    def quota(self) -> Int64:
+        """int64[entries]: new rows that each entry takes."""
+        return self.height[self.signatures.owner] - self.alive - self.counterfeits
+
+
+def divide(snapshot: Coded, known: Known, m: int) -> Int32:
+    """Phase 1. int32[rows]: the signature each row has since its first release, -1 for new rows. O(n log people)."""
+    _refuse_changed(snapshot, known)
+    at, there = seek(known.subjects, snapshot.subjects)
+    bucket = np.full(len(snapshot), -1, dtype=np.int32)
+    bucket[there] = known.signature[at[there]]
+    old = np.flatnonzero(there)
+    sizes = known.signatures.sizes[bucket[old]]
+    if len(old) and int(sizes.min()) < m:
+        short = int((sizes < m).sum())
+        raise InfeasiblePolicy(
+            f"m={m} cannot hold: {short} of the {len(snapshot)} subjects were first published in a class of only "
+            f"{int(sizes.min())} sensitive values. The largest feasible m is {int(sizes.min())}. "
+            f"Lower m, or start a new series."
+        )
+    strayed = int((known.signatures.entries(bucket[old], snapshot.values[old]) < 0).sum())
+    if strayed:
+        raise ChangeError(
+            f"{strayed} subjects have a sensitive value that is not in the signature they were published with. This "
+            f'strategy protects values that persist. Use on_change = "new-subject", or a strategy for changing values.'
+        )
+    return bucket
+
+
+def _refuse_changed(snapshot: Coded, known: Known) -> None:
+    """Whoever was shown with two sets has only their intersection left, which no later class can make good."""
+    changed = snapshot.subjects[seek(known.changed, snapshot.subjects)[1]]
+    if len(changed) == 0:
+        return
+    raise InfeasiblePolicy(
+        f"{len(changed):,} of the {len(snapshot):,} subjects were already shown with different sets of sensitive "
+        f"values in earlier releases, for example {{subject:{int(changed.min())}}}. What is out cannot be taken back, "
+        f"and this strategy promises one set for life. Start a new series in which these people have new identifiers "
+        f'(on_change = "new-subject" does not apply: no value has changed), leave them out of the snapshot, or use a '
+        f"strategy that does not promise it, such as static, merge or checked-mondrian."
+    )
+
+
+def count(signatures: Signatures, bucket: Int32, values: Int32) -> Int64:
+    """int64[entries]: rows of each (signature, value); rows without a bucket (-1) are left out."""
+    kept = bucket >= 0
+    entry = signatures.entries(bucket[kept], values[kept])
+    return np.bincount(entry, minlength=len(signatures.values)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """What planning needs to know, all in counts.
+
+    alive:   int64[entries] rows with this signature; new, present: int64[values] new rows, and all rows
+    had:     int64[entries] counterfeits of the last release (they are kept before others are made)
+    extra:   int64[signatures] whole sets that a bucket must take beyond balance (e-equivalence)
+    """
+
+    signatures: Signatures
+    alive: Int64
+    new: Int64
+    present: Int64
+    had: Int64
+    extra: Int64
+
+
+def demand_of(snapshot: Coded, known: Known, bucket: Int32) -> Demand:
+    """Division in counts: what every bucket holds, and the new rows by value."""
+    signatures, values = known.signatures, snapshot.value_count
+    fakes = known.fakes
+    had = count(signatures, np.asarray(fakes["signature"], np.int32), np.asarray(fakes["value"], np.int32))
+    return Demand(
+        signatures,
+        count(signatures, bucket, snapshot.values),
+        np.bincount(snapshot.values[bucket < 0], minlength=values).astype(np.int64),
+        np.bincount(snapshot.values, minlength=values).astype(np.int64),
+        had,
+        np.zeros(len(signatures), dtype=np.int64),
+    )
+
+
+def plan(demand: Demand, m: int, *, repair: bool) -> Plan:
+    """Phases 2 and 3: balance the buckets, assign the rest. O(entries x steps), independent of the rows.
+
+    Raises InfeasiblePolicy when the rest is not m-eligible and repair by counterfeits is not allowed.
+    """
+    known = demand.signatures
+    height = known.most(demand.alive) + demand.extra
+    shortfall = height[known.owner] - demand.alive
+    values = len(demand.new)
+    lacking = np.bincount(known.values, weights=shortfall, minlength=values).astype(np.int64)
+    use = supply(lacking, demand.new, demand.present, m, repair=repair)
+    rest = demand.new - use.taken + use.repair
+    signatures, sets = assign(known, rest, m)
+    alive, had, gap = (grown(counts, len(signatures.values)) for counts in (demand.alive, demand.had, shortfall))
+    height = grown(height, len(signatures)) + sets
+    slots = height[signatures.owner] - alive
+    total = np.bincount(signatures.values, weights=slots, minlength=values).astype(np.int64)
+    fakes = _share_out(signatures, total - demand.new, (np.minimum(had, gap), gap, slots))
+    whole = _whole_sets(signatures, fakes, grown(demand.extra, len(signatures)))
+    return Plan(signatures, height - whole, alive, fakes - whole[signatures.owner])
+
+
+def grown(counts: Int64, size: int) -> Int64:
+    """counts with zeros for what was added since."""
+    return np.concatenate([counts, np.zeros(size - len(counts), dtype=np.int64)])
+
+
+def _share_out(signatures: Signatures, needed: Int64, rooms: tuple[Int64, ...]) -> Int64:
+    """int64[entries]: `needed` counterfeits per value over its entries; rooms are used in order, each a limit in all.
+
+    Old counterfeits stay before new ones are made, and shortfalls of old buckets come before new sets.
+    """
+    order = np.argsort(signatures.values, kind="stable")
+    value = signatures.values[order]
+    given = np.zeros(len(order), dtype=np.int64)
+    left = needed.copy()
+    for room in rooms:
+        free = np.maximum(room[order] - given, 0)
+        before = np.cumsum(free) - free
+        first = np.searchsorted(value, np.arange(len(needed)))
+        base = (
+            before[np.minimum(first, max(len(before) - 1, 0))] if len(before) else np.zeros(len(needed), dtype=np.int64)
+        )
+        step = np.clip(left[value] - (before - base[value]), 0, free)
+        given += step
+        left = left - np.bincount(value, weights=step, minlength=len(needed)).astype(np.int64)
+    fakes = np.empty(len(order), dtype=np.int64)
+    fakes[order] = given
+    return fakes
+
+
+def _whole_sets(signatures: Signatures, fakes: Int64, extra: Int64) -> Int64:
+    """int64[signatures]: sets made of counterfeits only, which nobody needs, except the `extra` ones."""
+    if len(signatures) == 0:
+        return np.empty(0, dtype=np.int64)
+    fewest = np.minimum.reduceat(fakes, signatures.start[:-1])
+    return np.maximum(fewest - extra, 0)
+
+
+def assign(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int64]:
+    """Phase 3: cut m-eligible rows into sets; (signatures, old and new; int64[signatures] sets that each takes).
+
+    Known signatures first, as long as what is left stays m-eligible: old buckets stay large, and large buckets give
+    small boxes and few counterfeits. Then new signatures of the most frequent values.
+    """
+    left = rest.astype(np.int64).copy()
+    sets = np.zeros(len(known), dtype=np.int64)
+    if len(known) and left.any():
+        _reuse(known.start, known.values, left, sets, m)
+    start, values, taken = [0], [], []
+    while left.any():
+        chosen, number = _most_frequent(left, m)
+        left[chosen] -= number
+        values.append(np.sort(chosen).astype(np.int32))
+        start.append(start[-1] + len(chosen))
+        taken.append(number)
+    if not taken:
+        return known, sets
+    more = Signatures(np.array(start, dtype=np.int64), np.concatenate(values))
+    union, number_of = joined(known, more)
+    sets = grown(sets, len(union))
+    np.add.at(sets, number_of, np.array(taken, dtype=np.int64))
+    return union, sets
+
+
+def _most_frequent(left: Int64, m: int) -> tuple[Int64, int]:
+    """The b >= m most frequent values and how many sets of them can go so that the others stay m-eligible.
+
+    b is m, unless more than m values tie at the limit: then the smallest b that lets at least one set go.
+    """
+    rows = int(left.sum())
+    for size in range(m, len(left) + 1):
+        width = min(size + 1, len(left))
+        top = np.argpartition(-left, width - 1)[:width] if width < len(left) else np.arange(len(left))
+        top = top[np.lexsort((top, -left[top]))]
+        following = int(left[top[size]]) if width > size else 0
+        number = min(int(left[top[size - 1]]), (rows - m * following) // size)
+        if size > m:
+            number = min(number, (rows - m * int(left[top[0]])) // (size - m))
+        if number > 0:
+            return top[:size], number
+    raise RuntimeError("The rows to assign are not m-eligible.")
+
+
+@njit(cache=True)
+def _reuse(start: Int64, values: Int32, left: Int64, sets: Int64, m: int) -> None:  # pragma: no cover - compiled
+    """Give rows to known signatures, always to the one that can take most; changes left and sets in place.
+
+    O(steps x (entries + values)); every step exhausts a value or brings one to the limit of eligibility.
+    """
+    inside = np.zeros(len(left), dtype=np.bool_)
+    rows = left.sum()
+    while rows > 0:
+        order = np.argsort(-left)
+        best, best_rows = -1, 0
+        for s in range(len(start) - 1):
+            size = start[s + 1] - start[s]
+            if size < m:
+                continue
+            number = rows
+            most = 0
+            for e in range(start[s], start[s + 1]):
+                inside[values[e]] = True
+                number = min(number, left[values[e]])
+                most = max(most, left[values[e]])
+            if number * size > best_rows:
+                for v in order:  # the most frequent value outside limits how many rows may go
+                    if not inside[v]:
+                        number = min(number, (rows - m * left[v]) // size)
+                        break
+                if size > m:
+                    number = min(number, (rows - m * most) // (size - m))
+            if number * size > best_rows:
+                best, best_rows = s, number * size
+            for e in range(start[s], start[s + 1]):
+                inside[values[e]] = False
+        if best < 0:
+            return
+        number = best_rows // (start[best + 1] - start[best])
+        for e in range(start[best], start[best + 1]):
+            left[values[e]] -= number
+        sets[best] += number
+        rows -= best_rows

@@ -1,0 +1,224 @@
+"""Signatures: the set of sensitive values a class shows, kept by its subjects for life.
+
+Sets are held in compressed rows: `values[start[i]:start[i + 1]]` are the values of signature i, ascending. One such
+position is called an *entry*, a (signature, value) pair; counts per pair are arrays over entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue.arrays.lookup import seek
+from reissue.arrays.types import Int32, Int64
+from reissue.model.release import Facts, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Signatures:
+    """Distinct sets of sensitive values.
+
+    start: int64[signatures + 1]; values: int32[entries], ascending within a signature
+    """
+
+    start: Int64
+    values: Int32
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def sizes(self) -> Int64:
+        """int64[signatures]: how many values each has."""
+        return np.diff(self.start)
+
+    @cached_property
+    def owner(self) -> Int32:
+        """int32[entries]: the signature of each entry."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.sizes)
+
+    @cached_property
+    def _keys(self) -> Int64:
+        return (self.owner.astype(np.int64) << 32) | self.values
+
+    def entries(self, signature: Int32, value: Int32) -> Int64:
+        """int64[n]: the entry of each (signature, value), -1 where the signature lacks the value. O(n log entries)."""
+        if len(self._keys) == 0:
+            return np.full(len(signature), -1, dtype=np.int64)
+        wanted = (signature.astype(np.int64) << 32) | value
+        at = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        return np.where(self._keys[at] == wanted, at, -1)
+
+    def most(self, counts: Int64) -> Int64:
+        """int64[signatures]: the largest of counts (int64[entries]) in each signature; no signature is empty."""
+        if len(self) == 0:
+            return np.empty(0, dtype=np.int64)
+        return np.asarray(np.maximum.reduceat(counts, self.start[:-1]), dtype=np.int64)
+
+    @staticmethod
+    def none() -> Signatures:
+        return Signatures(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
+
+
+def _mixed(values: Int32, salt: int) -> NDArray[np.uint64]:
+    """uint64[n]: well spread numbers, one per value (splitmix64)."""
+    x = values.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (salt + 1)) % 2**64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return x ^ (x >> np.uint64(31))
+
+
+def hashed(start: Int64, values: Int32, salt: int = 0) -> NDArray[np.uint64]:
+    """uint64[sets]: equal sets have equal numbers, others very likely not. O(entries)."""
+    total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(values, salt), dtype=np.uint64)])
+    sums: NDArray[np.uint64] = total[start[1:]] - total[start[:-1]] + np.diff(start).astype(np.uint64)
+    return sums
+
+
+def distinct(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
+    """Number equal sets alike, in order of first appearance: (the distinct sets, int32[sets] number of each).
+
+    Sets are compared by a hash, and every set is then compared with the first of its number, so the answer is exact.
+    O(entries + sets log sets).
+    """
+    sizes = np.diff(start)
+    for salt in range(8):
+        _, first, number = np.unique(hashed(start, values, salt), return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int32)
+        by_appearance = np.argsort(first)
+        rank[by_appearance] = np.arange(len(first), dtype=np.int32)
+        numbers = rank[number]
+        first = first[by_appearance]
+        if _same(start, values, first[numbers]):
+            kept = Signatures(
+                np.concatenate([[0], np.cumsum(sizes[first])]).astype(np.int64),
+                values[_ragged(start[first], sizes[first])],
+            )
+            return kept, numbers
+    raise RuntimeError("Eight independent hashes collided: the sets cannot be told apart.")
+
+
+def _ragged(start: Int64, sizes: Int64) -> Int64:
+    """The positions start[i]..start[i]+sizes[i]-1 of every i, one after the other."""
+    offset = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(start - offset, sizes), dtype=np.int64)
+
+
+def _same(start: Int64, values: Int32, like: Int64) -> bool:
+    """Whether every set i equals set like[i]."""
+    sizes = np.diff(start)
+    if not np.array_equal(sizes, sizes[like]):
+        return False
+    return bool(np.array_equal(values, values[_ragged(start[like], sizes)]))
+
+
+def of_classes(classes: Int32, values: Int32, count: int) -> tuple[Signatures, Int32]:
+    """The distinct value sets of `count` classes and int32[count], the set of each class. O(rows log rows)."""
+    width = int(values.max()) + 1 if len(values) else 1
+    pairs = np.sort(classes.astype(np.int64) * width + values)  # np.unique hashes first, which is slower here
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    sizes = np.bincount(pairs // width, minlength=count)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return distinct(start, (pairs % width).astype(np.int32))
+
+
+def joined(known: Signatures, more: Signatures) -> tuple[Signatures, Int32]:
+    """`known` (whose numbers stay) with the sets of `more` that it lacks; int32[more]: the number of each of `more`."""
+    start = np.concatenate([known.start, more.start[1:] + known.start[-1]])
+    union, number = distinct(start, np.concatenate([known.values, more.values]))
+    return union, number[len(known) :]
+
+
+# The caches: what folding `remember` over the releases gives.
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What m-invariance remembers of a series.
+
+    signatures: every signature ever published
+    subjects:   int64[people] ascending, everybody ever published; signature: int32[people], for life
+    fakes:      the counterfeits of the last release: subject (int64), signature, value (int32)
+    fake_codes: int32[fakes, attributes]
+    lowest:     the lowest number a counterfeit ever had, 0 if there was none
+    changed:    int64[n] ascending, people of whom releases of another origin showed different sets
+    """
+
+    signatures: Signatures
+    subjects: Int64
+    signature: Int32
+    fakes: Table
+    fake_codes: Int32
+    lowest: int
+    changed: Int64
+
+
+def recall(caches: Mapping[str, Table], attributes: int) -> Known:
+    """The caches as arrays; a series without releases knows nothing."""
+    if "signatures" not in caches:
+        empty = np.empty(0, dtype=np.int32)
+        fakes: Table = {"subject": np.empty(0, dtype=np.int64), "signature": empty, "value": empty}
+        nobody = np.empty((0, attributes), dtype=np.int32)
+        nobody_yet = np.empty(0, dtype=np.int64)
+        return Known(Signatures.none(), nobody_yet, empty, fakes, nobody, 0, nobody_yet)
+    sets, people, fakes = caches["signatures"], caches["subjects"], caches["counterfeits"]
+    count = int(sets["signature"][-1]) + 1 if len(sets["signature"]) else 0
+    start = np.searchsorted(sets["signature"], np.arange(count + 1)).astype(np.int64)
+    codes = [fakes[f"code{a}"] for a in range(attributes)]
+    return Known(
+        Signatures(start, np.asarray(sets["value"], dtype=np.int32)),
+        np.asarray(people["subject"], dtype=np.int64),
+        np.asarray(people["signature"], dtype=np.int32),
+        fakes,
+        np.stack(codes, axis=1).astype(np.int32) if codes else np.empty((len(fakes["subject"]), 0), dtype=np.int32),
+        int(np.asarray(caches["numbers"]["lowest"], dtype=np.int64)[0]),
+        np.asarray(caches["changed"]["subject"], dtype=np.int64),
+    )
+
+
+def remember(caches: Mapping[str, Table], release: Facts) -> dict[str, Table]:
+    """The caches after `release`: a subject's signature is the set of values of its class in its first release.
+
+    O(rows log rows + people ever published).
+    """
+    attributes = release.codes.shape[1]
+    known = recall(caches, attributes)
+    used = np.bincount(release.classes, minlength=release.class_count) > 0  # a class without rows has no signature
+    row_class = (np.cumsum(used) - 1)[release.classes].astype(np.int32)
+    sets, class_set = of_classes(row_class, release.values, int(used.sum()))
+    union, number = joined(known.signatures, sets)
+    row_signature = number[class_set[row_class]]
+    real = release.real
+    subjects, signature, changed = _with_new(known, release.subjects[real], row_signature[real])
+    fake = ~real
+    fakes: dict[str, NDArray[np.generic]] = {
+        "subject": release.subjects[fake],
+        "signature": row_signature[fake],
+        "value": release.values[fake],
+    }
+    fakes |= {f"code{a}": release.codes[fake, a] for a in range(attributes)}
+    lowest = min(known.lowest, int(release.subjects[0])) if fake.any() else known.lowest
+    return {
+        "signatures": {"signature": union.owner, "value": union.values},
+        "subjects": {"subject": subjects, "signature": signature},
+        "changed": {"subject": changed},
+        "counterfeits": fakes,
+        "numbers": {"lowest": np.array([lowest], dtype=np.int64)},
+    }
+
+
+def _with_new(known: Known, subjects: Int64, signature: Int32) -> tuple[Int64, Int32, Int64]:
+    """The table of people with those added who were never published before; and whose class shows another set now."""
+    at, there = seek(known.subjects, subjects)
+    fresh, its = subjects[~there], signature[~there]
+    differ = signature[there] != known.signature[at[there]]
+    changed = np.union1d(known.changed, subjects[there][differ]) if differ.any() else known.changed
+    people, all_its = np.concatenate([known.subjects, fresh]), np.concatenate([known.signature, its])
+    if len(fresh) and len(known.subjects) and fresh[0] < known.subjects[-1]:
+        order = np.argsort(people, kind="stable")
+        return people[order], all_its[order], changed
+    return people, all_its, changed

@@ -1,0 +1,83 @@
+"""m-invariance (Xiao & Tao 2007): every subject keeps one signature of at least m sensitive values for life."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.arrays.types import Int32, Int64
+from reissue.methods.invariance.assignment import Fakes, counterfeits, inside, place, steps
+from reissue.methods.invariance.buckets import demand_of, divide, plan
+from reissue.methods.invariance.signatures import recall, remember
+from reissue.methods.invariance.splitting import split
+from reissue.methods.strategy import VALUES_PERSIST, Changes
+from reissue.model.boxes import hulls, snap
+from reissue.model.hilbert import hilbert_keys
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.model.settings import check_choices, check_kinds, check_m
+
+
+@dataclass(frozen=True, kw_only=True)
+class MInvariance:
+    """Every class shows at least m sensitive values, each once, and a subject's classes always show the same ones.
+
+    m:             how many values an attacker must leave possible for everybody
+    publishing:    "generalized" (boxes) or "anatomized" (exact quasi-identifiers and values in two tables)
+    on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
+    """
+
+    m: int
+    publishing: Literal["generalized", "anatomized"] = "generalized"
+    on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
+
+    name: ClassVar[str] = "m-invariance"
+    supports: ClassVar[Changes] = VALUES_PERSIST
+    stops: ClassVar[tuple[str, ...]] = ("association",)
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_m(self.m)
+        check_choices(self, publishing=("generalized", "anatomized"), on_ineligible=("refuse", "counterfeit"))
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        rng = np.random.default_rng(history.seed)
+        known = recall(history.caches, snapshot.codes.shape[1])
+        bucket = divide(snapshot, known, self.m)  # int32[rows], -1 = new
+        demand = demand_of(snapshot, known, bucket)
+        decided = plan(demand, self.m, repair=self.on_ineligible == "counterfeit")  # counts only
+        keys = hilbert_keys(snapshot.codes, snapshot.domains)
+        placed = place(decided, snapshot, bucket, keys)  # int32[rows]
+        fakes = counterfeits(decided, known, snapshot, placed, rng)
+        classes, fake_classes, boxes = self._classes(snapshot, placed, keys, fakes)
+        codes = fakes.codes
+        if self.publishing == "generalized":
+            codes = inside(snapshot.codes, classes, boxes, fake_classes, fakes, rng)
+        return Candidate(
+            boxes=boxes,
+            classes=classes,
+            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(codes)),
+            steps=steps(demand, decided, fakes, len(boxes)),
+            anatomized=self.publishing == "anatomized",
+        )
+
+    def _classes(self, snapshot: Coded, placed: Int32, keys: Int64, fakes: Fakes) -> tuple[Int32, Int32, Int32]:
+        """Phase 4: (int32[rows] classes, int32[fakes] classes, boxes)."""
+        rows = len(snapshot)
+        codes = np.concatenate([snapshot.codes, fakes.codes])
+        all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, snapshot.domains)])
+        bucket = np.concatenate([placed, fakes.signature])
+        values = np.concatenate([snapshot.values, fakes.value])
+        classes, number = split(codes, bucket, values, all_keys, snapshot.domains)
+        real, fake = classes[:rows], classes[rows:]
+        if self.publishing == "anatomized":  # the exact codes of counterfeits are published, so the box covers them
+            return real, fake, snap(hulls(codes, classes, number), snapshot.domains)
+        return real, fake, snap(hulls(snapshot.codes, real, number), snapshot.domains)
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        return remember(caches, release)
+
+    def thresholds(self) -> Mapping[str, float]:
+        return {"m": float(self.m), "invariant": 1.0}

@@ -1,0 +1,1 @@
+"""Possible worlds: what every assignment of values that fits all releases has in common."""

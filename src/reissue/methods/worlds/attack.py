@@ -1,0 +1,220 @@
+"""One adversary over all: what holds in every world that is consistent with all releases at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.sets import common, union
+from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack_sides import check_settings, named_releases, names, people
+from reissue.methods.worlds.settled_series import View
+from reissue.methods.worlds.solver import Inconsistent, settle
+from reissue.methods.worlds.worlds import narrowed, paths_of, truth, worlds_of
+from reissue.model.observed import Observed, Release
+from reissue.model.requirement import as_fraction
+from reissue.model.settings import check_kinds
+
+CHANGED = "No assignment of values to people fits all releases: values have changed, and nothing can be concluded."
+
+
+@dataclass(frozen=True, kw_only=True)
+class PossibleWorlds:
+    """Count, over all consistent assignments of values to people, what no assignment avoids.
+
+    People with the same path through the classes are exchangeable, so an assignment is a table of counts, path by
+    value, with one equation per class and value; integer programs settle each connected part of it.
+
+    c:           the largest share of one value that may be certain among people who shared all their classes
+    m:           fewer possible values than this for a person is a breach
+    compromised: people whose value the attacker knows (surrogate numbers, or names as the series' words give them)
+    seconds:     the time for integer programs; what is not reached is told in the notes
+    limit:       the most findings to describe
+    """
+
+    c: float = 0.5
+    m: int = 2
+    compromised: tuple[int | str, ...] = ()
+    seconds: float = 5.0
+    limit: int = 100
+
+    name: ClassVar[str] = "possible-worlds"
+    assumes: ClassVar[str] = (
+        "The attacker knows who is in which class of every release, that values do not change, and reasons about "
+        "everybody at once."
+    )
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    combines: ClassVar[dict[str, str]] = {
+        "paths": "sum",
+        "highest_certain_share": "max",
+        "fewest_possible_values": "min",
+        "subjects_at_risk": "sum",
+        "certain_subjects": "sum",
+        "certain_only_jointly": "sum",
+        "values_ruled_out_jointly": "sum",
+        "components": "sum",
+        "paths_left_out": "sum",
+        "paths_undecided": "sum",
+    }
+
+    @property
+    def separable(self) -> bool:
+        """Compromised people are looked up among everybody."""
+        return not self.compromised
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_settings(c=self.c, limit=self.limit)
+        if self.m < 2:
+            raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")
+        if not self.seconds >= 0:
+            raise SettingsError(f"seconds is {self.seconds}; it is a time limit, at least 0.")
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        """Settle all paths; `involving=n`: the releases up to n, without what those before n tell already."""
+        until = len(series) if involving is None else involving
+        releases = list(series.releases[:until])
+        view = self._seen(series, releases)
+        if view is None:
+            return Outcome(attack=self.name, findings=(), total=0, notes=(CHANGED,))
+        broken = view.broken(self.c, self.m)
+        if involving is not None and until > 1:
+            before = self._seen(series, releases[:-1])
+            told = np.empty(0, np.int64) if before is None else before.subjects(before.broken(self.c, self.m))
+            broken &= np.isin(view.order, view.paths.of[~np.isin(view.paths.subjects, told)])
+        ruled_out = view.ruled_out() & ~broken if involving is None else np.zeros_like(broken)
+        findings = [self._finding(series, view, int(p)) for p in view.worst(broken, self.limit)]
+        left = self.limit - len(findings)
+        findings += [self._excluded(series, view, int(p)) for p in view.worst(ruled_out, left)]
+        exposed = view.subjects(broken)
+        return Outcome(
+            attack=self.name,
+            findings=tuple(findings),
+            total=int(broken.sum() + ruled_out.sum()),
+            at_risk={r.number: common(_subjects(r), exposed) for r in releases},
+            measures=view.measures(len(exposed)),
+            notes=self.notes(view.tallies),
+            tallies=view.tallies,
+        )
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        notes, seconds = [], self.seconds
+        if tallies["nobody"]:
+            notes.append(
+                f"{tallies['nobody']:,} rows belong to nobody known (counterfeits, say); they may hold any values."
+            )
+        if tallies["left_out"]:
+            notes.append(
+                f"{people(tallies['left_out'])} are in connected parts that {seconds:g} seconds did not reach: for "
+                "them only what single equations imply was found; there may be more."
+            )
+        if tallies["undecided"]:
+            notes.append(
+                f"For {people(tallies['undecided'])} the time reached for linear programs only: what is said of them "
+                "holds, but whole numbers may tell more."
+            )
+        return tuple(notes)
+
+    def _seen(self, series: Observed, releases: list[Release]) -> View | None:
+        """The settled series; None if no world fits it."""
+        paths = paths_of(releases, self._known(series, releases))
+        worlds = worlds_of(releases, paths)
+        bounds = narrowed(worlds)
+        if bounds is None:
+            return None
+        try:
+            settled = settle(worlds, bounds, truth(worlds, releases, paths), float(as_fraction(self.c)), self.seconds)
+        except Inconsistent:
+            return None
+        return View(releases, paths, worlds, settled)
+
+    def _known(self, series: Observed, releases: list[Release]) -> Int64:
+        """int64[]: the numbers of the compromised."""
+        everyone = union(*(_subjects(r) for r in releases))
+        numbers = [person for person in self.compromised if isinstance(person, int)]
+        named = {person for person in self.compromised if isinstance(person, str)}
+        if named:
+            found = {series.words.subject(number): number for number in everyone.tolist()}
+            missing = sorted(named - set(found))
+            if missing:
+                raise SettingsError(f"'{missing[0]}' is in no release; compromised must name people of the series.")
+            numbers += [found[person] for person in named]
+        return np.array(sorted(numbers), dtype=np.int64)
+
+    def _finding(self, series: Observed, view: View, path: int) -> Finding:
+        words, who, classes, entries = series.words, *view.about(path)
+        size = int(view.paths.size[path])
+        top = entries[np.argmax(view.settled.least[entries])]
+        certain, most = int(view.settled.least[top]), int(view.settled.most[top])
+        possible = entries[view.settled.most[entries] > 0]
+        share, value = certain / size, words.value(int(view.worlds.value[top]))
+        few = share <= self.c and certain < size
+        which = people_named(names(words, who), size)
+        if few:
+            left = ", ".join(words.value(int(view.worlds.value[e])) for e in possible)
+            says = f"{which}: only {left} is possible" if len(possible) == 1 else f"{which}: only {left} are possible"
+            says += f", fewer than m = {self.m} values"
+        elif certain == size:
+            says = f"{which} certainly {'has' if size == 1 else 'have'} {value}"
+        else:
+            says = f"{which}: at least {certain} of them certainly have {value} (at most {100 * self.c:.0f}% may)"
+        joint = len(entries) > 1
+        why = "no other assignment of values fits all classes" if joint else "the classes share no other value"
+        used = tuple(r.number for r in view.releases) if joint else tuple(number for number, _ in classes)
+        together = named_releases(words, used)
+        return Finding(
+            attack=self.name,
+            releases=used,
+            subjects=names(words, who),
+            classes=classes,
+            value=None if few else value,
+            level=float(len(possible)) if few else share,
+            unit="possible values" if few else "share of one value",
+            threshold=float(self.m) if few else self.c,
+            breach=True,
+            sentence=f"Taking {together} together, {says}; {why}.",
+            details={"people": size, "share": (share, most / size), "joint": joint},
+            rank=(0, -float(view.share[path]), len(possible), int(who[0])),
+        )
+
+    def _excluded(self, series: Observed, view: View, path: int) -> Finding:
+        words, who, classes, entries = series.words, *view.about(path)
+        never = entries[view.settled.most[entries] == 0]
+        left = entries[view.settled.most[entries] > 0]
+        label = [", ".join(words.value(int(view.worlds.value[e])) for e in part) for part in (never, left)]
+        size = int(view.paths.size[path])
+        verb = "has" if size == 1 else "have"
+        return Finding(
+            attack=self.name,
+            releases=tuple(r.number for r in view.releases),
+            subjects=names(words, who),
+            classes=classes,
+            value=None,
+            level=float(len(left)),
+            unit="possible values",
+            threshold=float(self.m),
+            breach=False,
+            sentence=(
+                f"{people_named(names(words, who), size)} certainly {verb} not {label[0]}, although all their classes "
+                f"show it; left {'is' if len(left) == 1 else 'are'} {label[1]}."
+            ),
+            details={"people": size, "joint": True},
+            rank=(1, -float(view.share[path]), len(left), int(who[0])),
+        )
+
+
+def people_named(who: tuple[str, ...], size: int) -> str:
+    if size == 1:
+        return who[0]
+    return f"{people(size)} ({', '.join(who[:3])}{', ...' if len(who) > 3 else ''})"
+
+
+def _subjects(release: Release) -> Int64:
+    assert release.members is not None, "needs_members: the auditor skips the attack otherwise"
+    return release.members.subjects

@@ -1,0 +1,286 @@
+"""Settle what each path may hold in any consistent world: integer programs, component by component, within a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import Bounds as Limits
+from scipy.optimize import LinearConstraint, milp
+from scipy.sparse import coo_array, csr_array, eye_array, hstack
+
+from reissue.arrays.types import Bool, Float64, Int64
+from reissue.methods.worlds.worlds import Bounds, Worlds, components
+
+LARGEST = 50_000
+"""Unknowns of the largest component that is tried: a program of more of them does not end in seconds."""
+
+BATCH = 600
+"""Components share a program up to this many unknowns: their answers do not touch, and a program has a fixed cost."""
+
+NEARLY = 1e-4
+"""A count within this of a whole number is taken for it; what is claimed must hold by more than that."""
+
+
+@dataclass(eq=False)
+class Settled:
+    """What is known of each entry.
+
+    least, most: int64[entries] bounds that hold in every world
+    reached_least, reached_most: int64[entries] extremes among the worlds found, so a bound that is reached is exact
+    looked: bool[entries] whether the linear program of its component ran to its end, so that what is impossible even
+            in fractions is known; whole: bool[entries] whether it is known of all whole numbers
+    """
+
+    least: Int64
+    most: Int64
+    reached_least: Int64
+    reached_most: Int64
+    looked: Bool
+    whole: Bool
+    components: int = 0
+    programs: int = 0
+
+    @property
+    def exact(self) -> Bool:
+        """bool[entries]: both bounds are reached by some world."""
+        return np.asarray((self.least == self.reached_least) & (self.most == self.reached_most), dtype=np.bool_)
+
+    def witness(self, entries: Int64, counts: Int64) -> None:
+        """Take note of a world, on these entries."""
+        self.reached_least[entries] = np.minimum(self.reached_least[entries], counts)
+        self.reached_most[entries] = np.maximum(self.reached_most[entries], counts)
+
+
+class OutOfTime(Exception):
+    """The time allowed is over."""
+
+
+class Inconsistent(Exception):
+    """No world satisfies the equations: the values cannot have persisted."""
+
+
+class Program:
+    """The equations of some components, solved again and again for different objectives."""
+
+    def __init__(self, worlds: Worlds, parts: list[Int64], taken: Int64, settled: Settled, deadline: float) -> None:
+        """taken: int64[paths + cells], what the closed entries take of each equation."""
+        self.parts, self.entries = parts, np.concatenate(parts)
+        self.block = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        self._settled, self._deadline = settled, deadline
+        at, release = np.nonzero(worlds.cells[self.entries] >= 0)
+        cell = worlds.cells[self.entries[at], release]
+        rows = np.concatenate([worlds.path[self.entries].astype(np.int64), len(worlds.size) + cell])
+        used, row = np.unique(rows, return_inverse=True)
+        row = row.reshape(-1)
+        columns = np.concatenate([np.arange(len(self.entries)), at])
+        self._matrix = csr_array((np.ones(len(row)), (row, columns)), shape=(len(used), len(self.entries)))
+        self._right = (np.concatenate([worlds.size, worlds.total])[used] - taken[used]).astype(np.float64)
+        self._row_block = np.zeros(len(used), dtype=np.int64)
+        self._row_block[row] = self.block[columns]
+
+    def best(self, weight: Float64, *, whole: bool) -> Float64:
+        """float64[entries]: counts of the greatest weight, whole ones or any. OutOfTime if it takes too long.
+
+        Where a component's counts are whole they are a world, and noted as a witness.
+        """
+        limits = Limits(self._settled.least[self.entries], self._settled.most[self.entries])
+        equations = LinearConstraint(self._matrix, self._right, self._right)
+        found = self._solved(weight, limits, [equations], whole)
+        self._note(found)
+        return found
+
+    def supported(self, asked: Int64) -> Bool:
+        """bool[asked]: which of these entries are above 0 in some world of fractions: one program for all of them.
+
+        Worlds are scaled by a factor of each component, at least 1: then an entry that can be above 0 can be 1, and
+        worlds can be added up, so the most entries that are 1 at once are all that can be above 0.
+        """
+        entries, blocks, rows = len(self.entries), len(self.parts), self._matrix.shape[0]
+        scale = coo_array((-self._right, (np.arange(rows), self._row_block)), shape=(rows, blocks))
+        equations = csr_array(hstack([self._matrix, scale, csr_array((rows, len(asked)))]))
+        own = coo_array((-np.ones(len(asked)), (np.arange(len(asked)), asked)), shape=(len(asked), entries))
+        below = csr_array(hstack([own, csr_array((len(asked), blocks)), eye_array(len(asked))]))
+        lowest = np.concatenate([np.zeros(entries), np.ones(blocks), np.zeros(len(asked))])
+        highest = np.concatenate([np.full(entries + blocks, np.inf), np.ones(len(asked))])
+        weight = np.concatenate([np.zeros(entries + blocks), np.ones(len(asked))])
+        limits = [LinearConstraint(equations, 0, 0), LinearConstraint(below, -np.inf, 0)]
+        found = self._solved(weight, Limits(lowest, highest), limits, whole=False)
+        return np.asarray(found[entries + blocks :] > 0.5, dtype=np.bool_)
+
+    def _solved(self, weight: Float64, limits: Limits, rules: list[LinearConstraint], whole: bool) -> Float64:
+        left = self._deadline - time.perf_counter()
+        if left <= 0:
+            raise OutOfTime
+        solved = milp(
+            -weight,
+            integrality=np.full(len(weight), int(whole)),
+            bounds=limits,
+            constraints=rules,
+            options={"time_limit": left, "mip_rel_gap": 0.0},
+        )
+        self._settled.programs += 1
+        if solved.status == 2:
+            raise Inconsistent
+        if solved.status != 0 or solved.x is None:
+            raise OutOfTime
+        return np.asarray(solved.x, dtype=np.float64)
+
+    def _note(self, found: Float64) -> None:
+        counts = np.rint(found).astype(np.int64)
+        broken = np.zeros(len(self.parts), dtype=np.bool_)
+        broken[self.block[np.abs(found - counts) > NEARLY]] = True
+        broken[self._row_block[self._matrix @ counts != self._right]] = True
+        fine = ~broken[self.block]
+        self._settled.witness(self.entries[fine], counts[fine])
+
+
+def settle(worlds: Worlds, bounds: Bounds, real: Int64 | None, share: float, seconds: float) -> Settled:
+    """Exact bounds as far as the time reaches, the smallest components first.
+
+    real: a world known beforehand (int64[entries]), which saves programs. First it is settled which values are
+    possible at all: by linear programs, and by integer programs where those leave it open; then minima that may
+    exceed `share` of their path; then the rest. Raises Inconsistent.
+    """
+    deadline = time.perf_counter() + seconds
+    settled = Settled(
+        bounds.least.copy(),
+        bounds.most.copy(),
+        np.where(bounds.open, np.iinfo(np.int64).max, bounds.least),
+        np.where(bounds.open, -1, bounds.most),
+        ~bounds.open,
+        ~bounds.open,
+    )
+    if real is not None:
+        settled.witness(np.arange(len(worlds)), real)
+    parts = components(worlds, np.flatnonzero(bounds.open))
+    settled.components = len(parts)
+    taken = _taken(worlds, bounds)
+
+    def programs(some: list[Int64]) -> Iterator[Program]:
+        tried = [part for part in some if len(part) <= LARGEST]
+        return (Program(worlds, batch, taken, settled, deadline) for batch in _batches(tried))
+
+    try:
+        for program in programs(parts):
+            _possible_in_fractions(program, settled)
+        for program in programs([part for part in parts if not settled.whole[part[0]]]):
+            _possible_in_whole(program, settled)
+        _implied(worlds, settled)
+        for chosen in (_breaching(worlds, settled, share), ~settled.exact):
+            for program in programs([part for part in parts if chosen[part].any()]):
+                _extremes(program, settled, chosen)
+            _implied(worlds, settled)
+    except OutOfTime:
+        _implied(worlds, settled)
+    return settled
+
+
+def _batches(parts: list[Int64]) -> Iterator[list[Int64]]:
+    """Small components together, large ones alone; in order of size."""
+    batch: list[Int64] = []
+    size = 0
+    for part in parts:
+        if batch and size + len(part) > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(part)
+        size += len(part)
+    if batch:
+        yield batch
+
+
+def _taken(worlds: Worlds, bounds: Bounds) -> Int64:
+    closed = np.where(bounds.open, 0, bounds.least)
+    entry, cell = worlds.links
+    by_path = np.bincount(worlds.path, closed, len(worlds.size))
+    by_cell = np.bincount(cell, closed[entry], len(worlds.total))
+    taken: Int64 = np.rint(np.concatenate([by_path, by_cell])).astype(np.int64)
+    return taken
+
+
+def _possible_in_fractions(program: Program, settled: Settled) -> None:
+    """Rule out every entry that is 0 in all worlds, even in fractions: one program tells them all."""
+    unseen = np.flatnonzero(settled.reached_most[program.entries] <= 0)
+    if len(unseen):
+        _rule_out(settled, program.entries[unseen[~program.supported(unseen)]])
+    settled.looked[program.entries] = True
+    _decide(program, settled)
+
+
+def _possible_in_whole(program: Program, settled: Settled) -> None:
+    """Look for worlds with the entries that none has shown yet, until there are none.
+
+    Vertices of the linear program mostly are whole, so integer programs are only asked about what those leave open. At
+    the optimum each component has its own: where that is below 1, none of its unseen entries is in any world.
+    """
+    entries = program.entries
+    for whole in (False, True):
+        unseen = settled.reached_most[entries] < np.minimum(settled.most[entries], 1)
+        while unseen.any():
+            found = program.best(unseen.astype(np.float64), whole=whole)
+            none = np.bincount(program.block, found * unseen, len(program.parts)) < 1 - NEARLY
+            _rule_out(settled, entries[unseen & none[program.block]])
+            unseen &= (found < NEARLY) & ~none[program.block]
+            unseen &= settled.reached_most[entries] <= 0
+    _decide(program, settled)
+
+
+def _decide(program: Program, settled: Settled) -> None:
+    """A component is settled in whole numbers when every entry is either ruled out or in a world."""
+    entries = program.entries
+    left = np.bincount(program.block, settled.reached_most[entries] < np.minimum(settled.most[entries], 1))
+    settled.whole[entries] = left[program.block] == 0
+
+
+def _rule_out(settled: Settled, never: Int64) -> None:
+    settled.most[never] = 0
+    settled.reached_most[never] = 0
+
+
+def _extremes(program: Program, settled: Settled, chosen: Bool) -> None:
+    """Settle both bounds of the chosen entries, one entry of every component at a time."""
+    entries = program.entries
+    for sign in (-1.0, 1.0):
+        todo = chosen[entries] & ~_reached(settled, entries, sign)
+        while todo.any():
+            first = np.unique(program.block[todo], return_index=True)[1]
+            now = np.flatnonzero(todo)[first]
+            for whole in (False, True):
+                weight = np.zeros(len(entries))
+                weight[now] = sign
+                found = program.best(weight, whole=whole)[now]
+                if sign > 0:
+                    settled.most[entries[now]] = np.floor(found + NEARLY).astype(np.int64)
+                else:
+                    settled.least[entries[now]] = np.ceil(found - NEARLY).astype(np.int64)
+                now = now[~_reached(settled, entries[now], sign)]
+                if len(now) == 0:
+                    break
+            todo &= ~_reached(settled, entries, sign)
+
+
+def _reached(settled: Settled, entries: Int64, sign: float) -> Bool:
+    if sign > 0:
+        return np.asarray(settled.most[entries] == settled.reached_most[entries], dtype=np.bool_)
+    return np.asarray(settled.least[entries] == settled.reached_least[entries], dtype=np.bool_)
+
+
+def _breaching(worlds: Worlds, settled: Settled, share: float) -> Bool:
+    """bool[entries]: every world found keeps it above the share, but no bound proves that."""
+    size = worlds.size[worlds.path]
+    above = (settled.reached_least > share * size) & (settled.reached_most >= 0)
+    return np.asarray(above & (settled.least <= share * size) & settled.whole, dtype=np.bool_)
+
+
+def _implied(worlds: Worlds, settled: Settled) -> None:
+    """What a path's other values leave: the least of one is the path's size without the most of the others."""
+    paths = len(worlds.size)
+    high = np.bincount(worlds.path, settled.most, paths).astype(np.int64)
+    low = np.bincount(worlds.path, settled.least, paths).astype(np.int64)
+    floor = (worlds.size - high)[worlds.path] + settled.most
+    ceiling = (worlds.size - low)[worlds.path] + settled.least
+    np.maximum(settled.least, floor, out=settled.least)
+    np.minimum(settled.most, ceiling, out=settled.most)

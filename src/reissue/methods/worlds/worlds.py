@@ -1,0 +1,242 @@
+"""Possible worlds of a series whose values persist: who may have which value, given all classes at once.
+
+Subjects with the same path through the classes are exchangeable, so a world is a table x[path, value] of counts: the
+values of a path sum to its subjects, and those of all paths through a class to the rows that the class shows with each
+value. Rows of a class beyond its known members are one more path, through that class alone: it takes up any values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reissue.arrays.components import connected
+from reissue.arrays.sets import union
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.model.observed import Members, Release
+
+ROUNDS = 200
+"""Bounds are carried round at most this often; each round is sound, more only tighten."""
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Everybody's way through the classes.
+
+    subjects: int64[people] ascending; of: int32[people] the path of each
+    classes:  int32[paths, releases] the class in each release, -1 where absent; size: int64[paths] its subjects
+    Compromised people have a path each; `known` int32[paths] is then their value, else -1. Paths from `people` on stand
+    for rows beyond the known members.
+    """
+
+    subjects: Int64
+    of: Int32
+    classes: Int32
+    size: Int64
+    known: Int32
+    people: int
+
+
+def paths_of(releases: Sequence[Release], compromised: Int64) -> Paths:
+    """The paths of all members, and of the rows that belong to none of them. O(people * releases * log people)."""
+    members = [_members(release) for release in releases]
+    subjects = union(*(m.subjects for m in members))
+    way = np.full((len(subjects), len(releases)), -1, dtype=np.int32)
+    value = np.full(len(subjects), -1, dtype=np.int32)
+    for i, m in enumerate(members):
+        at = np.searchsorted(subjects, m.subjects)
+        way[at, i], value[at] = m.classes, m.values
+    known = np.where(np.isin(subjects, compromised), value, np.int32(-1))
+    key = known.astype(np.int64) + 1
+    for i, release in enumerate(releases):  # dense after each step, so that it cannot overflow
+        key = np.unique(key * (release.class_count + 1) + way[:, i] + 1, return_inverse=True)[1].reshape(-1)
+    first = np.unique(key, return_index=True)[1]
+    size = np.bincount(key, minlength=len(first)).astype(np.int64)
+    extra_way, extra = _nobodys(releases, members)
+    return Paths(
+        subjects,
+        key.astype(np.int32),
+        np.concatenate([way[first], extra_way]),
+        np.concatenate([size, extra]),
+        np.concatenate([known[first], np.full(len(extra), -1, dtype=np.int32)]),
+        len(first),
+    )
+
+
+def _members(release: Release) -> Members:
+    if release.members is None:
+        raise ValueError(f"The members of release {release.number} are not known.")
+    return release.members
+
+
+def _nobodys(releases: Sequence[Release], members: Sequence[Members]) -> tuple[Int32, Int64]:
+    """One path for each class with more rows than members: (int32[n, releases], int64[n] the rows beyond them)."""
+    ways, sizes = [np.empty((0, len(releases)), dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    for i, (release, m) in enumerate(zip(releases, members, strict=True)):
+        beyond = release.sizes - np.bincount(m.classes, minlength=release.class_count)
+        more = np.flatnonzero(beyond > 0)
+        way = np.full((len(more), len(releases)), -1, dtype=np.int32)
+        way[:, i] = more
+        ways.append(way)
+        sizes.append(beyond[more].astype(np.int64))
+    return np.concatenate(ways), np.concatenate(sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """The equations, one unknown per entry: a path and a value that all its classes show.
+
+    path, value: int32[entries], sorted by path, then value
+    cells: int64[entries, releases] the equation of the entry's (class, value) in each release, -1 where absent
+    total: int64[cells] rows of each (class, value); size: int64[paths]
+    """
+
+    path: Int32
+    value: Int32
+    cells: Int64
+    total: Int64
+    size: Int64
+
+    @cached_property
+    def links(self) -> tuple[Int64, Int64]:
+        """(entry, cell): every entry with each of its equations."""
+        entry, release = np.nonzero(self.cells >= 0)
+        return entry.astype(np.int64), self.cells[entry, release]
+
+    def __len__(self) -> int:
+        return len(self.path)
+
+
+def worlds_of(releases: Sequence[Release], paths: Paths) -> Worlds:
+    """The equations of a series. O(entries * releases * log groups)."""
+    offset, keys, width = 0, [], 1 + max((int(r.values.max(initial=0)) for r in releases), default=0)
+    totals = [np.empty(0, dtype=np.int64)]
+    for release in releases:
+        classes, values, counts = release.groups
+        keys.append((classes.astype(np.int64) * width + values, offset))
+        totals.append(counts)
+        offset += len(counts)
+    path, value = _first_values(releases, paths)
+    allowed = (paths.known[path] < 0) | (paths.known[path] == value)
+    path, value = path[allowed], value[allowed]
+    cells = np.full((len(path), len(releases)), -1, dtype=np.int64)
+    possible = np.ones(len(path), dtype=np.bool_)
+    for i, (key, start) in enumerate(keys):
+        here = paths.classes[path, i]
+        wanted = here.astype(np.int64) * width + value
+        at = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
+        found = (here >= 0) & (key[at] == wanted) if len(key) else np.zeros(len(path), dtype=np.bool_)
+        cells[found, i] = at[found] + start
+        possible &= found | (here < 0)
+    return Worlds(path[possible], value[possible], cells[possible], np.concatenate(totals), paths.size)
+
+
+def _first_values(releases: Sequence[Release], paths: Paths) -> tuple[Int32, Int32]:
+    """(path, value): the values that the first class of each path shows, by path."""
+    first = np.argmax(paths.classes >= 0, axis=1)
+    owners, values = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
+    for i, release in enumerate(releases):
+        starting = np.flatnonzero((first == i) & (paths.classes[:, i] >= 0))
+        classes, shown, _ = release.groups
+        start = np.searchsorted(classes, np.arange(release.class_count + 1))
+        its = paths.classes[starting, i]
+        count = start[its + 1] - start[its]
+        owner = np.repeat(starting, count)
+        within = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+        owners.append(owner)
+        values.append(shown[np.repeat(start[its], count) + within])
+    owner, value = np.concatenate(owners), np.concatenate(values)
+    order = np.lexsort((value, owner))
+    return owner[order].astype(np.int32), value[order].astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """least, most: int64[entries], counts that no consistent world goes below or above."""
+
+    least: Int64
+    most: Int64
+
+    @property
+    def open(self) -> Bool:
+        return np.asarray(self.least < self.most, dtype=np.bool_)
+
+
+def narrowed(worlds: Worlds, bounds: Bounds | None = None) -> Bounds | None:
+    """Carry bounds through every equation until nothing changes; None if no world is consistent. O(entries) a round.
+
+    What one equation leaves for an entry is its total less the least (or most) of its other entries.
+    """
+    least = np.zeros(len(worlds), dtype=np.int64) if bounds is None else bounds.least.copy()
+    most = worlds.size[worlds.path].astype(np.int64) if bounds is None else bounds.most.copy()
+    entry, cell = worlds.links
+    for _ in range(ROUNDS):
+        before = int(least.sum()), int(most.sum())
+        for owner, total, which in ((worlds.path, worlds.size, None), (cell, worlds.total, entry)):
+            low = least if which is None else least[which]
+            high = most if which is None else most[which]
+            ceiling = (total - np.bincount(owner, low, len(total)).astype(np.int64))[owner] + low
+            floor = (total - np.bincount(owner, high, len(total)).astype(np.int64))[owner] + high
+            if which is None:
+                most, least = np.minimum(most, ceiling), np.maximum(least, floor)
+            else:
+                np.minimum.at(most, which, ceiling)
+                np.maximum.at(least, which, floor)
+        if (least > most).any():
+            return None
+        if (int(least.sum()), int(most.sum())) == before:
+            break
+    return Bounds(least, most) if _fillable(worlds, least, most) else None
+
+
+def _fillable(worlds: Worlds, least: Int64, most: Int64) -> bool:
+    """Whether every equation's total lies between the sums of its entries' bounds."""
+    entry, cell = worlds.links
+    for owner, total, which in ((worlds.path, worlds.size, slice(None)), (cell, worlds.total, entry)):
+        low, high = np.bincount(owner, least[which], len(total)), np.bincount(owner, most[which], len(total))
+        if ((low > total) | (high < total)).any():
+            return False
+    return True
+
+
+def components(worlds: Worlds, open_entries: Int64) -> list[Int64]:
+    """The open entries by connected component of their equations, the smallest component first."""
+    if len(open_entries) == 0:
+        return []
+    place = np.full(len(worlds), -1, dtype=np.int64)
+    place[open_entries] = np.arange(len(open_entries))
+    entry, cell = worlds.links
+    kept = place[entry] >= 0
+    paths = len(worlds.size)
+    row = worlds.path[entry[kept]].astype(np.int64)
+    label = connected(row, paths + cell[kept].astype(np.int64), paths + len(worlds.total))
+    own = label[worlds.path[open_entries]]
+    order = np.argsort(own, kind="stable")
+    parts = np.split(open_entries[order], np.flatnonzero(np.diff(own[order])) + 1)
+    return sorted(parts, key=len)
+
+
+def truth(worlds: Worlds, releases: Sequence[Release], paths: Paths) -> Int64 | None:
+    """int64[entries]: the counts that really were, a world that needs no search; None if values have changed."""
+    value = np.full(len(paths.subjects), -1, dtype=np.int32)
+    for release in releases:
+        m = _members(release)
+        value[np.searchsorted(paths.subjects, m.subjects)] = m.values
+    width = int(max(value.max(initial=0), worlds.value.max(initial=0))) + 1
+    key = worlds.path.astype(np.int64) * width + worlds.value
+    wanted = paths.of.astype(np.int64) * width + value
+    at = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
+    if len(key) == 0 or not (key[at] == wanted).all():
+        return None
+    counts = np.bincount(at, minlength=len(key)).astype(np.int64)
+    entry, cell = worlds.links
+    left = worlds.total - np.bincount(cell, counts[entry], len(worlds.total)).astype(np.int64)
+    nobody = np.flatnonzero(worlds.path >= paths.people)
+    counts[nobody] = left[worlds.cells[nobody].max(axis=1)]
+    sums = np.bincount(worlds.path, counts, len(worlds.size)).astype(np.int64)
+    filled = np.bincount(cell, counts[entry], len(worlds.total)).astype(np.int64)
+    right = np.array_equal(sums, worlds.size) and np.array_equal(filled, worlds.total) and (counts >= 0).all()
+    return counts if right else None

@@ -1,0 +1,1 @@
+"""The nouns everybody shares: domains, boxes, releases, what outsiders observe, requirements, fragments."""

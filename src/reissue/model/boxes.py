@@ -1,0 +1,62 @@
+"""Boxes: one closed interval of codes per quasi-identifier; to match, to be comparable or compatible is to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reissue.arrays.types import Bool, Float64, Int32
+from reissue.model.domain import Domain
+
+
+def hulls(codes: Int32, classes: Int32, count: int) -> Int32:
+    """int32[count, attributes, 2]: the smallest box around each class's rows; rows of class -1 are ignored. O(n log n).
+
+    A class without rows gets the impossible box (lo > hi).
+    """
+    boxes = np.empty((count, codes.shape[1], 2), dtype=np.int32)
+    boxes[:, :, 0], boxes[:, :, 1] = np.iinfo(np.int32).max, np.iinfo(np.int32).min
+    order = np.argsort(classes, kind="stable")
+    order = order[np.searchsorted(classes[order], 0) :]
+    if len(order) == 0:
+        return boxes
+    start = np.flatnonzero(np.diff(classes[order], prepend=-1))
+    present = classes[order][start]
+    for a in range(codes.shape[1]):
+        column = codes[order, a]
+        boxes[present, a, 0] = np.minimum.reduceat(column, start)
+        boxes[present, a, 1] = np.maximum.reduceat(column, start)
+    return boxes
+
+
+def snap(boxes: Int32, domains: Sequence[Domain]) -> Int32:
+    """Widen every interval of a hierarchical attribute to the smallest taxonomy node that covers it."""
+    snapped = boxes.copy()
+    for a, domain in enumerate(domains):
+        if domain.tree is not None:
+            node = domain.tree.cover(boxes[:, a, 0], boxes[:, a, 1])
+            snapped[:, a, 0], snapped[:, a, 1] = domain.tree.lo[node], domain.tree.hi[node]
+    return snapped
+
+
+def contain(boxes: Int32, codes: Int32, classes: Int32) -> Bool:
+    """bool[rows]: whether each row's codes lie in the box of its class (rows of class -1: True)."""
+    inside = np.ones(len(codes), dtype=np.bool_)
+    for a in range(codes.shape[1]):
+        lo, hi = np.ascontiguousarray(boxes[:, a, 0]), np.ascontiguousarray(boxes[:, a, 1])
+        inside &= (codes[:, a] >= lo[classes]) & (codes[:, a] <= hi[classes])
+    return inside | (classes < 0)
+
+
+def losses(boxes: Int32, domains: Sequence[Domain]) -> Float64:
+    """float64[boxes, attributes]: the share of its domain that each interval spans, 0 (exact) to 1 (anything).
+
+    Numeric: (hi - lo) / span. Hierarchical: (leaves - 1) / (all leaves - 1), that is NCP of the covered leaves.
+    """
+    lost = np.empty(boxes.shape[:2], dtype=np.float64)
+    for a, domain in enumerate(domains):
+        lo = np.maximum(boxes[:, a, 0], domain.lo)
+        hi = np.minimum(boxes[:, a, 1], domain.hi)
+        lost[:, a] = np.clip((hi.astype(np.float64) - lo) / domain.span, 0.0, 1.0)
+    return lost

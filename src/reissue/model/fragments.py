@@ -1,0 +1,272 @@
+"""How a table is divided into fragments: the parts in which a release is made, side by side on several workers.
+
+The division is a tree of cuts made once, from a sample of the first snapshot, and kept for the life of a series. Who is
+in which fragment never changes, so no two fragments ever share a person: each is a series of its own, and what holds
+for every one of them holds for the whole (see docs/spark.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.model.domain import Domain
+
+if TYPE_CHECKING:  # kernels, which reading a ledger does not need
+    from reissue.model.requirement import Requirement
+    from reissue.model.requirement_kernels import Limits
+
+UInt64 = NDArray[np.uint64]
+
+BY_IDENTIFIER = -1
+"""In place of an attribute: rows are told apart by the hash of their identifier."""
+
+LEAF = -2
+
+SAMPLE = 200_000
+"""Rows from which the cuts are made, about."""
+
+UNEVEN = 0.2
+"""A cut that misses its share of the rows by more than this is not made along an attribute.
+
+Larger fragments than the mean do no harm where there are a few for every core; cuts in bad places cost utility.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Fragments:
+    """A tree of cuts; node 0 is the root.
+
+    attribute: int32[nodes] the attribute cut, BY_IDENTIFIER or LEAF
+    cut:       int64[nodes] codes up to this one go left; hashes below this one (of 2**32); a leaf's fragment
+    left, right: int32[nodes] children, -1 at leaves
+    """
+
+    attribute: Int32
+    cut: Int64
+    left: Int32
+    right: Int32
+
+    @staticmethod
+    def whole() -> Fragments:
+        """One fragment: the table is not divided."""
+        return Fragments(*_arrays([(LEAF, 0, -1, -1)]))
+
+    @property
+    def count(self) -> int:
+        return int((self.attribute == LEAF).sum())
+
+    @property
+    def by_identifier(self) -> bool:
+        """Whether the hashes of identifiers are needed."""
+        return bool((self.attribute == BY_IDENTIFIER).any())
+
+    def of(self, codes: Int32, hashes: UInt64 | None = None) -> Int32:
+        """int32[rows]: the fragment of each new subject. O(rows log fragments)."""
+        found = np.empty(len(codes), dtype=np.int32)
+        open_ = [(0, np.arange(len(codes)))]
+        while open_:
+            node, rows = open_.pop()
+            attribute = int(self.attribute[node])
+            if attribute == LEAF:
+                found[rows] = self.cut[node]
+                continue
+            if attribute == BY_IDENTIFIER:
+                assert hashes is not None
+                own = mixed(hashes[rows], node)  # else a cut below another one would see only one side of the hashes
+                low = (own >> np.uint64(32)).astype(np.int64) < self.cut[node]
+            else:
+                low = codes[rows, attribute] <= self.cut[node]
+            open_ += [(int(self.left[node]), rows[low]), (int(self.right[node]), rows[~low])]
+        return found
+
+    def recoded(self, recode: Callable[[Int32], Int32]) -> Fragments:
+        """The same cuts after codes have shifted; `recode` turns int32[n, attributes] of old codes into new ones."""
+        nodes = np.flatnonzero(self.attribute >= 0)
+        if len(nodes) == 0:
+            return self
+        width = int(self.attribute.max()) + 1
+        codes = np.zeros((len(nodes), width), dtype=np.int32)
+        codes[np.arange(len(nodes)), self.attribute[nodes]] = self.cut[nodes]
+        cut = self.cut.copy()
+        cut[nodes] = recode(codes)[np.arange(len(nodes)), self.attribute[nodes]]
+        return replace(self, cut=cut)
+
+    def to_dict(self) -> dict[str, list[int]]:
+        names = ("attribute", "cut", "left", "right")
+        return {name: [int(entry) for entry in getattr(self, name)] for name in names}
+
+    @staticmethod
+    def from_dict(given: Mapping[str, Sequence[int]]) -> Fragments:
+        rows = zip(given["attribute"], given["cut"], given["left"], given["right"], strict=True)
+        return Fragments(*_arrays(list(rows)))
+
+
+def _arrays(nodes: Sequence[tuple[int, int, int, int]]) -> tuple[Int32, Int64, Int32, Int32]:
+    attribute, cut, left, right = (list(column) for column in zip(*nodes, strict=True))
+    return (
+        np.array(attribute, dtype=np.int32),
+        np.array(cut, dtype=np.int64),
+        np.array(left, dtype=np.int32),
+        np.array(right, dtype=np.int32),
+    )
+
+
+def hashed(count: int) -> Fragments:
+    """So many fragments of about equally many rows, by the hashes of identifiers alone."""
+    return divide(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.int32), (), count)
+
+
+def divide(
+    codes: Int32, values: Int32, domains: Sequence[Domain], count: int, requirement: Requirement | None = None
+) -> Fragments:
+    """Cuts for `count` fragments of about equally many rows, from a sample. O(sample * attributes * log count).
+
+    Among cuts that are not too uneven, each is the best by four measures, all from 0 to 1 and added up: how far it
+    misses the middle; how many rows it tears out of groups of their taxonomy, which could then be published on
+    neither side; how much it tells about the sensitive value, since a fragment should be as diverse as the table; and
+    how narrow the attribute has become, since cutting one alone leaves the others coarse. Where no attribute can be
+    cut so that each side, as one class, meets the requirement, the identifiers' hashes are: these leave every value
+    its share.
+    """
+    limits = None if requirement is None else requirement.limits(np.bincount(values).astype(np.int64))
+    nodes: list[tuple[int, int, int, int]] = []
+    given = 0
+
+    def grow(rows: Int64, parts: int) -> int:
+        nonlocal given
+        here = len(nodes)
+        nodes.append((LEAF, given, -1, -1))
+        if parts == 1:
+            given += 1
+            return here
+        share = (parts // 2) / parts
+        chosen = _cut(codes[rows], values[rows], domains, share, limits)
+        if chosen is None:  # the sample has no hashes: cut any rows alike
+            low = mixed(rows.astype(np.uint64), here) < np.uint64(share * 2**64)
+            attribute, cut = BY_IDENTIFIER, int(share * 2**32)
+        else:
+            attribute, cut = chosen
+            low = codes[rows, attribute] <= cut
+        left, right = grow(rows[low], parts // 2), grow(rows[~low], parts - parts // 2)
+        nodes[here] = (attribute, cut, left, right)
+        return here
+
+    grow(np.arange(len(codes)), count)
+    return Fragments(*_arrays(nodes))
+
+
+def _cut(
+    codes: Int32, values: Int32, domains: Sequence[Domain], share: float, limits: Limits | None
+) -> tuple[int, int] | None:
+    """(attribute, last code on the left) of the best cut near the share; None if there is none."""
+    best: tuple[float, int, int] | None = None
+    for attribute, domain in enumerate(domains):
+        column = codes[:, attribute]
+        code, size = np.unique(column, return_counts=True)
+        below = np.cumsum(size)[:-1] / max(1, len(column))
+        even = np.flatnonzero(np.abs(below - share) <= UNEVEN)
+        if len(even) == 0:
+            continue
+        costs = np.abs(below[even] - share) + [_torn(domain, int(last), code, size) for last in code[even]]
+        last = int(code[even[costs.argmin()]])
+        low = column <= last
+        if limits is not None and not _both_meet(limits, values, low):
+            continue
+        width = (int(code[-1]) - int(code[0])) / max(1, domain.hi - domain.lo)
+        score = float(costs.min()) + _apart(values, low) + (1 - width)
+        if best is None or score < best[0]:
+            best = score, attribute, last
+    return None if best is None else best[1:]
+
+
+def _torn(domain: Domain, last: int, code: Int32, size: Int64) -> float:
+    """The share of the rows in the largest group of the taxonomy, other than the whole, that the cut goes through."""
+    tree = domain.tree
+    if tree is None:
+        return 0.0
+    through = np.flatnonzero((tree.lo <= last) & (tree.hi > last) & (tree.parent >= 0))
+    before = np.concatenate([[0], np.cumsum(size)])
+    inside = (
+        before[np.searchsorted(code, tree.hi[through], side="right")] - before[np.searchsorted(code, tree.lo[through])]
+    )
+    return float(inside.max(initial=0) / max(1, before[-1]))
+
+
+def _both_meet(limits: Limits, values: Int32, low: Bool) -> bool:
+    from reissue.model.requirement_kernels import classes_meet
+
+    return bool(classes_meet(limits, low.astype(np.int32), values, 2).all())
+
+
+def _apart(values: Int32, low: Bool) -> float:
+    """The distance of the values on the two sides of a cut: total variation."""
+    width = int(values.max(initial=0)) + 1
+    shares: list[Float64] = []
+    for side in (low, ~low):
+        shares.append(np.bincount(values[side], minlength=width) / max(1, int(side.sum())))
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def sampled(rows: Int64, total: int, seed: int, size: int = SAMPLE) -> Bool:
+    """bool[n]: whether each row (its position in a snapshot of `total` rows) is in the sample of about `size`."""
+    if total <= size:
+        return np.ones(len(rows), dtype=np.bool_)
+    return np.asarray(mixed(rows.astype(np.uint64), seed) < np.uint64(size / total * 2**64), dtype=np.bool_)
+
+
+def owners(starts: Int64, count: int, numbers: Int64) -> Int32:
+    """int32[n]: the fragment of known subjects.
+
+    Every release numbers its new subjects fragment by fragment: starts int64[releases * count] are the first numbers.
+    """
+    return ((np.searchsorted(starts, numbers, side="right") - 1) % count).astype(np.int32)
+
+
+def scattered(numbers: Int64, count: int, seed: int) -> Int64:
+    """The numbers 0..count-1 renamed by a secret permutation of them, each by itself: no table of all is needed.
+
+    Six rounds of a Feistel network on the smallest even number of bits; what falls outside is sent round again.
+    """
+    half = np.uint64((max(1, int(count - 1).bit_length()) + 1) // 2)
+    mask = np.uint64((1 << int(half)) - 1)
+    keys = np.random.SeedSequence([seed, 3]).generate_state(6, np.uint64)
+    found = numbers.astype(np.uint64)
+    outside = np.ones(len(found), dtype=np.bool_)
+    while outside.any():
+        left, right = found[outside] >> half, found[outside] & mask
+        for key in keys:
+            left, right = right, left ^ (mix(right ^ key) & mask)
+        found[outside] = (left << half) | right
+        outside = found >= count
+    return found.astype(np.int64)
+
+
+def mixed(numbers: UInt64, seed: int) -> UInt64:
+    """Numbers that look random, one for each: a hash keyed by the seed."""
+    key = np.random.SeedSequence([seed, 4]).generate_state(1, np.uint64)[0]
+    return mix(mix(numbers) ^ key)
+
+
+def mix(x: UInt64) -> UInt64:
+    """The finalizer of SplitMix64: every bit of the input changes about half of the output's."""
+    with np.errstate(over="ignore"):
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+
+def global_subjects(subjects: Int64, fragment: int, count: int) -> Int64:
+    """A fragment's subjects in the whole series: people keep their numbers, its counterfeits -1, -2, ... are spread."""
+    return np.where(subjects < 0, (subjects + 1) * count - fragment - 1, subjects)
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """A seed of its own for each release of a series, or for each fragment of a release."""
+    low, high = np.random.SeedSequence([seed, number]).generate_state(2, np.uint64)
+    return int(low) | int(high) << 64

@@ -1,0 +1,131 @@
+"""A series as an attacker sees it: published classes, and who is in them where that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from reissue.arrays.types import Int32, Int64
+from reissue.model.domain import Domain
+from reissue.model.release import Facts
+
+if TYPE_CHECKING:
+    from reissue.model.overlap import Groups
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Who is in which class of one release.
+
+    subjects: int64[people] ascending; classes: int32[people]; codes: int32[people, attributes] exact QI;
+    values: int32[people] the true values. An attacker does not have `values`; they serve simulations ("suppose
+    these people are compromised") and the auditor's statement of what an inference got right.
+    """
+
+    subjects: Int64
+    classes: Int32
+    codes: Int32
+    values: Int32
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """One published release: the boxes of its classes, and of every published row its class and sensitive value.
+
+    Counterfeits are rows like any other here. Suppressed rows are absent. `counterfeits` tells which rows stand for
+    nobody, where the auditor knows it (None: not known); an attack may take it that the attacker can follow them.
+    `numbers` int32[classes], ascending: what the classes are called, where this is only a part of a release.
+    `amounts` int64[rows]: how many published rows each row stands for, where they are only counted (None: one each).
+    Then a member stands for many, too; only attacks that say `by_counts` can read that.
+    """
+
+    number: int
+    boxes: Int32
+    classes: Int32
+    values: Int32
+    members: Members | None = None
+    anatomized: bool = False
+    counterfeits: Members | None = None
+    numbers: Int32 | None = None
+    amounts: Int64 | None = None
+
+    @property
+    def class_count(self) -> int:
+        return len(self.boxes)
+
+    def called(self, number: int) -> int:
+        """The number of a class in the release as it was published."""
+        return int(number) if self.numbers is None else int(self.numbers[number])
+
+    @cached_property
+    def sizes(self) -> Int64:
+        """int64[classes]: published rows of each class."""
+        return np.bincount(self.classes, self.amounts, minlength=len(self.boxes)).astype(np.int64)
+
+    @cached_property
+    def counted(self) -> Groups:
+        """How often each value occurs in each class: counted once for all attacks. O(rows)."""
+        from reissue.model.overlap import Groups
+
+        assert self.amounts is None, "rows that stand for many are counted by who can read `amounts`"
+        return Groups.of(self.classes, self.values, len(self.boxes), int(self.values.max(initial=-1)) + 1)
+
+    @cached_property
+    def groups(self) -> tuple[Int32, Int32, Int64]:
+        """(class, value, count) of each non-empty group, sorted by class then value."""
+        return self.counted.classes.astype(np.int32), self.counted.value, self.counted.count
+
+    @staticmethod
+    def of(facts: Facts) -> Release:
+        """What outsiders see of a release in the ledger, with its members."""
+        first = int(np.searchsorted(facts.subjects, 0))  # counterfeits come before people, so both are views
+
+        def part(rows: slice) -> Members:
+            return Members(facts.subjects[rows], facts.classes[rows], facts.codes[rows], facts.values[rows])
+
+        members, fakes = part(slice(first, None)), part(slice(0, first))
+        return Release(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized, fakes)
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """Releases that can tell who is in one of them without reading the rest of it."""
+
+    def subjects(self, position: int) -> Int64:
+        """int64[rows] ascending: everybody in the release at that position, counterfeits by their negative numbers."""
+        ...
+
+
+class Words(Protocol):
+    """Turns codes back into what people call them, for sentences."""
+
+    def box(self, box: Int32) -> str:
+        """int32[attributes, 2] as "age 21-30, zip 120*"; attributes that cover everything are left out."""
+
+    def value(self, code: int) -> str: ...
+
+    def subject(self, number: int) -> str: ...
+
+    def release(self, number: int) -> str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """The releases in order (numbers 1, 2, ...), the domains of their codes, and the words for sentences.
+
+    Subjects numbered from `first_new` on are in the newest release only, so nobody has to look for them in the others;
+    None: not known.
+    """
+
+    releases: Sequence[Release]
+    domains: tuple[Domain, ...]
+    value_count: int
+    words: Words
+    first_new: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.releases)

@@ -1,0 +1,188 @@
+"""What strategies read and make: a coded snapshot, the history of a series, a candidate for the next release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.model.domain import Domain
+from reissue.model.fragment_counts import Whole
+
+IntT = TypeVar("IntT", np.int32, np.int64)
+
+Table = Mapping[str, NDArray[np.generic]]
+"""Named columns of equal length: the form in which caches and extras are kept in the ledger."""
+
+
+def taken(codes: Int32, rows: Int64) -> Int32:
+    """Some rows of int32[n, attributes] in Fortran order, column by column: gathering whole rows is slow."""
+    found = np.empty((len(rows), codes.shape[1]), dtype=np.int32, order="F")
+    for a in range(found.shape[1]):
+        found[:, a] = codes[rows, a]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A snapshot in codes: one row per subject.
+
+    subjects: int64[rows]               surrogate numbers (>= 0), unique
+    codes:    int32[rows, attributes]   leaf codes; Fortran order, so that a column is contiguous
+    values:   int32[rows]               code of the sensitive value
+    domains:  one per attribute
+    value_count: how many sensitive values the series knows (codes are 0..value_count-1)
+    """
+
+    subjects: Int64
+    codes: Int32
+    values: Int32
+    domains: tuple[Domain, ...]
+    value_count: int
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    def part(self, rows: Int64) -> Coded:
+        """Some of the rows."""
+        return replace(self, subjects=self.subjects[rows], codes=taken(self.codes, rows), values=self.values[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """One release as the ledger knows it: who was in which class with which value.
+
+    boxes:    int32[classes, attributes, 2]  closed intervals of codes
+    subjects: int64[rows]  ascending; a counterfeit has a negative number
+    classes:  int32[rows]  0..classes-1, the class numbers of the published file
+    values:   int32[rows]
+    codes:    int32[rows, attributes]  the exact leaf codes at that time
+    extras:   what the strategy wants remembered beside these (a global cut, ...); small arrays
+    """
+
+    number: int
+    boxes: Int32
+    subjects: Int64
+    classes: Int32
+    values: Int32
+    codes: Int32
+    anatomized: bool = False
+    extras: Table = field(default_factory=dict)
+
+    @property
+    def class_count(self) -> int:
+        return len(self.boxes)
+
+    @property
+    def real(self) -> Bool:
+        """bool[rows]: rows that stand for a person."""
+        return self.subjects >= 0
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """What the ledger tells a strategy: the facts of every release, and the strategy's own caches.
+
+    `releases` loads a release's facts only when it is indexed. `caches` is what folding `strategy.remember` over all
+    releases gives, so it can always be rebuilt from the facts. `seed` belongs to the release being made: every
+    random choice derives from it. Subjects numbered from `first_new` on are in no earlier release (None: not known).
+    Where all this is that of one fragment, `whole` has the counts of the whole table that the strategy asked for.
+    """
+
+    releases: Sequence[Facts]
+    caches: Mapping[str, Table]
+    seed: int
+    first_new: int | None = None
+    whole: Whole | None = None
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Rows that stand for nobody.
+
+    subjects: int64[n] negative; the same number in two releases is the same counterfeit
+    classes:  int32[n]; values: int32[n]; codes: int32[n, attributes], inside the class's box
+    """
+
+    subjects: Int64
+    classes: Int32
+    values: Int32
+    codes: Int32
+
+    @staticmethod
+    def none(attributes: int) -> Counterfeits:
+        empty = np.empty(0, dtype=np.int32)
+        return Counterfeits(
+            np.empty(0, dtype=np.int64), empty, empty, np.empty((0, attributes), dtype=np.int32, order="F")
+        )
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """The release a strategy proposes; nothing is published before it has passed its check.
+
+    A plan for several fragments is a candidate without rows.
+
+    boxes:   int32[classes, attributes, 2]
+    classes: int32[rows] class of each snapshot row in the snapshot's order, -1 where the row is suppressed
+    steps:   plain sentences of what was done, for `release.steps`
+    extras:  as in Facts; an array named `class_...` has one entry per class
+    """
+
+    boxes: Int32
+    classes: Int32
+    counterfeits: Counterfeits
+    steps: tuple[str, ...]
+    anatomized: bool = False
+    extras: Table = field(default_factory=dict)
+
+    def renumbered(self, numbers: Int32) -> Candidate:
+        """The same release with class i called numbers[i], a permutation; extras named `class_...` go along."""
+        old = np.empty_like(numbers)
+        old[numbers] = np.arange(len(numbers), dtype=np.int32)
+        return replace(
+            self,
+            boxes=self.boxes[old],
+            classes=np.where(self.classes >= 0, numbers[self.classes], np.int32(-1)) if len(numbers) else self.classes,
+            counterfeits=replace(self.counterfeits, classes=numbers[self.counterfeits.classes]),
+            extras={name: part[old] if name.startswith("class_") else part for name, part in self.extras.items()},
+        )
+
+    def facts(self, number: int, snapshot: Coded) -> Facts:
+        """The facts the ledger will keep of this candidate: counterfeits first, then subjects, ascending."""
+        rows = np.flatnonzero(self.classes >= 0)
+        if (np.diff(snapshot.subjects[rows]) < 0).any():
+            rows = rows[np.argsort(snapshot.subjects[rows], kind="stable")]
+        every = len(rows) == len(snapshot) and bool((rows[:-1] < rows[1:]).all())
+        fake = self.counterfeits
+        first = np.argsort(fake.subjects, kind="stable")
+
+        def column(fakes: NDArray[IntT], real: NDArray[IntT]) -> NDArray[IntT]:
+            picked = real if every else real[rows]
+            return np.concatenate([fakes[first], picked]) if len(first) else picked
+
+        codes = snapshot.codes
+        if not every or len(first):  # column by column: gathering rows of a Fortran array is slow
+            codes = np.empty((len(first) + len(rows), snapshot.codes.shape[1]), dtype=np.int32, order="F")
+            for a in range(codes.shape[1]):
+                codes[:, a] = column(fake.codes[:, a], snapshot.codes[:, a])
+        return Facts(
+            number=number,
+            boxes=self.boxes,
+            subjects=column(fake.subjects, snapshot.subjects),
+            classes=column(fake.classes, self.classes),
+            values=column(fake.values, snapshot.values),
+            codes=codes,
+            anatomized=self.anatomized,
+            extras=self.extras,
+        )

@@ -1,0 +1,167 @@
+"""What a class must satisfy: (k,c)-anonymity, l-diversity, t-closeness, beta-likeness.
+
+Every condition here survives merging classes: the share of a value in a union is an average of its shares (c, beta),
+entropy is concave and the distance to the table is convex (entropy l, t), distinct values and rows only add up (k,
+distinct l), and for recursive (c,l) the largest count of a union is at most the sum of the largest counts while the
+tails add up to at most the union's tail. So a class that fails can only fail when cut further, and a lattice node
+that holds also holds for all its generalizations.
+
+Limits are kept exactly where they are fractions: c and recursive_c are read as the nearest fraction with a denominator
+up to a million (0.5 is 1/2, the float 0.333... is 1/3), and compared in integers. For classes of up to a million rows
+that decides `count <= c * size` exactly, for larger ones within 1e-12. Entropy, t and beta are compared in floating
+point with TOLERANCE to the publisher's favour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isfinite
+from typing import Literal
+
+import numpy as np
+
+from reissue.arrays.types import Float64, Int64
+from reissue.errors import SettingsError
+from reissue.model.requirement_kernels import TOLERANCE, Limits, classes_meet, meets, slice_meets
+
+__all__ = [
+    "TOLERANCE",
+    "Diversity",
+    "Likeness",
+    "Limits",
+    "Requirement",
+    "as_fraction",
+    "classes_meet",
+    "distribution",
+    "meets",
+    "slice_meets",
+    "spared",
+]
+
+Diversity = Literal["distinct", "entropy", "recursive"]
+Likeness = Literal["basic", "enhanced"]
+_DIVERSITIES = ("distinct", "entropy", "recursive")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """What every class of one release must satisfy; a limit left at its default is not asked for.
+
+    k: rows at least. c: share of one value at most.
+    l: well represented values at least: `distinct` values; `entropy` at least log l; or `recursive` (c,l)-diversity,
+       most frequent count < recursive_c times the sum of all counts from the l-th most frequent on
+       (Machanavajjhala et al. 2006).
+    t: distance of the class's value distribution from the whole table's, at most: earth mover's distance with all
+       values equally far apart, or, if `ordered`, with values on a line in the order of their codes (Li et al. 2007).
+    beta: relative gain (p - q) / q of any value's share p in the class over its share q in the table, at most;
+       `enhanced` likeness also caps the gain at -ln q (Cao & Karras 2012).
+    """
+
+    k: int = 1
+    c: float = 1.0
+    l: float | None = None  # noqa: E741 (the literature's name)
+    diversity: Diversity = "distinct"
+    recursive_c: float | None = None
+    t: float | None = None
+    ordered: bool = False
+    beta: float | None = None
+    likeness: Likeness = "basic"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
+            raise SettingsError(f"k is {self.k}; it must be a whole number of rows, at least 1.")
+        if not 0 < self.c <= 1:
+            raise SettingsError(f"c is {self.c}; it is the largest share of one value in a class: above 0, at most 1.")
+        self._check_diversity()
+        if self.t is not None and not 0 <= self.t <= 1:
+            raise SettingsError(f"t is {self.t}; it is a distance between distributions, from 0 to 1.")
+        if self.beta is not None and not (self.beta > 0 and isfinite(self.beta)):
+            raise SettingsError(f"beta is {self.beta}; it is the largest relative gain of a value's share, above 0.")
+        if self.likeness not in ("basic", "enhanced"):
+            raise SettingsError(f"likeness is {self.likeness!r}; choose 'basic' or 'enhanced'.")
+
+    def _check_diversity(self) -> None:
+        if self.diversity not in _DIVERSITIES:
+            raise SettingsError(f"diversity is {self.diversity!r}; choose 'distinct', 'entropy' or 'recursive'.")
+        if self.l is not None and not (self.l >= 1 and isfinite(self.l)):
+            raise SettingsError(f"l is {self.l}; it is a number of values, at least 1.")
+        if self.l is not None and self.diversity != "entropy" and self.l != int(self.l):
+            raise SettingsError(f"l is {self.l}; with {self.diversity} diversity it must be a whole number.")
+        if (self.diversity == "recursive") != (self.recursive_c is not None):
+            raise SettingsError(
+                f"recursive_c is {self.recursive_c} and diversity is {self.diversity!r}; "
+                "recursive diversity needs recursive_c, and only it does."
+            )
+        if self.diversity == "recursive" and self.l is None:
+            raise SettingsError("diversity is 'recursive' but l is not given; give l, for example l=3.")
+        if self.recursive_c is not None and not (self.recursive_c > 0 and isfinite(self.recursive_c)):
+            raise SettingsError(f"recursive_c is {self.recursive_c}; it must be above 0.")
+
+    @property
+    def needs_table(self) -> bool:
+        """Whether the distribution of the whole table matters."""
+        return self.t is not None or self.beta is not None
+
+    def limits(self, counts: Int64) -> Limits:
+        """The form kernels use. counts: int64[value_count], how often each value occurs in the whole table."""
+        share, recursive = as_fraction(self.c), as_fraction(self.recursive_c or 1.0)
+        kind = 0 if self.l is None else 1 + _DIVERSITIES.index(self.diversity)
+        return Limits(
+            int(self.k),
+            share.numerator,
+            share.denominator,
+            kind,
+            float(self.l or 0.0),
+            recursive.numerator,
+            recursive.denominator,
+            inf if self.t is None else float(self.t),
+            self.ordered,
+            inf if self.beta is None else float(self.beta),
+            self.likeness == "enhanced",
+            share < 1 or kind > 0 or self.needs_table,
+            distribution(counts),
+        )
+
+    def thresholds(self) -> dict[str, float]:
+        """The limits that are asked for, by name."""
+        asked = {"k": float(self.k), "c": float(self.c), "l": self.l, "t": self.t, "beta": self.beta}
+        asked["recursive_c"] = self.recursive_c
+        return {name: float(limit) for name, limit in asked.items() if limit is not None}
+
+    def sentence(self) -> str:
+        """ "k = 10, c = 0.5, entropy l = 3" """
+        parts = [f"k = {self.k}"]
+        if self.c < 1:
+            parts.append(f"c = {self.c:.4g}")
+        if self.l is not None:
+            parts.append(f"{self.diversity} l = {self.l:g}")
+        if self.recursive_c is not None:
+            parts.append(f"recursive c = {self.recursive_c:g}")
+        if self.t is not None:
+            parts.append(f"t = {self.t:g}")
+        if self.beta is not None:
+            parts.append(f"beta = {self.beta:g}" + (" (enhanced)" if self.likeness == "enhanced" else ""))
+        return ", ".join(parts)
+
+
+def as_fraction(limit: float) -> Fraction:
+    """The nearest fraction with a denominator up to a million: what a person meant by 0.1 or by 1/3 in binary."""
+    return Fraction(limit).limit_denominator(1_000_000)
+
+
+def distribution(counts: Int64) -> Float64:
+    """float64[value_count]: the share of each value."""
+    return counts / max(1, int(counts.sum()))
+
+
+def spared(limits: Limits, table: Float64) -> Limits:
+    """Limits so strict that what meets them meets `limits` also with the shares of a table that has drifted.
+
+    table: float64[value_count], the shares now; they may come to differ from those of the limits twice as far. Where t
+    is ordered only t is spared, not beta.
+    """
+    if limits.ordered:
+        apart = np.abs(np.cumsum(table - limits.table)).sum() / max(1, len(table) - 1)
+        return limits._replace(t=limits.t - 2 * float(apart))
+    return limits._replace(table=np.maximum(0.0, limits.table - 2 * np.maximum(0.0, limits.table - table)))

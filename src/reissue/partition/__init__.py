@@ -1,0 +1,1 @@
+"""One table, one release: Mondrian, Incognito, lattices, global recoding (LeFevre et al.)."""

@@ -1,0 +1,131 @@
+"""Strict multidimensional Mondrian (LeFevre et al. 2006): cut a box in two or more until no legal cut is left.
+
+`_cut_all` is the driver of the cuts of reissue.partition.cuts; a search with further conditions (checks against earlier
+releases) brings its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from reissue.arrays.compiled import njit
+from reissue.arrays.processors import processors
+from reissue.arrays.types import Int32, Int64
+from reissue.model.boxes import snap
+from reissue.model.domain import Domain
+from reissue.model.requirement_kernels import Limits
+from reissue.partition.cuts import measure, try_cut
+from reissue.partition.tables import Forest, Rows, Scratch, forest_of, rows_of, scratch_of
+
+WORTH_THREADS = 50_000
+"""Rows from which on the work is divided among threads."""
+
+ENDLESS = 1 << 60
+"""More cuts, one inside the other, than there can be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The result: classes are numbered in the order of the cuts, which no order of the rows can change.
+
+    classes: int32[rows]; boxes: int32[classes, attributes, 2], hulls with tree attributes widened to a node
+    """
+
+    classes: Int32
+    boxes: Int32
+
+
+@njit(cache=True)
+def cut_once(rows: Rows, start: int, stop: int, forest: Forest, limits: Limits, scratch: Scratch) -> int:
+    """Measure the partition start..stop-1 and make its first legal cut: the number of parts, 0 if there is none."""
+    ranked = measure(rows, start, stop, forest, scratch)
+    if stop - start >= 2 * limits.k:
+        for i in range(2 * ranked):
+            parts = try_cut(rows, start, stop, scratch.ranked[i // 2], i % 2 == 1, forest, limits, scratch)
+            if parts:
+                return parts
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _cut_all(
+    rows: Rows, start: int, stop: int, depth: int, forest: Forest, limits: Limits, scratch: Scratch
+) -> tuple[Int64, Int32]:
+    """Cut start..stop-1 until no legal cut is left, or `depth` times.
+
+    Returns int64[parts] where each part starts, ascending, and their hulls int32[parts, attributes, 2].
+    """
+    most = (stop - start) // max(1, limits.k) + 1
+    starts, boxes = np.empty(most, dtype=np.int64), np.empty((most, rows.codes.shape[1], 2), dtype=np.int32)
+    stack = np.empty((most, 3), dtype=np.int64)  # partitions still to cut: disjoint, each of at least k rows
+    stack[0, 0], stack[0, 1], stack[0, 2] = start, stop, depth
+    height, found = 1, 0
+    while height:
+        height -= 1
+        begin, end, left = stack[height]
+        parts = cut_once(rows, begin, end, forest, limits, scratch) if left else 0
+        for part in range(parts - 1, -1, -1):
+            stack[height, 0], stack[height, 1], stack[height, 2] = scratch.ends[part], scratch.ends[part + 1], left - 1
+            height += 1
+        if parts == 0:
+            boxes[found, :, 0], boxes[found, :, 1] = scratch.low, scratch.high
+            starts[found] = begin
+            found += 1
+    return starts[:found].copy(), boxes[:found].copy()
+
+
+@njit(cache=True)
+def _numbered(ids: Int64, starts: Int64) -> Int32:
+    """int32[rows]: the class of each row by its id; class i begins at starts[i]."""
+    classes = np.empty(len(ids), dtype=np.int32)
+    for i in range(len(starts)):
+        stop = starts[i + 1] if i + 1 < len(starts) else len(ids)
+        for row in range(starts[i], stop):
+            classes[ids[row]] = i
+    return classes
+
+
+def mondrian(
+    codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits, *, threads: int | None = None
+) -> Partition:
+    """Partition the rows by strict Mondrian; the whole table must satisfy the limits.
+
+    O(rows * attributes * log(rows / k)) time; one copy of the rows and the boxes in memory. Large tables are cut by
+    several threads (None: as many as there are processors): once cut apart, partitions have nothing to do with each
+    other, so the result is the same for any number of them.
+    """
+    forest, rows = forest_of(domains), rows_of(codes, values)
+    if len(values) == 0:
+        return Partition(np.empty(0, dtype=np.int32), np.empty((0, len(domains), 2), dtype=np.int32))
+
+    def cut(start: int, stop: int, depth: int) -> tuple[Int64, Int32]:
+        return _cut_all(rows, start, stop, depth, forest, limits, scratch_of(forest, len(limits.table)))
+
+    starts, hulls = _cut_side_by_side(cut, len(values), threads or processors())
+    return Partition(_numbered(rows.ids, starts), snap(hulls, domains))
+
+
+def _cut_side_by_side(
+    cut: Callable[[int, int, int], tuple[Int64, Int32]], rows: int, threads: int
+) -> tuple[Int64, Int32]:
+    """All starts and hulls: level by level until there are parts enough to keep the threads busy, then each to its end.
+
+    A part that a level does not cut has no legal cut; it is looked at once more, which costs little.
+    """
+    if threads < 2 or rows < WORTH_THREADS:
+        return cut(0, rows, ENDLESS)
+    with ThreadPoolExecutor(threads) as pool:
+        starts, cuts = np.zeros(1, dtype=np.int64), True
+        while cuts and len(starts) < 8 * threads:
+            level = pool.map(lambda part: cut(part[0], part[1], 1)[0], pairwise([*starts.tolist(), rows]))
+            finer = np.concatenate([*level])
+            starts, cuts = finer, len(finer) > len(starts)
+        parts = sorted(pairwise([*starts.tolist(), rows]), key=lambda part: part[0] - part[1])  # the largest first
+        done = dict(zip(parts, pool.map(lambda part: cut(part[0], part[1], ENDLESS), parts), strict=True))
+    ordered = [done[part] for part in sorted(parts)]
+    return np.concatenate([own for own, _ in ordered]), np.concatenate([own for _, own in ordered])

@@ -1,0 +1,112 @@
+"""The tables that cutting kernels work on: rows to be permuted, the domains of all attributes, scratch memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from reissue.arrays.types import Float64, Int32, Int64
+from reissue.model.domain import Domain
+
+
+class Rows(NamedTuple):
+    """The rows being cut, permuted together.
+
+    codes: int32[rows, attributes], C order, so that a row moves as one piece
+    values: int32[rows]; ids: int64[rows], each row's number in the table it came from
+    """
+
+    codes: Int32
+    values: Int32
+    ids: Int64
+
+
+class Forest(NamedTuple):
+    """The domains of all attributes for kernels; nodes of all trees are numbered in one sequence.
+
+    root: int32[attributes], -1 for a numeric attribute; span: float64[attributes]
+    lo, hi, parent, child_start: int32[nodes] (child_start one longer), child: children in code order
+    leaf_start: int64[attributes], where an attribute's codes begin in leaf_node: int32[all leaves]
+    """
+
+    root: Int32
+    span: Float64
+    lo: Int32
+    hi: Int32
+    parent: Int32
+    child_start: Int64
+    child: Int32
+    leaf_start: Int64
+    leaf_node: Int32
+
+
+class Scratch(NamedTuple):
+    """Working memory of one driver, made once.
+
+    low, high: int32[attributes], hull of the partition last measured; node: int32[attributes], its smallest covering
+    node; ranked: int32[attributes], attributes worth cutting, widest first; ends: int64[most parts + 1], bounds of the
+    parts last cut; next: int64[most parts]; counts, present: for slice_meets; pairs: int64[], counts by part and value;
+    buckets: int64[], for medians; median: int64[attributes], of the partition last measured, once found
+    """
+
+    low: Int32
+    high: Int32
+    node: Int32
+    ranked: Int32
+    ends: Int64
+    next: Int64
+    counts: Int64
+    present: Int32
+    pairs: Int64
+    buckets: Int64
+    median: Int64
+
+
+def rows_of(codes: Int32, values: Int32) -> Rows:
+    """A private copy of the rows, to be permuted."""
+    return Rows(np.array(codes, dtype=np.int32, order="C"), values.astype(np.int32), np.arange(len(values)))
+
+
+def forest_of(domains: Sequence[Domain]) -> Forest:
+    """The domains in one set of arrays."""
+    root = np.full(len(domains), -1, dtype=np.int32)
+    leaf_start = np.zeros(len(domains), dtype=np.int64)
+    node_parts, child_parts, leaf_parts = [np.empty((3, 0), np.int32)], [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    start_parts = [np.zeros(1, np.int64)]
+    nodes = leaves = children = 0
+    for a, domain in enumerate(domains):
+        tree = domain.tree
+        if tree is None:
+            continue
+        start, child = tree.children
+        root[a], leaf_start[a] = nodes, leaves
+        node_parts.append(np.stack([tree.lo, tree.hi, np.where(tree.parent < 0, -1, tree.parent + nodes)]))
+        child_parts.append(child + np.int32(nodes))
+        start_parts.append(start[1:].astype(np.int64) + children)
+        leaf_parts.append(tree.leaf_node + np.int32(nodes))
+        nodes, leaves, children = nodes + len(tree.lo), leaves + tree.leaves, children + len(child)
+    lo, hi, parent = (np.ascontiguousarray(row, dtype=np.int32) for row in np.concatenate(node_parts, axis=1))
+    return Forest(
+        root,
+        np.array([domain.span for domain in domains], dtype=np.float64),
+        lo,
+        hi,
+        parent,
+        np.concatenate(start_parts),
+        np.concatenate(child_parts),
+        leaf_start,
+        np.concatenate(leaf_parts),
+    )
+
+
+def scratch_of(forest: Forest, value_count: int) -> Scratch:
+    """Working memory for partitions of any size."""
+    attributes, parts = len(forest.root), max(2, int(np.diff(forest.child_start).max(initial=0)))
+    low, high, node, ranked = (np.empty(attributes, dtype=np.int32) for _ in range(4))
+    ends, following = np.empty(parts + 1, dtype=np.int64), np.empty(parts, dtype=np.int64)
+    counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
+    pairs = np.empty(min(parts * value_count, 1 << 16), dtype=np.int64)
+    buckets, median = np.empty(4096, dtype=np.int64), np.empty(attributes, dtype=np.int64)
+    return Scratch(low, high, node, ranked, ends, following, counts, present, pairs, buckets, median)

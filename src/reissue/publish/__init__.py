@@ -1,0 +1,1 @@
+"""How a release comes about: compare with the past, make, check, write, commit."""

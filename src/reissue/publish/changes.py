@@ -1,0 +1,230 @@
+"""What changed between the last word published about each subject and the new snapshot, and whether it may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from reissue.arrays.lookup import find
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.coding import Coding
+from reissue.errors import ChangeError
+from reissue.history.past_releases import absent_codes
+from reissue.methods.strategy import Strategy
+from reissue.model.release import Facts, Table
+from reissue.schema import Schema
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The snapshot against the last word on each subject.
+
+    numbers: int64[rows] the subject of each row, -1 for one never published
+    back:    bool[rows] published before, but not in the last release
+    moved:   bool[rows, attributes] quasi-identifiers that differ; updated: bool[rows] value that differs
+    old_codes, old_values: the last word, where there is one
+    gone:    int64[] subjects of the last release that the snapshot lacks
+    """
+
+    numbers: Int64
+    back: Bool
+    moved: Bool
+    updated: Bool
+    old_codes: Int32
+    old_values: Int32
+    gone: Int64
+
+    def without(self, rows: Bool) -> Compared:
+        """As if nothing had changed in these rows: those of people who will not be published in any case."""
+        return replace(self, back=self.back & ~rows, moved=self.moved & ~rows[:, None], updated=self.updated & ~rows)
+
+
+def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, absent: Table | None) -> Compared:
+    """Look every row's subject up in the last release, then among the absent. O(n log n)."""
+    rows, attributes = codes.shape
+    if last is None:
+        nothing = np.zeros(rows, dtype=np.bool_)
+        unmoved = np.zeros((rows, attributes), dtype=np.bool_)
+        gone = np.empty(0, dtype=np.int64)
+        return Compared(np.full(rows, -1, dtype=np.int64), nothing, unmoved, nothing, codes, values, gone)
+    found = np.zeros(rows, dtype=np.bool_)
+    back = np.zeros(rows, dtype=np.bool_)
+    old_codes, old_values = codes.copy(order="F"), values.copy()
+    real = slice(int(np.searchsorted(last.subjects, 0)), None)  # counterfeits come first
+    subjects = last.subjects[real]
+    here, where = find(subjects, numbers)
+    found |= here
+    old_values[here] = last.values[real][where]
+    for a in range(attributes):  # gathering rows of a Fortran array is slow
+        old_codes[here, a] = last.codes[real, a][where]
+    stayed = np.zeros(len(subjects), dtype=np.bool_)
+    stayed[where] = True
+    gone = subjects[~stayed]
+    if absent is not None:
+        back, where = find(absent["subject"], numbers)  # type: ignore[arg-type]
+        back &= ~found
+        found |= back
+        old_codes[back] = absent_codes(absent, attributes)[where]
+        old_values[back] = absent["value"][where]
+    return Compared(
+        numbers=np.where(found, numbers, -1),
+        back=back,
+        moved=old_codes != codes,
+        updated=old_values != values,
+        old_codes=old_codes,
+        old_values=old_values,
+        gone=gone,
+    )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A change that the strategy cannot protect: how many subjects, in which columns, and the first of them."""
+
+    kind: Literal["gone", "back", "moved", "updated"]
+    count: int
+    shown: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Permitted:
+    """The comparison to go on with, how many rows became new subjects, and what cannot be protected."""
+
+    compared: Compared
+    renewed: int
+    problems: tuple[Problem, ...]
+
+
+def permit(
+    strategy: Strategy,
+    compared: Compared,
+    codes: Int32,
+    values: Int32,
+    coding: Coding,
+    name_row: Callable[[int], str],
+    on_change: str,
+) -> Permitted:
+    """What the strategy cannot protect becomes new subjects where the user asked for that, else a problem."""
+    may = strategy.supports
+    wrong_moved: Bool = np.asarray(compared.moved.any(axis=1) & (not may.quasi_identifiers))
+    wrong_updated = compared.updated & (not may.sensitive)
+    renewed_count = 0
+    if on_change == "new-subject" and may.gone and (wrong_moved.any() or wrong_updated.any()):
+        renewed = wrong_moved | wrong_updated
+        renewed_count = int(renewed.sum())
+        still_there = ~compared.back & renewed
+        compared = replace(
+            compared,
+            numbers=np.where(renewed, -1, compared.numbers),
+            back=compared.back & ~renewed,
+            moved=compared.moved & ~renewed[:, None],
+            updated=compared.updated & ~renewed,
+            gone=np.sort(np.concatenate([compared.gone, compared.numbers[still_there]])),
+        )
+        wrong_moved = wrong_moved & ~renewed
+        wrong_updated = wrong_updated & ~renewed
+    problems = []
+    if len(compared.gone) and not may.gone:
+        names = tuple(f"{{subject:{number}}}" for number in compared.gone[:SHOWN])
+        problems.append(Problem("gone", len(compared.gone), names))
+    if compared.back.any() and not may.back:
+        rows = np.flatnonzero(compared.back)
+        problems.append(Problem("back", len(rows), tuple(name_row(int(row)) for row in rows[:SHOWN])))
+    if wrong_moved.any():
+        problems.append(_moved_problem(compared, wrong_moved, codes, coding, name_row))
+    if wrong_updated.any():
+        problems.append(_updated_problem(compared, wrong_updated, values, coding, name_row))
+    return Permitted(compared, renewed_count, tuple(problems))
+
+
+def refuse(strategy: Strategy, problems: Sequence[Problem], schema: Schema, named: Callable[[str], str]) -> None:
+    """Raise ChangeError if there are problems; those of one kind are told together. `named` puts names to numbers."""
+    if not problems:
+        return
+    lines = []
+    for kind, sentence in SENTENCES.items():
+        same = [problem for problem in problems if problem.kind == kind]
+        if same:
+            count, shown = sum(problem.count for problem in same), [one for problem in same for one in problem.shown]
+            columns = dict.fromkeys(name for problem in same for name in problem.columns)
+            lines.append(
+                "- "
+                + sentence.format(
+                    subjects="1 subject" if count == 1 else f"{count:,} subjects",
+                    are="is" if count == 1 else "are",
+                    s="s" if count == 1 else "",
+                    people=_people(count, shown[:SHOWN]),
+                    columns=", ".join(columns),
+                    sensitive=", ".join(schema.sensitive),
+                )
+            )
+    raise ChangeError(
+        named(
+            f"The snapshot changed in ways that the strategy '{strategy.name}' cannot protect; nothing was published.\n"
+            + "\n".join(lines)
+        )
+    )
+
+
+SENTENCES = {
+    "gone": "{subjects} of the last release {are} not in the snapshot: {people}. Remedies: keep everyone who "
+    "was ever published in the snapshot (whoever was forgotten counts as gone); or use a strategy for tables that "
+    "people leave (m-invariance, e-equivalence, cor-split).",
+    "back": "{subjects} return{s} after an absence: {people}. Remedies: use a strategy for tables that people "
+    "leave and rejoin (m-invariance, e-equivalence, cor-split).",
+    "moved": "{subjects} changed in the quasi-identifiers {columns}: {people}. Remedies: publish a "
+    "quasi-identifier that does not change (birth year instead of age); an identifier per episode instead of per "
+    'person; on_change = "new-subject" where the strategy allows subjects to leave; or a strategy that protects such '
+    "changes (m-invariance, e-equivalence, cor-split, bay-frame, js-reduce).",
+    "updated": "{subjects} changed in the sensitive column {sensitive}: {people}. Remedies: an identifier per "
+    'episode instead of per person; on_change = "new-subject" where the strategy allows subjects to leave; or a '
+    "strategy that protects changed values (bay-frame, js-reduce).",
+}
+
+
+def renewal_sentence(strategy: Strategy, renewed: int) -> str:
+    """For `release.steps`, if rows became new subjects."""
+    return (
+        f"{renewed:,} rows changed in ways that {strategy.name} cannot protect; each counts as a new subject "
+        'and its old one as gone (on_change = "new-subject").'
+    )
+
+
+def _people(count: int, names: list[str]) -> str:
+    more = f" and {count - len(names):,} more" if count > len(names) else ""
+    return ", ".join(names) + more
+
+
+def _moved_problem(
+    compared: Compared, wrong: Bool, codes: Int32, coding: Coding, name_row: Callable[[int], str]
+) -> Problem:
+    rows = np.flatnonzero(wrong)
+    columns = tuple(coding.domains[a].name for a in np.flatnonzero(compared.moved[rows].any(axis=0)))
+    shown = []
+    for row in rows[:SHOWN]:
+        a = int(np.flatnonzero(compared.moved[row])[0])
+        old, new = (_label(coding, a, int(code)) for code in (compared.old_codes[row, a], codes[row, a]))
+        shown.append(f"{name_row(int(row))} ({coding.domains[a].name} {old} -> {new})")
+    return Problem("moved", len(rows), tuple(shown), columns)
+
+
+def _updated_problem(
+    compared: Compared, wrong: Bool, values: Int32, coding: Coding, name_row: Callable[[int], str]
+) -> Problem:
+    rows = np.flatnonzero(wrong)
+    shown = [
+        f"{name_row(int(row))} ({coding.values[compared.old_values[row]]} -> {coding.values[values[row]]})"
+        for row in rows[:SHOWN]
+    ]
+    return Problem("updated", len(rows), tuple(shown))
+
+
+def _label(coding: Coding, attribute: int, code: int) -> str:
+    one = np.array([code], dtype=np.int32)
+    return str(coding.labels(attribute, one, one)[0])

@@ -1,0 +1,269 @@
+"""Making one fragment of a release: everything here can be sent to a worker, and runs alike in every process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.arrays.combinations import Combinations
+from reissue.arrays.types import Int32, Int64
+from reissue.coding import Coding, CodingWords
+from reissue.errors import InfeasiblePolicy
+from reissue.history.identities import Identities
+from reissue.history.past_releases import ABSENT, PastReleases, fold, rebuild
+from reissue.ledger import Shelf
+from reissue.methods.strategy import Chooser, Planner, Strategy
+from reissue.model.fragment_counts import Counted, Said, Tally, Whole
+from reissue.model.fragments import derived_seed
+from reissue.model.observed import Words
+from reissue.model.paths import ways_of
+from reissue.model.release import Candidate, Coded, Facts, History, Table, taken
+from reissue.publish.changes import Compared, Permitted, compare, permit
+from reissue.publish.common_classes import Checked, check_common
+from reissue.publish.self_check import check_attacks, check_classes, check_promise, check_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a snapshot in codes, in the order of their source: all of them, or those of one fragment.
+
+    identifiers: large_string[rows]; numbers: int64[rows] the latest number of each identifier, -1 if it has none
+    codes:       int32[rows, attributes] in Fortran order; values: int32[rows]
+    insensitive: the other columns to be published; None if there are none
+    """
+
+    identifiers: pa.Array
+    numbers: Int64
+    codes: Int32
+    values: Int32
+    insensitive: pa.Table | None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def part(self, rows: Int64) -> Rows:
+        """Some of the rows."""
+        codes, places = taken(self.codes, rows), pa.array(rows)
+        insensitive = None if self.insensitive is None else self.insensitive.take(places)
+        return Rows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
+
+    def identifier_at(self, row: int) -> str:
+        return str(self.identifiers[row].as_py())
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """One fragment of the release, checked. `caches` are those after it.
+
+    ways: where classes are common to all fragments, what is left to be checked for all of them together
+    """
+
+    coded: Coded
+    candidate: Candidate
+    facts: Facts
+    caches: Mapping[str, Table]
+    steps: tuple[str, ...]
+    stopped: tuple[str, ...]
+    ways: Combinations | None = None
+
+    @property
+    def values(self) -> Int64:
+        """int64[values]: how often each value would be published."""
+        return np.bincount(self.facts.values, minlength=self.coded.value_count).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """One fragment of the release that is being made.
+
+    seed:        of the whole release; each fragment derives its own
+    fragment, fragments: which one of how many
+    kept_caches: whether the caches in the ledger are of use; if not, they are folded anew from the facts
+    first_new:   the number that the first new subject of the release gets
+    """
+
+    shelf: Shelf
+    coding: Coding
+    strategy: Strategy
+    number: int
+    seed: int
+    fragment: int
+    fragments: int
+    kept_caches: bool
+    first_new: int
+    on_change: str
+
+    @cached_property
+    def past(self) -> PastReleases:
+        return PastReleases(self.shelf, self.coding, self._part)
+
+    @cached_property
+    def caches(self) -> Mapping[str, Table]:
+        if len(self.past) == 0:
+            return {}
+        if self.kept_caches:
+            return self.shelf.caches(self._part)
+        return rebuild(self.strategy, self.past)
+
+    @property
+    def _part(self) -> int | None:
+        return self.fragment if self.fragments > 1 else None
+
+    @property
+    def common(self) -> bool:
+        """Whether classes are common to all fragments: then one plan is made for all."""
+        return self.fragments > 1 and isinstance(self.strategy, Planner)
+
+    @property
+    def own_seed(self) -> int:
+        return self.seed if self.fragments == 1 else derived_seed(self.seed, self.fragment + 1)
+
+    def compared(self, rows: Rows) -> Permitted:
+        """The rows against the last word on each subject of this fragment."""
+        last = self.past[-1] if len(self.past) else None
+        compared = compare(rows.numbers, rows.codes, rows.values, last, self.caches.get(ABSENT))
+        left_out = getattr(self.strategy, "left_out", None)
+        if left_out is not None:
+            compared = compared.without(left_out(compared.numbers, self._history(None)))
+        named = rows.identifier_at
+        return permit(self.strategy, compared, rows.codes, rows.values, self.coding, named, self.on_change)
+
+    def tally(self, rows: Rows, compared: Compared) -> Tally | None:
+        """What the other fragments need to know of these rows; None if the strategy looks at each by itself."""
+        survey = getattr(self.strategy, "survey", None)
+        if survey is None or self.fragments == 1:
+            return None
+        coded = Coded(compared.numbers, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
+        return cast("Tally", survey(coded, self._history(None)))
+
+    def planned(self, rows: int, combinations: Mapping[str, Combinations]) -> Candidate:
+        """The release without its rows, from what all fragments counted of so many rows."""
+        assert isinstance(self.strategy, Planner)
+        counted = Counted(rows, self.coding.domains, len(self.coding.values), combinations)
+        words = CodingWords(self.coding, "subject {}".format)
+        try:
+            plan = self.strategy.plan(counted, self._history(None))
+        except InfeasiblePolicy as error:
+            raise InfeasiblePolicy(named(str(error), words)) from error
+        return _anonymous(plan, self.seed, words)
+
+    def checked(self, plan: Candidate, ways: Combinations) -> Checked:
+        """The release of all fragments, found sound. ways: those of everybody, added up."""
+        assert isinstance(self.strategy, Planner)
+        boxes = [*(facts.boxes for facts in self.past), plan.boxes]
+        words = CodingWords(self.coding, lambda _: "somebody")
+        return check_common(self.strategy, boxes, ways, self.coding.domains, len(self.coding.values), words)
+
+    def made(self, rows: Rows, compared: Compared, first: int, whole: Whole | None = None) -> Made:
+        """Anonymize the rows and check the result; new subjects are numbered from `first` on."""
+        coded = self._coded(rows, compared, first)
+        strategy = self._prepared(rows, coded.subjects)
+        history = self._history(whole)
+        words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
+        candidate = self._anonymized(strategy, coded, history, words)
+        facts = candidate.facts(self.number, coded)
+        check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
+        caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
+        if self.common:
+            return Made(coded, candidate, facts, caches, candidate.steps, (), ways_of([*self.past, facts])[0])
+        check_classes(strategy, facts, coded, whole)
+        check_promise(strategy, facts, history)
+        stopped = check_attacks(strategy, facts, history, coded, words)
+        return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
+
+    def answering(self, rows: Rows, compared: Compared, first: int, whole: Whole) -> Callable[[Said], Said]:
+        """This fragment, to be asked where something is chosen for all; new subjects are numbered from `first` on."""
+        assert isinstance(self.strategy, Chooser)
+        coded = self._coded(rows, compared, first)
+        words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
+        with self._locating(words):
+            answer = self.strategy.answering(coded, self._history(whole))
+
+        def located(question: Said) -> Said:
+            with self._locating(words):
+                return answer(question)
+
+        return located
+
+    def _history(self, whole: Whole | None) -> History:
+        own = {name: table for name, table in self.caches.items() if name != ABSENT}
+        return History(self.past, own, self.own_seed, self.first_new, whole)
+
+    def _coded(self, rows: Rows, compared: Compared, first: int) -> Coded:
+        new = compared.numbers < 0
+        subjects = compared.numbers.copy()
+        subjects[new] = np.arange(first, first + new.sum())
+        return Coded(subjects, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
+
+    def _prepared(self, rows: Rows, subjects: Int64) -> Strategy:
+        """The strategy with its knowledge read in the series' terms, if it wants any."""
+        prepare = getattr(self.strategy, "prepare", None)
+        if prepare is None:
+            return self.strategy
+        from reissue.methods.beliefs.labels import CodingNames
+
+        def lookup(identifiers: Sequence[str]) -> Int64:
+            known = Identities(*self.shelf.identities(self._part))  # only if people are named: it is as long as rows
+            return known.including(rows.identifiers, subjects).of(identifiers)
+
+        return cast("Strategy", prepare(CodingNames(self.coding, lookup)))
+
+    def _anonymized(self, strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
+        """What the strategy proposes; where a plan was made for all fragments, its classes have their numbers."""
+        with self._locating(words):
+            candidate = strategy.publish(coded, history)
+        return candidate if self.common else _anonymous(candidate, history.seed, words)
+
+    @contextmanager
+    def _locating(self, words: Words) -> Iterator[None]:
+        """What cannot be published is told in people's words, with the fragment."""
+        try:
+            yield
+        except InfeasiblePolicy as error:
+            problem = named(str(error), words)
+            if self.fragments > 1:
+                problem = (
+                    f"In fragment {self.fragment + 1} of {self.fragments}: {problem} (Each fragment must be feasible "
+                    "by itself; a series with fewer fragments may be where this one is not.)"
+                )
+            raise InfeasiblePolicy(problem) from error
+
+
+def _anonymous(candidate: Candidate, seed: int, words: Words) -> Candidate:
+    """The classes renumbered at random, so that numbers say nothing; the steps in people's words."""
+    numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
+    steps = tuple(named(step, words) for step in candidate.steps)
+    return replace(candidate.renumbered(numbers), steps=steps)
+
+
+def named(text: str, words: Words) -> str:
+    """The text with `{value:CODE}` and `{subject:NUMBER}` replaced by what people call them: strategies know codes."""
+    text = re.sub(r"\{value:(\d+)\}", lambda match: f"'{words.value(int(match[1]))}'", text)
+    return with_subjects(text, words.subject)
+
+
+def with_subjects(text: str, name: Callable[[int], str]) -> str:
+    """The text with `{subject:NUMBER}` replaced by names."""
+    return re.sub(r"\{subject:(\d+)\}", lambda match: name(int(match[1])), text)
+
+
+def _naming(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
+    """Names of these rows' subjects; others are left as `{subject:NUMBER}` for who has the map of all."""
+    order: list[Int64] = []
+
+    def name(number: int) -> str:
+        if not order:
+            order.append(np.argsort(subjects, kind="stable"))
+        where = int(np.searchsorted(subjects, number, sorter=order[0]))
+        if where < len(subjects) and subjects[order[0][where]] == number:
+            return str(identifiers[int(order[0][where])].as_py())
+        return f"{{subject:{number}}}"
+
+    return name

@@ -1,0 +1,118 @@
+"""The self-check of publish: is the finished release what the strategy promises? Written apart from every strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reissue.arrays.lazy import Asked
+from reissue.arrays.types import Int64
+from reissue.errors import refuse_release
+from reissue.methods.registry import attack_from
+from reissue.methods.strategy import Strategy
+from reissue.model.boxes import contain, snap
+from reissue.model.fragment_counts import Whole
+from reissue.model.observed import Listing, Observed, Release, Words
+from reissue.model.release import Coded, Facts, History
+
+
+def check_rows(facts: Facts, snapshot: Coded, suppressed: int, common: bool = False) -> None:
+    """Every row in exactly one class, inside its box, its value unchanged; boxes are taxonomy nodes; none is empty.
+
+    common: whether the classes are those of all fragments, so that this one need not have rows in each.
+    """
+    real = slice(int(np.searchsorted(facts.subjects, 0)), None)  # counterfeits come first
+    people = len(facts.subjects[real])
+    if people + suppressed != len(snapshot):
+        refuse_release(f"{len(snapshot):,} rows came in, {people:,} would go out and {suppressed:,} are suppressed")
+    source = _source_rows(facts.subjects[real], snapshot.subjects)
+    if source is None or (np.diff(facts.subjects) <= 0).any():
+        refuse_release("a subject would be published twice, or one who is not in the snapshot")
+    if not np.array_equal(snapshot.values[source], facts.values[real]):
+        refuse_release("a sensitive value would be altered")
+    if any(not np.array_equal(snapshot.codes[source, a], facts.codes[real, a]) for a in range(facts.codes.shape[1])):
+        refuse_release("a quasi-identifier would be altered")
+    if len(facts.classes) and (facts.classes.min() < 0 or facts.classes.max() >= facts.class_count):
+        refuse_release("a row lies in no class")
+    if not contain(facts.boxes, facts.codes, facts.classes).all():
+        refuse_release("a row lies outside the box of its class")
+    if not common and (np.bincount(facts.classes, minlength=facts.class_count) == 0).any():
+        refuse_release("a class is empty")
+    if not np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes):
+        refuse_release("a box is not a node of its hierarchy")
+
+
+def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:
+    """Where each subject stands in the snapshot; None if one does not."""
+    if np.array_equal(subjects, snapshot):
+        return slice(None)
+    order = np.argsort(snapshot, kind="stable")
+    where = np.searchsorted(snapshot, subjects, sorter=order)
+    source = order[np.minimum(where, len(order) - 1)] if len(order) else where
+    return source if np.array_equal(snapshot[source], subjects) else None
+
+
+def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Whole | None = None) -> None:
+    """Every class meets the strategy's own requirement on its value counts, if it states one.
+
+    whole: where the facts are of one fragment, what classes are compared with.
+    """
+    requirement = getattr(strategy, "requirement", None)
+    if requirement is None:
+        return
+    from reissue.model.requirement import distribution
+    from reissue.model.requirement_check import violations
+
+    values = snapshot.value_count
+    table = distribution(whole.values(values)) if whole is not None and requirement.needs_table else None
+    for found in violations(requirement, facts.classes, facts.values, values, table):
+        refuse_release(
+            f"{found.classes:,} classes break {found.condition} ({found.measured:g} against {found.limit:g})"
+        )
+
+
+def check_promise(strategy: Strategy, facts: Facts, history: History) -> None:
+    """The strategy's own independent test, if it has one."""
+    check = getattr(strategy, "check", None)
+    reason = check(facts, history) if check is not None else None
+    if reason:
+        refuse_release(reason)
+
+
+def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: Coded, words: Words) -> list[str]:
+    """Run the attacks that the strategy claims to stop; only what the new release adds is looked at."""
+    if not strategy.stops:
+        return []
+    releases = _Observing(history.releases, facts)
+    observed = Observed(releases, snapshot.domains, snapshot.value_count, words, history.first_new)
+    passed = []
+    for name in strategy.stops:
+        outcome = attack_from(name, strategy.thresholds()).run(observed, involving=facts.number)
+        if outcome.breaches:
+            refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
+        passed.append(name)
+    return passed
+
+
+class _Observing(Asked[Release]):
+    """Past and new facts as outsiders see them, each turned when first asked for."""
+
+    def __init__(self, past: Sequence[Facts], new: Facts) -> None:
+        self._past, self._new = past, new
+        self._seen: dict[int, Release] = {}
+
+    def __len__(self) -> int:
+        return self._new.number
+
+    def at(self, position: int) -> Release:
+        if position not in self._seen:
+            facts = self._new if position == len(self) - 1 else self._past[position]
+            self._seen[position] = Release.of(facts)
+        return self._seen[position]
+
+    def subjects(self, position: int) -> Int64:
+        """As `core.observed.Listing`."""
+        if position == len(self) - 1:
+            return self._new.subjects
+        return self._past.subjects(position) if isinstance(self._past, Listing) else self._past[position].subjects

@@ -1,0 +1,1 @@
+"""Publishing on Spark: workers read, make, check and write the fragments."""

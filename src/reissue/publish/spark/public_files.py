@@ -1,0 +1,90 @@
+"""From fragments to public files: rows of all fragments under common class numbers, in random order, part by part."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.engine.output import write_table
+from reissue.engine.settings import Format
+from reissue.history.public_files import class_column
+from reissue.ledger import PublicFile
+from reissue.ledger.disk import hash_file, sync_file
+from reissue.ledger.store import Staged
+from reissue.model.fragments import mixed, scattered
+from reissue.publish.fragment import Work
+
+KEY = "__reissue_order__"
+KEY_FIELD = pa.field(KEY, pa.int64())
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """One fragment's share of a public table.
+
+    offset: classes of the fragments before it; classes: of all fragments; neither matters where classes are common
+    """
+
+    work: Work
+    staged: Staged
+    offset: int
+    classes: int
+
+    def rows(self, by_class: bool) -> list[pa.Table]:
+        """The rows with the release's class numbers, and KEY by which they are to be sorted: at random, or by class."""
+        work = self.work
+        table = work.shelf.store.read_staged(self.staged)
+        place = table.column_names.index(class_column(work.coding))
+        classes = table.column(place).to_numpy().astype(np.int64)
+        if work.fragments > 1 and not work.common:
+            classes = scattered(classes + self.offset, self.classes, work.seed)
+        table = table.set_column(place, table.schema.field(place), pa.array(classes.astype(np.int32)))
+        if by_class:
+            key = classes
+        else:
+            rows = np.arange(table.num_rows, dtype=np.uint64) + np.uint64(work.fragment << 40)
+            key = mixed(rows, work.seed).view(np.int64)
+        return [unnamed(table).append_column(KEY_FIELD, pa.array(key))]
+
+
+def unnamed(table: pa.Table | pa.Schema) -> pa.Table | pa.Schema:
+    """The columns called p0, p1, ...: see `placed`."""
+    names = [f"p{place}" for place in range(len(table.names if isinstance(table, pa.Schema) else table.column_names))]
+    if isinstance(table, pa.Schema):
+        return pa.schema([pa.field(name, one.type) for name, one in zip(names, table, strict=True)])
+    return table.rename_columns(names)
+
+
+@dataclass(frozen=True, eq=False)
+class Writing:
+    """Writing one public table in all its formats, part by part, on workers."""
+
+    public: Path
+    private: Path
+    table: str
+    formats: tuple[Format, ...]
+    parts: int
+    schema: pa.Schema
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{self.table}.{format}" for format in self.formats]
+
+    def write(self, part: int, rows: pa.Table) -> list[PublicFile]:
+        rows = rows.drop_columns([KEY]).rename_columns(self.schema.names).cast(self.schema)
+        return [self._written(part, rows, format) for format in self.formats]
+
+    def _written(self, part: int, rows: pa.Table, format: Format) -> PublicFile:
+        """Write beside, then move: a worker that dies leaves nothing where outsiders would look."""
+        name = f"{self.table}.{format}" + ("" if self.parts == 1 else f"/part-{part:05d}.{format}")
+        beside, path = self.private / f"public-{token_hex(8)}", self.public / name
+        write_table(rows, beside, format)
+        sync_file(beside)
+        path.parent.mkdir(exist_ok=True)
+        os.replace(beside, path)
+        return PublicFile(name, hash_file(path), path.stat().st_size)

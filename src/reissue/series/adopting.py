@@ -1,0 +1,285 @@
+"""Take releases already published with another tool into a new series, so that the next one is safe given them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reissue.arrays.types import Int32, Int64
+from reissue.audit.foreign.series import Gathered, gather
+from reissue.audit.result import Audit
+from reissue.coding import Coding
+from reissue.errors import SettingsError
+from reissue.history.past_releases import fold
+from reissue.history.public_files import FORMAT, README, read_description, reading
+from reissue.ledger import Ledger, ReleaseRecord
+from reissue.methods.registry import ADOPTED
+from reissue.methods.strategy import Strategy
+from reissue.model.boxes import snap
+from reissue.model.fragments import derived_seed
+from reissue.model.observed import Release
+from reissue.model.release import Coded, Facts, Table
+from reissue.schema import Config, Schema, read_config
+from reissue.series.series import Series
+from reissue.utility import measure
+
+if TYPE_CHECKING:
+    from reissue.engine.read import Source
+
+
+@dataclass(frozen=True, eq=False)
+class Adopted:
+    """The new series, open, and what the adopted releases tell already: that cannot be undone."""
+
+    series: Series
+    audit: Audit
+
+    @property
+    def warning(self) -> str | None:
+        """Why the policy cannot go on from these releases; None where it can, as far as can be seen."""
+        outcome = self.audit.outcomes.get("association")
+        strategy = self.series.strategy
+        changed = int(outcome.measures.get("changed_signatures", 0.0)) if outcome else 0
+        if not changed or not strategy.thresholds().get("invariant"):
+            return None
+        return (
+            f"'{strategy.name}' promises that the values shown with a person never change, and for {changed:,} people "
+            "they did already: it will refuse the next release. Choose a strategy that goes on from any releases "
+            "(bay-frame; checked-mondrian if nobody leaves), or start a new series with new subjects."
+        )
+
+    def describe(self) -> str:
+        """For a terminal."""
+        count = len(self.series.releases)
+        lines = [f"Adopted {count} {'release' if count == 1 else 'releases'} into {self.series.path}."]
+        lines += [f"Warning: {self.warning}"] if self.warning else []
+        if self.audit.breaches:
+            lines.append("What they tell already cannot be undone; it is reported here once:")
+        return "\n".join([*lines, self.audit.describe()])
+
+
+def adopt(
+    path: str | PathLike[str],
+    releases: Sequence[Source],
+    snapshots: Sequence[Source],
+    *,
+    config: str | Path | None = None,
+    schema: Schema | None = None,
+    strategy: Strategy | None = None,
+    match: str = "order",
+    names: bool = True,
+    seed: int | None = None,
+    catalogue: str | None = None,
+    key: str | bytes | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Adopted:
+    """Create a series whose ledger holds these releases as facts. All of them, or no series at all.
+
+    Give either a config, or schema and strategy; the strategy is that of the next release. match: see `audit`.
+    """
+    if (config is None) == (schema is None or strategy is None):
+        raise SettingsError("Give either config, or schema and strategy.")
+    if not snapshots:
+        raise SettingsError("Give the snapshot of every release: without them nobody knows whom to protect.")
+    target, place = Path(path), Path(f"{path}.adopting")
+    for taken in (target, place):
+        if taken.exists() and any(taken.iterdir() if taken.is_dir() else [taken]):
+            what = "is left of an adoption that was interrupted; delete it" if taken is place else "exists already"
+            raise SettingsError(f"{taken} {what}. Adoption makes a new series.")
+    say = progress or (lambda stage: None)
+    used = schema or _undivided(read_config(str(config)), str(config)).schema
+    gathered = gather(releases, used, snapshots, match, names, say)
+    say("write")
+    try:
+        created = _created(place, config, used, strategy, seed, catalogue, key)
+        with created:
+            _adopt_all(created, gathered, releases)
+        if target.exists():
+            target.rmdir()
+        os.rename(place, target)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    series = Series.open(target, key=key)
+    return Adopted(series, series.audit(names=names, progress=say))
+
+
+def _undivided(config: Config, path: str) -> Config:
+    """Nobody of releases that are out is in a fragment: to ask for some must not be passed over."""
+    if config.engine.get("fragments", 1) != 1:
+        raise SettingsError(
+            f"{path}: engine.fragments is {config.engine['fragments']}, but a series that adopts releases is worked on "
+            "as a whole. Leave it out."
+        )
+    return config
+
+
+def _created(
+    place: Path,
+    config: str | Path | None,
+    schema: Schema,
+    strategy: Strategy | None,
+    seed: int | None,
+    catalogue: str | None,
+    key: str | bytes | None,
+) -> Series:
+    if config is not None:
+        return Series.from_config(place, config, seed=seed, catalogue=catalogue, key=key)
+    assert strategy is not None
+    return Series.create(place, schema, strategy, seed=seed, catalogue=catalogue, key=key)
+
+
+def _adopt_all(series: Series, gathered: Gathered, sources: Sequence[Source]) -> None:
+    ledger, strategy, coding = series._ledger, series.strategy, gathered.coding
+    first = ledger.next_subject
+    caches: dict[str, Table] = {}
+    previous: Facts | None = None
+    known = 0
+    with ledger.publisher():
+        for position, release in enumerate(gathered.observed.releases):
+            coded = gathered.sheets[position].coded
+            assert coded is not None
+            facts = adopted_facts(release, coding, first)
+            stage = ledger.stage(release.number)
+            _write_public(stage.public, sources[position], gathered, position)
+            stage.facts(facts)
+            caches = fold(strategy, caches, previous, facts)
+            stage.caches(caches)
+            new = np.flatnonzero(coded.subjects >= known)
+            stage.identities(gathered.snapshots[position].identifiers_at(new), coded.subjects[new] + first)
+            known = max(known, int(coded.subjects.max(initial=-1)) + 1)
+            if coding.version not in ledger.coding_versions:
+                stage.coding(coding.version, coding.to_dict())
+            stage.commit(_record(ledger, release, facts, coded, coding, gathered, position))
+            previous = facts
+
+
+def adopted_facts(release: Release, coding: Coding, first: int) -> Facts:
+    """The facts of an adopted release. Rows that fit nobody are kept as counterfeits, with negative numbers.
+
+    Boxes are widened to nodes of their hierarchies, as the ledger keeps them.
+    """
+    members = release.members
+    assert members is not None
+    boxes = snap(np.maximum(release.boxes, np.iinfo(np.int32).min), coding.domains)
+    classes, values = _rows_of_nobody(release)
+    fakes = -1 - np.arange(len(classes), dtype=np.int64)[::-1]
+    codes = np.concatenate([boxes[classes, :, 0].reshape(len(classes), len(coding.domains)), members.codes])
+    return Facts(
+        number=release.number,
+        boxes=boxes,
+        subjects=np.concatenate([fakes, members.subjects + first]),
+        classes=np.concatenate([classes, members.classes]).astype(np.int32),
+        values=np.concatenate([values, members.values]).astype(np.int32),
+        codes=np.asfortranarray(codes.astype(np.int32)),
+        anatomized=release.anatomized,
+    )
+
+
+def _rows_of_nobody(release: Release) -> tuple[Int32, Int32]:
+    """(class, value) of each published row beyond those of the members."""
+    members = release.members
+    assert members is not None
+    width = int(max(release.values.max(initial=0), members.values.max(initial=0))) + 1
+    key, inverse = np.unique(
+        np.concatenate([release.classes, members.classes]).astype(np.int64) * width
+        + np.concatenate([release.values, members.values]),
+        return_inverse=True,
+    )
+    shown = np.bincount(inverse[: len(release.classes)], minlength=len(key))
+    beyond: Int64 = np.maximum(0, shown - np.bincount(inverse[len(release.classes) :], minlength=len(key)))
+    rest = np.repeat(key, beyond)
+    return (rest // width).astype(np.int32), (rest % width).astype(np.int32)
+
+
+def _write_public(folder: Path, source: Source, gathered: Gathered, position: int) -> None:
+    """The release as it was given, and a release.json that says how to read it."""
+    from reissue.engine.output import write_table
+    from reissue.engine.read import find
+
+    path = Path(source) if isinstance(source, str | PathLike) else None
+    about: dict[str, object]
+    if path is not None and path.is_dir():  # one of ours, from another series: its own description stays true
+        for file in sorted(path.iterdir()):
+            if file.name != README:
+                shutil.copyfile(file, folder / file.name)
+        about = {**read_description(path), "number": position + 1}
+    elif path is not None and path.is_file():
+        with path.open("rb") as opened:
+            suffix = ".parquet" if opened.read(4) in (b"PAR1", b"PARE") else ".csv"
+        shutil.copyfile(path, folder / f"release{suffix}")
+        about = _description(gathered, position, f"release{suffix}")
+    else:
+        write_table(find(source, None).table, folder / "release.parquet", "parquet")
+        about = _description(gathered, position, "release.parquet")
+    (folder / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _description(gathered: Gathered, position: int, file: str) -> dict[str, object]:
+    release, coding = gathered.observed.releases[position], gathered.coding
+    return {
+        "format": FORMAT,
+        "number": release.number,
+        "style": "generalized",
+        "strategy": ADOPTED,
+        "parameters": {},
+        "counts": {
+            "rows": len(release.classes),
+            "classes": release.class_count,
+            "smallest_class": int(release.sizes.min(initial=len(release.classes))),
+            "largest_class": int(release.sizes.max(initial=0)),
+        },
+        "columns": [
+            *({"name": d.name, "role": "quasi-identifier", "reading": reading(coding, d.name)} for d in coding.domains),
+            *({"name": name, "role": "sensitive"} for name in coding.schema.sensitive),
+        ],
+        "files": [file],
+    }
+
+
+def _record(
+    ledger: Ledger, release: Release, facts: Facts, coded: Coded, coding: Coding, gathered: Gathered, position: int
+) -> ReleaseRecord:
+    from reissue.audit.timeline import follow
+
+    changes = follow(gathered.observed.releases[: position + 1], len(coding.domains))[0][-1]
+    sheet = gathered.sheets[position]
+    cost = measure(facts, coded)
+    rows = {
+        "snapshot": len(coded),
+        "published": len(facts.subjects),
+        "classes": facts.class_count,
+        "suppressed": sheet.suppressed,
+        "counterfeits": int((~facts.real).sum()),
+        "new": changes.new,
+        "gone": changes.gone,
+        "back": changes.back,
+        "changed": changes.changed_quasi_identifiers + changes.changed_value,
+    }
+    costs = {
+        "ail": cost.ail,
+        "gcp": cost.gcp_share,
+        "discernibility": cost.discernibility_share,
+        "class_size": cost.class_size,
+    }
+    steps = [
+        f"1. Adopted {sheet.name}: {len(release.classes):,} rows in {release.class_count:,} classes, published before.",
+        *(f"{i}. {note}" for i, note in enumerate(gathered.notes, start=2)),
+    ]
+    return ReleaseRecord(
+        number=release.number,
+        strategy=ADOPTED,
+        settings={},
+        seed=derived_seed(ledger.seed, release.number),
+        coding_version=coding.version,
+        counts={"rows": rows, "utility": costs},
+        steps=steps,
+    )

@@ -1,1 +1,0 @@
-"""Strategies: each makes the next release of a series under its guarantee. One file each."""

@@ -1,0 +1,94 @@
+"""Every process must find in the cache the kernel that it would compile itself.
+
+Many processes compile the same kernel for different types at once; and a kernel changes with those that it is made of.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+KERNEL = """
+import sys
+from reissue.arrays.compiled import njit
+
+@njit(cache=True)
+def weighed(number, factor):
+    return number * factor + 1
+
+kinds = {"int": (3, 5), "float": (3.5, 5), "mixed": (3, 5.5), "complex": (3j, 5), "bool": (True, 5), "all": (True, 1j)}
+for name in sys.argv[1:]:
+    number, factor = kinds[name]
+    assert weighed(number, factor) == number * factor + 1, (name, weighed(number, factor))
+"""
+KINDS = ["int", "float", "mixed", "complex", "bool", "all"]
+
+
+def run(folder: Path, *kinds: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, str(folder / "kernel.py"), *kinds],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")},
+    )
+
+
+def test_processes_that_compile_at_once_do_not_mix_their_kernels_up(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    for process in [run(tmp_path, kind) for kind in KINDS]:
+        assert process.wait() == 0
+    files = list((tmp_path / "cache").rglob("*.nbc"))
+    assert len(files) == len({file.name for file in files}) >= len(KINDS), "one file for each"
+    for order in (KINDS, KINDS[::-1]):
+        assert run(tmp_path, *order).wait() == 0, "and each holds what its name says"
+
+
+SHAPES = """
+from typing import NamedTuple
+
+class Rows(NamedTuple):
+    {fields}
+
+BONUS = {bonus}
+"""
+
+INNER = """
+from reissue.arrays.compiled import njit
+
+@njit(cache=True)
+def inner(number):
+    return number * {factor}
+"""
+
+OUTER = """
+from __future__ import annotations
+from inner import inner
+from reissue.arrays.compiled import njit
+from shapes import BONUS, Rows
+
+@njit(cache=True)
+def middle(number):
+    return inner(number)
+
+@njit(cache=True)
+def outer(rows: Rows):
+    return [middle(rows.one) + BONUS for _ in range(1)][0]
+
+print(outer(Rows(one=10, other=20)))
+"""
+
+
+def test_a_kernel_is_compiled_anew_when_something_else_that_it_is_made_of_changes(tmp_path: Path) -> None:
+    (tmp_path / "outer.py").write_text(OUTER)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def told(factor: int, bonus: int, *fields: str) -> int:
+        shapes = SHAPES.format(bonus=bonus, fields="; ".join(f"{name}: int" for name in fields))
+        (tmp_path / "shapes.py").write_text(shapes)
+        (tmp_path / "inner.py").write_text(INNER.format(factor=factor))
+        return int(subprocess.check_output([sys.executable, str(tmp_path / "outer.py")], env=environment))
+
+    assert told(2, 1, "one", "other") == 21
+    assert told(3, 1, "one", "other") == 31, "a kernel that is called by one that it calls"
+    assert told(3, 5, "one", "other") == 35, "a constant"
+    assert told(3, 5, "other", "one") == 35, "where a field is"

@@ -1,0 +1,161 @@
+"""The belief cycle over a series, against one dictionary per person."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reissue.arrays.types import Float64
+from reissue.methods.beliefs.claims import Claims
+from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, remembered
+from reissue.methods.beliefs.posterior import posteriors
+from reissue.methods.beliefs.revision import Moves
+from reissue.model.release import Facts, Table
+from tests.support.histories import EVERYTHING, generate
+
+VALUES = 4
+
+
+def releases(seed: int, number: int = 6) -> list[Facts]:
+    """Snapshots dealt to classes of three at random; every release made with knowledge of its own."""
+    rng = np.random.default_rng(seed)
+    made, seen = [], np.empty(0, dtype=np.int64)
+    for i, snapshot in enumerate(generate(rng, releases=number, rows=18, values=VALUES, turnover=EVERYTHING), start=1):
+        order = np.argsort(snapshot.subjects)
+        subjects = snapshot.subjects[order]
+        classes = (rng.permutation(len(order)) // 3).astype(np.int32)
+        newcomers = np.setdiff1d(subjects, seen)
+        seen = np.union1d(seen, subjects)
+        claims = Claims(
+            subjects[:2], snapshot.values[order][:2], np.full(2, i, np.int32), np.array([0.7, 1.0])
+        )  # about this release, used by the next one as well
+        if made:
+            before = Applied.read(made[-1].extras)
+            assert before is not None
+            earlier = before.claims.at(i - 1)
+            claims = Claims(
+                np.concatenate([claims.subjects, earlier.subjects]),
+                np.concatenate([claims.values, earlier.values]),
+                np.concatenate([claims.releases, earlier.releases]),
+                np.concatenate([claims.confidences, earlier.confidences]),
+            )
+        one = rng.dirichlet(np.ones(VALUES), VALUES)
+        applied = Applied(
+            Moves(one, rng.dirichlet(np.ones(VALUES), VALUES)),
+            newcomers,
+            rng.integers(0, 3, len(newcomers)).astype(np.int32),
+            rng.dirichlet(np.ones(VALUES), 3),
+            claims,
+            seed=i,
+        )
+        boxes = np.zeros((int(classes.max()) + 1, 3, 2), dtype=np.int32)
+        codes = snapshot.codes[order]
+        made.append(Facts(i, boxes, subjects, classes, snapshot.values[order], codes, extras=applied.extras()))
+    return made
+
+
+def simulate(series: list[Facts], how: Reasoning) -> dict[int, Float64]:
+    """Everybody's prior in (or revised prior since) their last release, person by person."""
+    prior: dict[int, Float64] = {}
+    history: dict[int, list[Float64]] = {}
+    last: Facts | None = None
+    for facts in series:
+        applied = Applied.read(facts.extras)
+        assert applied is not None
+        assert applied.moves.two is not None
+        if last is not None:
+            who = last.subjects
+            after = posteriors(
+                np.array([prior[int(v)] for v in who]),
+                who,
+                last.classes,
+                last.classes,
+                last.values,
+                estimator=how.estimator,
+                claims=applied.claims.at(last.number),
+                weigh=how.cascading == "posterior",
+                seed=applied.seed,
+            )
+            for v, belief in zip(who.tolist(), after, strict=True):
+                past = history.setdefault(v, [])
+                past.append(belief)
+                two = how.steps == 2 and len(past) >= 2
+                carried = past[-2] @ applied.moves.two if two else belief @ applied.moves.one
+                prior[v] = carried / carried.sum()
+        for v in facts.subjects.tolist():
+            if v not in prior:
+                prior[v] = applied.shares[applied.category[applied.newcomers.tolist().index(v)]]
+            for i in range(len(applied.claims)):
+                if applied.claims.subjects[i] == v and applied.claims.releases[i] == facts.number:
+                    c = float(applied.claims.confidences[i])
+                    prior[v] = c * np.eye(VALUES)[applied.claims.values[i]] + (1 - c) * prior[v]
+        last = facts
+    return prior
+
+
+def fold(series: list[Facts], how: Reasoning) -> Mapping[str, Table]:
+    caches: Mapping[str, Table] = {}
+    for facts in series:
+        caches = remembered(caches, facts, how, 10.0)
+    return caches
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "how",
+    [
+        Reasoning("bayes", 1, "prior"),
+        Reasoning("bayes", 2, "posterior"),
+        Reasoning("js-reduce", 2, "prior"),
+        Reasoning("omega", 1, "prior"),
+    ],
+    ids=str,
+)
+def test_the_fold_is_the_cycle(how: Reasoning, seed: int) -> None:
+    series = releases(seed)
+    found = Beliefs.read(fold(series, how))
+    expected = simulate(series, how)
+    assert found.people.tolist() == sorted(expected)
+    assert np.allclose(found.prior, [expected[v] for v in found.people.tolist()])
+    assert np.allclose(found.prior.sum(axis=1), 1.0)
+
+
+def test_a_leaver_keeps_the_revised_prior_and_uses_it_on_return() -> None:
+    how, returned = Reasoning(), 0
+    for seed in range(10):
+        series = releases(seed, number=4)
+        seen = [set(facts.subjects.tolist()) for facts in series]
+        after_second, after_third, after_fourth = (Beliefs.read(fold(series[:n], how)) for n in (2, 3, 4))
+        for v in sorted((seen[0] & seen[3]) - seen[1] - seen[2]):
+            returned += 1
+            claimed = Applied.read(series[3].extras)
+            assert claimed is not None
+            i, j, last = (int(np.searchsorted(b.people, v)) for b in (after_second, after_third, after_fourth))
+            assert np.allclose(after_second.prior[i], after_third.prior[j])
+            if v not in claimed.claims.subjects:
+                assert np.allclose(after_second.prior[i], after_fourth.prior[last])
+    assert returned > 0, "nobody came back after two releases"
+
+
+def test_new_values_widen_the_vectors() -> None:
+    series = releases(2, number=3)
+    wide = Applied.read(series[2].extras)
+    assert wide is not None
+    one = np.full((6, 6), 1 / 6)
+    shares = np.full((3, 6), 1 / 6)
+    series[2] = replace(series[2], extras=replace(wide, moves=Moves(one, one), shares=shares).extras())
+    found = Beliefs.read(fold(series, Reasoning(steps=2)))
+    assert found.prior.shape[1] == 6
+    assert np.allclose(found.prior.sum(axis=1), 1.0)
+
+
+def test_releases_made_without_beliefs_are_read_by_their_own_statistics() -> None:
+    series = [replace(facts, extras={}) for facts in releases(3)]
+    found = Beliefs.read(fold(series, Reasoning()))
+    assert np.allclose(found.prior.sum(axis=1), 1.0)
+    moved = sum(len(np.intersect1d(one.subjects, other.subjects)) for one, other in itertools.pairwise(series))
+    assert found.counts.pairs.sum() == moved

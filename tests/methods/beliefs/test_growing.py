@@ -1,0 +1,105 @@
+"""Growing classes along an order, and letting leftovers join, against slow forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reissue.arrays.types import Float64, Int32
+from reissue.methods.beliefs import growing
+from reissue.methods.beliefs.growing import Believed, grow, join
+from reissue.model.requirement import Requirement
+from tests.support.oracles import class_meets, jsd
+
+
+def believed(values: Int32, prior: Float64) -> Believed:
+    entropy = -(prior * np.log2(np.where(prior > 0, prior, 1.0))).sum(axis=1)
+    return Believed(values, prior, entropy)
+
+
+def case(seed: int) -> tuple[Int32, Float64, Requirement, float, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    rows, width = int(rng.integers(10, 120)), int(rng.integers(2, 6))
+    prior = rng.dirichlet(np.full(width, rng.choice([0.3, 1.0, 10.0])), rows)
+    values = rng.integers(0, width, rows).astype(np.int32)
+    k = int(rng.integers(1, 6))
+    requirement = [Requirement(k=k, beta=float(rng.uniform(0.5, 4))), Requirement(k=k, t=float(rng.uniform(0.2, 0.8)))]
+    return values, prior, requirement[seed % 2], float(rng.uniform(0.05, 0.9)), rng
+
+
+def good(rows: list[int], values: Int32, prior: Float64, requirement: Requirement, most: float) -> bool:
+    inside = [int(values[i]) for i in rows]
+    alike = jsd([prior[i].tolist() for i in rows]) <= most + 1e-9
+    return alike and class_meets(requirement, inside, values.tolist(), prior.shape[1])
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_every_class_is_good_and_is_good_with_its_last_row_only(seed: int) -> None:
+    values, prior, requirement, most, rng = case(seed)
+    limits = requirement.limits(np.bincount(values, minlength=prior.shape[1]).astype(np.int64))
+    order = rng.permutation(len(values)).astype(np.int64)
+    classes = grow(order, believed(values, prior), limits, most, 16, 64)
+    made = int(classes.max()) + 1
+    for c in range(made):
+        rows = [int(i) for i in order if classes[i] == c]
+        assert good(rows, values, prior, requirement, most)
+        assert not good(rows[:-1], values, prior, requirement, most) if len(rows) > 1 else True
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_without_limits_of_its_own_it_is_the_published_algorithm(seed: int) -> None:
+    """With room to grow as far as needed, classes are consecutive in the order until the published rule gets stuck."""
+    values, prior, requirement, most, rng = case(seed)
+    limits = requirement.limits(np.bincount(values, minlength=prior.shape[1]).astype(np.int64))
+    order = rng.permutation(len(values)).astype(np.int64)
+    classes = grow(order, believed(values, prior), limits, most, len(values), len(values))
+    expected, group = [], []
+    for row in order.tolist():
+        group.append(row)
+        if good(group, values, prior, requirement, most):
+            expected.append(group)
+            group = []
+    for number, rows in enumerate(expected):
+        assert sorted(np.flatnonzero(classes == number).tolist()) == sorted(rows)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stretches_of_a_long_line_are_grown_by_themselves(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    values, prior, requirement, most, rng = case(seed)
+    limits = requirement.limits(np.bincount(values, minlength=prior.shape[1]).astype(np.int64))
+    rows, order = believed(values, prior), rng.permutation(len(values)).astype(np.int64)
+    parts = [grow(order[i : i + 25], rows, limits, most, 16, 64) for i in range(0, len(order), 25)]
+    monkeypatch.setattr(growing, "STRETCH", 25)
+    classes, before = grow(order, rows, limits, most, 16, 64), 0
+    for i, part in enumerate(parts):
+        inside = order[25 * i : 25 * i + 25]
+        assert (classes[inside] == np.where(part[inside] >= 0, part[inside] + before, -1)).all()
+        before += int(part.max()) + 1
+
+
+@pytest.mark.parametrize("invent", [False, True])
+@pytest.mark.parametrize("seed", range(150))
+def test_leftovers_join_only_classes_that_stay_good(seed: int, invent: bool) -> None:
+    values, prior, requirement, most, rng = case(seed)
+    width = prior.shape[1]
+    limits = requirement.limits(np.bincount(values, minlength=width).astype(np.int64))
+    rows = believed(values, prior)
+    order = rng.permutation(len(values)).astype(np.int64)
+    before = grow(order, rows, limits, most, 8, 8)
+    classes, published, number = before.copy(), values.copy(), int(before.max()) + 1
+    points = rng.random((len(values), 2))
+    left = np.flatnonzero(before < 0)
+    join(left, classes, published, number, rows, points, limits, most, invent)
+    assert (classes[before >= 0] == before[before >= 0]).all()
+    assert (published[classes < 0] == values[classes < 0]).all()
+    if not invent:
+        assert (published == values).all()
+    for c in range(number):
+        inside = np.flatnonzero(classes == c).tolist()
+        shown = [int(published[i]) for i in inside]
+        assert class_meets(requirement, shown, values.tolist(), width)
+        assert jsd([prior[i].tolist() for i in inside]) <= most + 1e-9
+    for row in np.flatnonzero(classes < 0).tolist() if len(left) == 1 else []:  # no class would have taken it
+        for c in range(number):
+            inside = [*np.flatnonzero(before == c).tolist(), row]
+            assert not good(inside, values, prior, requirement, most)

@@ -1,0 +1,145 @@
+"""e-equivalence by the attacks it stops: table VII, and generated histories checked exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.methods.equivalence.attack import Equivalence
+from reissue.methods.equivalence.lifespans import recall_spans
+from reissue.methods.equivalence.person_matrix import blocks, patterns_of, rows_of
+from reissue.methods.equivalence.smallest_attack import smallest_attack, smallest_new_cut
+from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.invariance.attack import Association
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.model.boxes import contain
+from reissue.model.release import Coded, Facts, History
+from tests.methods.equivalence.blocks import AMPLE
+from tests.support.clinic import AT_T1, AT_T2, AT_T3, CANCER, FLU, MEASLES, snapshot
+from tests.support.histories import CHURN, PERSISTING, Turnover, generate, observe, run_series
+
+
+def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, e: int, *, exact: bool = False) -> None:
+    series = observe(releases, snapshots[-1])
+    association = Association(m=m, invariant=True).run(series)
+    assert association.findings == ()
+    assert association.measures["weakly_m_invariant"] == 1.0
+    for facts, taken in zip(releases, snapshots, strict=True):
+        assert facts.anatomized
+        assert np.array_equal(np.sort(taken.subjects), facts.subjects[facts.real])
+        assert contain(facts.boxes, facts.codes, facts.classes).all()
+    for number in range(1, len(releases) + 1):
+        assert Equivalence(e=e).run(series, involving=number).breaches == ()
+    assert Equivalence(e=e).run(series).breaches == ()
+    rows = rows_of(series.releases)
+    for block in blocks(series.releases, rows, patterns_of(series.releases, rows), apart=True):
+        cut = smallest_new_cut(block)
+        assert cut is None or cut > 2 * (e - 1)
+        if exact and e > 1:
+            proof = smallest_attack(block, e - 1, AMPLE)
+            assert proof.proven
+            assert proof.way is None, "an attack of fewer than e people exists"
+
+
+def fakes(facts: Facts) -> dict[int, int]:
+    return dict(zip(facts.subjects[~facts.real].tolist(), facts.values[~facts.real].tolist(), strict=True))
+
+
+def test_example_10_ends_with_table_7() -> None:
+    snapshots = [snapshot(AT_T1), snapshot(AT_T2), snapshot(AT_T3)]
+    releases = run_series(EEquivalence(m=2, e=2), snapshots)
+    assert_sound(releases, snapshots, 2, 2, exact=True)
+    first, second, third = (fakes(facts) for facts in releases)
+    assert sorted(first.values()) == [CANCER, MEASLES]  # c2, c3
+    assert list(second.values()) == [FLU]  # c1; c2 and c3 are retired
+    assert set(second) & set(first) == set()
+    assert set(second) < set(third)  # c1 stays, c4 and c5 come
+    assert sorted(value for number, value in third.items() if number not in second) == [CANCER, MEASLES]
+    assert [facts.class_count for facts in releases] == [2, 2, 2]
+    sizes = [sorted(np.bincount(facts.classes).tolist()) for facts in releases]
+    assert sizes == [[4, 4], [4, 4], [4, 4]]
+
+
+CASES = {**PERSISTING, "slow": Turnover(arrive=0.03, leave=0.03, back=0.5)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_attack_below_e_on_generated_histories(case: str) -> None:
+    for seed in range(6):
+        m, e = 2 + seed % 3, 1 + seed % 4
+        snapshots = generate(
+            np.random.default_rng(seed),
+            releases=5,
+            rows=30 + 15 * seed,
+            values=5,
+            turnover=CASES[case],
+            skew=0.1 * seed,
+        )
+        releases = run_series(EEquivalence(m=m, e=e, on_ineligible="counterfeit"), snapshots, seed)
+        assert_sound(releases, snapshots, m, e, exact=seed < 4)
+
+
+def test_empty_months_and_the_same_people_again() -> None:
+    people = generate(np.random.default_rng(3), releases=1, rows=24, values=4)[0]
+    nobody = Coded(people.subjects[:0], people.codes[:0], people.values[:0], people.domains, 4)
+    snapshots = [people, nobody, people, people, nobody]
+    releases = run_series(EEquivalence(m=2, e=3, on_ineligible="counterfeit"), snapshots)
+    assert_sound(releases, snapshots, 2, 3, exact=True)
+
+
+def test_m_invariance_alone_is_open_to_attacks_below_e() -> None:
+    snapshots = generate(np.random.default_rng(1), releases=4, rows=60, values=4, turnover=Turnover(0.05, 0.05))
+    releases = run_series(MInvariance(m=2, on_ineligible="counterfeit"), snapshots)
+    outcome = Equivalence(e=2).run(observe(releases, snapshots[-1]))
+    assert outcome.breaches
+    truth = {int(s): int(v) for taken in snapshots for s, v in zip(taken.subjects, taken.values, strict=True)}
+    for finding in outcome.breaches:  # and what they tell is true
+        if len(finding.subjects) == 2:
+            one, two = (int(name[1:]) for name in finding.subjects)
+            assert truth[one] == truth[two]
+
+
+def test_few_counterfeits_where_buckets_are_large() -> None:
+    snapshots = generate(np.random.default_rng(2), releases=6, rows=3000, values=8, turnover=Turnover(0.1, 0.1))
+    releases = run_series(EEquivalence(m=4, e=5), snapshots)
+    assert_sound(releases, snapshots, 4, 5)
+    assert sum(int((~facts.real).sum()) for facts in releases) < 0.01 * sum(len(facts.subjects) for facts in releases)
+
+
+def test_caches_count_lifespans_and_are_rebuilt_from_facts() -> None:
+    strategy = EEquivalence(m=2, e=2, on_ineligible="counterfeit")
+    snapshots = generate(np.random.default_rng(5), releases=6, rows=40, values=4, turnover=CHURN)
+    releases = run_series(strategy, snapshots)
+    caches: dict[str, dict[str, np.ndarray]] = {}
+    for facts in releases:
+        caches = strategy.remember(caches, facts)  # type: ignore[arg-type, assignment]
+    expected: dict[tuple[int, int], int] = {}
+    everybody = np.unique(np.concatenate([facts.subjects for facts in releases]))
+    for subject in everybody:
+        there = [facts.number for facts in releases if subject in facts.subjects]
+        if there[-1] < len(releases) and there[-1] - there[0] + 1 == len(there):
+            key = (there[0], there[-1] + 1)
+            expected[key] = expected.get(key, 0) + 1
+    closed = recall_spans(caches, 3).closed
+    counted: dict[tuple[int, int], int] = {}
+    for entered, left, count in zip(
+        closed["entered"].tolist(), closed["left"].tolist(), closed["count"].tolist(), strict=True
+    ):
+        counted[entered, left] = counted.get((entered, left), 0) + count
+    assert counted == expected
+
+
+def test_e_cannot_be_raised_and_other_releases_cannot_be_taken_back() -> None:
+    taken = snapshot(AT_T1)
+    for made_by in (EEquivalence(m=2, e=2), MInvariance(m=2)):
+        facts = run_series(made_by, [taken])
+        later = EEquivalence(m=2, e=3)
+        with pytest.raises(InfeasiblePolicy, match="largest feasible e is"):
+            later.publish(taken, History(facts, later.remember({}, facts[0]), 1))
+
+
+@pytest.mark.parametrize("settings", [{"m": 1, "e": 2}, {"m": 2, "e": 0}, {"m": 2, "e": 2, "on_ineligible": "x"}])
+def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        EEquivalence(**settings)  # type: ignore[arg-type]

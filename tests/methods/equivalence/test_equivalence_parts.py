@@ -1,0 +1,151 @@
+"""The equivalence attack on parts that have all classes of some sets of values tells what it tells of the whole."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reissue.arrays.sets import union
+from reissue.methods.attack import Outcome
+from reissue.methods.baselines.static import Static
+from reissue.methods.equivalence.attack import MERGED, PAIRS, PIECES, Equivalence, Look, at_risk
+from reissue.methods.equivalence.attack_tally import Tally
+from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.invariance.signatures import hashed
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.strategy import Strategy
+from reissue.model.observed import Members, Observed, Release
+from reissue.model.series_parts import split
+from tests.methods.equivalence.blocks import AMPLE, series_of
+from tests.support.histories import CHURN, generate, observe, run_series
+
+PARTS = 3
+
+
+def beside(one: Observed, other: Observed) -> Observed:
+    """Two series of the same length that share nobody, as one."""
+    releases = []
+    for left, right in zip(one.releases, other.releases, strict=True):
+        members = [_moved(right.members, left.class_count), _moved(right.counterfeits, left.class_count)]
+        releases.append(
+            Release(
+                left.number,
+                np.concatenate([left.boxes, right.boxes]),
+                np.concatenate([left.classes, right.classes + left.class_count]),
+                np.concatenate([left.values, right.values]),
+                _both(left.members, members[0]),
+                left.anatomized,
+                _both(left.counterfeits, members[1]),
+            )
+        )
+    return replace(one, releases=releases)
+
+
+def _moved(some: Members | None, classes: int) -> Members | None:
+    """As other people, in other classes."""
+    if some is None:
+        return None
+    away = np.where(some.subjects < 0, some.subjects - 10_000, some.subjects + 10_000)
+    return replace(some, subjects=away, classes=(some.classes + classes).astype(np.int32))
+
+
+def _both(one: Members | None, other: Members | None) -> Members | None:
+    if one is None or other is None:
+        return one
+    columns = zip(*(vars(some).values() for some in (one, other)), strict=True)
+    subjects, classes, codes, values = (np.concatenate(column) for column in columns)
+    order = np.argsort(subjects, kind="stable")
+    return Members(subjects[order], classes[order], codes[order], values[order])
+
+
+def published(strategy: Strategy, seed: int, people: int = 60) -> Observed:
+    rng = np.random.default_rng(seed)
+    snapshots = generate(rng, releases=4, rows=people, values=5, turnover=CHURN)
+    return observe(run_series(strategy, snapshots, seed), snapshots[-1])
+
+
+def series_like(kind: str, seed: int) -> Observed:
+    if kind == MERGED:
+        return published(EEquivalence(m=2, e=1 + seed % 2, on_ineligible="counterfeit"), seed)
+    if kind == PIECES:
+        two = (published(EEquivalence(m=2, e=1, on_ineligible="counterfeit"), seed + at, 30) for at in (0, 1))
+        return beside(*two)
+    if kind == "invariant":
+        return published(MInvariance(m=2, on_ineligible="counterfeit"), seed)
+    return published(Static(k=3), seed)
+
+
+def parts_of(series: Observed, parts: int) -> list[Observed]:
+    bins = []
+    for release in series.releases:
+        classes, values, _ = release.groups
+        start = np.searchsorted(classes, np.arange(release.class_count + 1)).astype(np.int64)
+        bins.append((hashed(start, values) % np.uint64(parts)).astype(np.int32))
+    return split(series, bins)
+
+
+def by_parts(attack: Equivalence, series: Observed, look: Look | None = None) -> Outcome:
+    """As workers do it; look: instead of what the parts together look like."""
+    parts = parts_of(series, PARTS)
+    whole = look or Look.added([attack.look(part) for part in parts])
+    tally = Tally.added([pickle.loads(pickle.dumps(attack.searched(part, whole))) for part in parts])
+    return attack.concluded(tally, whole, at_risk(series.releases, union(*tally.risky)))
+
+
+def told(outcome: Outcome) -> dict[str, object]:
+    risks = {number: people.tolist() for number, people in outcome.at_risk.items()}
+    return {**vars(outcome), "at_risk": risks}
+
+
+WAYS = {MERGED: MERGED, PIECES: PIECES, "invariant": PAIRS, "any": PAIRS}
+
+
+@pytest.mark.parametrize("kind", WAYS)
+def test_parts_tell_what_the_whole_tells(kind: str) -> None:
+    findings, several = 0, 0
+    for seed in range(4):
+        series = series_like(kind, seed)
+        for attack in (Equivalence(e=2), Equivalence(e=4, limit=3), Equivalence(e=3, exact=True, time_limit=AMPLE)):
+            whole = attack.look(series)
+            assert whole.way == WAYS[kind], seed
+            together = Look.added([attack.look(part) for part in parts_of(series, PARTS)])
+            if not whole.apart:
+                together = together.mixed()
+            assert together == whole
+            if not whole.whole_only(attack):
+                outcome = attack.run(series)
+                assert told(by_parts(attack, series, together)) == told(outcome), (seed, attack)
+                findings += len(outcome.findings)
+        several += len([part for part in parts_of(series, PARTS) if attack.look(part).classes]) > 1
+    assert findings > 10
+    assert several > 2
+
+
+def test_no_part_sees_that_somebody_has_classes_elsewhere() -> None:
+    """Four people with four values, in pairs, then in other pairs: no set is shown twice, each part is one class."""
+    pairs = [np.array([0, 0, 1, 1], dtype=np.int32), np.array([0, 1, 0, 1], dtype=np.int32)]
+    people, values = np.arange(4, dtype=np.int64), np.arange(4, dtype=np.int32)
+    series = series_of([(people, classes, values) for classes in pairs], 4)
+    attack = Equivalence()
+    apart = split(series, [np.array([0, 1], dtype=np.int32), np.array([2, 3], dtype=np.int32)])
+    looks = Look.added([attack.look(part) for part in apart])
+    assert looks.way == MERGED
+    assert not attack.look(series).apart
+    assert attack.look(series) == looks.mixed()
+
+
+def test_a_small_series_is_searched_all_at_once_if_the_minimum_is_asked_for() -> None:
+    small, large = published(Static(k=3), 3, people=20), series_like("any", 3)
+    for series, whole in ((small, True), (large, False)):
+        assert Equivalence().look(series).whole_only(Equivalence(exact=True)) == whole
+        assert not Equivalence().look(series).whole_only(Equivalence())
+    invariant = series_like("invariant", 3)
+    assert not Equivalence().look(invariant).whole_only(Equivalence(exact=True))
+
+
+def test_a_series_without_releases() -> None:
+    outcome = Equivalence().run(series_of([], 2))
+    assert (outcome.findings, outcome.total, outcome.measures, outcome.notes) == ((), 0, {}, ())

@@ -1,0 +1,151 @@
+"""Intersection, difference and record tracing equal enumeration on thousands of tiny series."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from reissue.errors import InputError, SettingsError
+from reissue.methods.attack import Attack, Outcome
+from reissue.methods.incremental.difference_attack import Difference
+from reissue.methods.incremental.intersection_attack import Intersection
+from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.model.observed import Observed
+from tests.methods.incremental.tiny import differences, intersections, random_series, series_of, traced, value_of
+
+CASES = 40
+SHARES = (Fraction(1, 2), Fraction(1, 2), Fraction(2, 3), Fraction(3, 5), Fraction(1))
+
+
+def tiny_cases(seed: int) -> list[tuple[Observed, int, Fraction]]:
+    rng = np.random.default_rng(seed)
+    found: list[tuple[Observed, int, Fraction]] = []
+    while len(found) < CASES:
+        k, c = int(rng.integers(2, 4)), SHARES[int(rng.integers(len(SHARES)))]
+        grow = 0 if rng.random() < 0.25 else 4  # a quarter of the series without any new row
+        series = random_series(rng, releases=int(rng.integers(2, 5)), k=k, c=c, grow=grow)
+        if series is not None:
+            found.append((series, k, c))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_intersection_equals_enumeration(seed: int) -> None:
+    for series, _, c in tiny_cases(seed):
+        outcome = Intersection(c=float(c)).run(series)
+        for n in range(2, len(series) + 1):
+            left = intersections(series.releases[:n])
+            expected = sorted(s for s, counts in left.items() if max(counts.values()) > c * counts.total())
+            assert outcome.at_risk[n].tolist() == expected
+            assert Intersection(c=float(c)).run(series, involving=n).at_risk[n].tolist() == expected
+        shares = [
+            max(x.values()) / x.total()
+            for n in range(2, len(series) + 1)
+            for x in intersections(series.releases[:n]).values()
+        ]
+        assert outcome.measures["highest_share"] == pytest.approx(max(shares))
+        assert bool(outcome.findings) == any(len(people) for people in outcome.at_risk.values())
+
+
+def expected_differences(series: Observed, k: int, c: Fraction, newest: int | None) -> tuple[int, dict[int, Fraction]]:
+    """The smallest difference (up to k), and per value the largest share above c."""
+    smallest, shares = k, dict[int, Fraction]()
+    for older, newer in combinations(series.releases, 2):
+        if newest is not None and newer.number != newest:
+            continue
+        for left, right in ((older, newer), (newer, older)):
+            value = value_of(right)
+            for _, over in differences(left, right):
+                if over:
+                    smallest = min(smallest, len(over))
+                    for v, times in Counter(value[s] for s in over).items():
+                        share = Fraction(times, len(over))
+                        if share > c:
+                            shares[v] = max(shares.get(v, share), share)
+    return smallest, shares
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_difference_equals_enumeration(seed: int) -> None:
+    for series, k, c in tiny_cases(100 + seed):
+        for newest in (None, len(series)):
+            outcome = Difference(k=k, c=float(c), limit=10_000).run(series, involving=newest)
+            smallest, shares = expected_differences(series, k, c, newest)
+            assert outcome.measures["smallest_difference"] == smallest
+            assert outcome.measures["highest_share"] == pytest.approx(float(max(shares.values(), default=0)))
+            told = {finding.value for finding in outcome.findings if finding.value is not None}
+            assert told == {f"v{v}" for v in shares}
+            check_differences(series, outcome, k, c)
+
+
+def check_differences(series: Observed, outcome: Outcome, k: int, c: Fraction) -> None:
+    """Every finding names a difference that exists, and everybody in it is counted as at risk."""
+    assert bool(outcome.findings) == any(len(people) for people in outcome.at_risk.values())
+    for finding in outcome.findings:
+        (one, _), (other, _) = finding.classes[0], finding.classes[-1]
+        left, right = series.releases[one - 1], series.releases[other - 1]
+        inside = frozenset(own for number, own in finding.classes if number == one)
+        over = dict(differences(left, right))[inside]
+        assert finding.subjects == tuple(f"#{s}" for s in sorted(over))
+        values = Counter(value_of(right)[s] for s in over)
+        if finding.value is None:
+            assert finding.level == len(over) < k
+        else:
+            assert finding.level == pytest.approx(values[int(finding.value[1:])] / len(over))
+            assert finding.level > float(c)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_record_tracing_equals_enumeration(seed: int) -> None:
+    for series, k, _ in tiny_cases(200 + seed):
+        for newest in (None, len(series)):
+            outcome = RecordTracing(k=k, limit=10_000).run(series, involving=newest)
+            expected = set()
+            for older, newer in combinations(series.releases, 2):
+                if newest in (None, newer.number):
+                    expected |= {(older.number, newer.number, *one) for one in traced(older, newer, k)}
+            assert outcome.total == len(expected)
+            told = {(*f.releases, int(str(f.value)[1:]), f.level) for f in outcome.findings}
+            assert told == {(i, j, value, float(fit)) for i, j, value, _, fit in expected}
+
+
+def test_the_tiny_series_have_something_to_find_and_something_to_pass() -> None:
+    cases = tiny_cases(7) + tiny_cases(8)
+    for attack in (Intersection, Difference, RecordTracing):
+        settings = [{"c": float(c)} if attack is Intersection else {"k": k} for _, k, c in cases]
+        found = [bool(attack(**s).run(case[0]).findings) for s, case in zip(settings, cases, strict=True)]
+        assert 5 < sum(found) < len(cases) - 5, attack.name
+
+
+@pytest.mark.parametrize("attack", [Intersection(), Difference(), RecordTracing()])
+def test_one_release_alone_gives_nothing_and_members_are_needed(attack: Attack) -> None:
+    series = series_of({0: (1,), 1: (2,)}, {0: 0, 1: 1}, [[[0, 1]]])
+    assert attack.run(series).findings == ()
+    blind = [
+        type(r)(r.number, r.boxes, r.classes, r.values)
+        for r in series_of({0: (1,), 1: (2,)}, {0: 0, 1: 1}, [[[0, 1]], [[0, 1]]]).releases
+    ]
+    with pytest.raises(InputError, match="without its members"):
+        attack.run(Observed(blind, series.domains, 2, series.words))
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(SettingsError, match="c is 0"):
+        Intersection(c=0)
+    with pytest.raises(SettingsError, match="k is 0"):
+        Difference(k=0)
+    with pytest.raises(SettingsError, match="limit is 0"):
+        RecordTracing(limit=0)
+
+
+def test_people_who_leave_are_not_taken_for_traced() -> None:
+    """Subject 1 left: the row that disappeared may be anybody's, so nobody's row must be where it seems to be."""
+    codes, values = {0: (0,), 1: (9,), 2: (1,), 3: (8,)}, {0: 0, 1: 0, 2: 1, 3: 1}
+    boxes = [[[(0, 9)]], [[(0, 9)]]]
+    series = series_of(codes, values, [[[0, 1, 2, 3]], [[0, 2, 3]]], boxes=boxes)
+    assert RecordTracing(k=2).run(series).findings == ()
+    assert Difference(k=2, c=1.0).run(series).measures["smallest_difference"] == 1, "who left is one person"

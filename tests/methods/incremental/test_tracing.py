@@ -1,0 +1,133 @@
+"""Tracing leaves most of two releases out where it may: equal to enumeration, whether or not anybody changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from reissue.methods.incremental import tracing
+from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.model.observed import Observed
+from tests.methods.incremental.tiny import placeable, random_series, series_of, traced
+
+CASES = 60
+Codes = dict[int, tuple[int, ...]]
+Values = dict[int, int]
+Change = Callable[[np.random.Generator, Codes, Values], tuple[Codes, Values]]
+
+
+def nothing(rng: np.random.Generator, codes: Codes, values: Values) -> tuple[Codes, Values]:
+    return codes, values
+
+
+def attributes(rng: np.random.Generator, codes: Codes, values: Values) -> tuple[Codes, Values]:
+    """One or two people move."""
+    moved = rng.choice(len(codes), int(rng.integers(1, 3)), replace=False).tolist()
+    return codes | {s: tuple(rng.integers(0, 5, 2).tolist()) for s in moved}, values
+
+
+def value(rng: np.random.Generator, codes: Codes, values: Values) -> tuple[Codes, Values]:
+    """One person's value becomes another one's."""
+    one, other = rng.choice(len(codes), 2, replace=False).tolist()
+    return codes, values | {one: values[other]}
+
+
+def everybody(rng: np.random.Generator, codes: Codes, values: Values) -> tuple[Codes, Values]:
+    """All people of a corner move together, so that classes stay large and share many, but lie elsewhere."""
+    return {s: (code[0] + 10 * (code[0] > 2), code[1]) for s, code in codes.items()}, values
+
+
+def cases(seed: int, change: Change) -> Iterator[tuple[Observed, int]]:
+    """Two releases of the same people and a few more; in between, somebody may have changed."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    while found < CASES:
+        k = int(rng.integers(2, 4))
+        series = random_series(rng, releases=2, k=k, c=Fraction(2, 3))
+        if series is None:
+            continue
+        older, newer = series.releases
+        assert newer.members is not None
+        codes = dict(enumerate(map(tuple, newer.members.codes.tolist())))
+        values = dict(enumerate(newer.members.values.tolist()))
+        classes = [np.flatnonzero(newer.members.classes == n).tolist() for n in range(newer.class_count)]
+        later = series_of(*change(rng, codes, values), [classes, classes]).releases[1]
+        found += 1
+        yield Observed([older, later], series.domains, 10, series.words), k
+
+
+def agrees(series: Observed, k: int) -> bool:
+    """Whether tracing says what enumeration says: that rows cannot be placed, or which are traced to whom."""
+    older, newer = series.releases
+    outcome = RecordTracing(k=k, limit=10_000).run(series)
+    if not placeable(older, newer):
+        return outcome.notes != () and outcome.total == 0
+    expected = traced(older, newer, k)
+    told = Counter((int(str(finding.value)[1:]), finding.level) for finding in outcome.findings)
+    return outcome.notes == () and told == Counter((own, float(fit)) for own, _, fit in expected)
+
+
+CHANGES = [nothing, attributes, value, everybody]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("seed", range(2))
+def test_tracing_equals_enumeration_whatever_changed(change: Change, seed: int) -> None:
+    for series, k in cases(seed, change):
+        assert agrees(series, k)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_leaving_out_is_right_only_if_nobody_changed(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it done all the same, something would be missed: so the cases above do test that it is not."""
+    monkeypatch.setattr(tracing, "_unchanged", lambda *_: True)
+    wrong = sum(not agrees(series, k) for series, k in cases(0, change))
+    assert (wrong > 0) == (change is not nothing)
+
+
+def loose_cases(seed: int) -> Iterator[tuple[Observed, int]]:
+    """Classes that stay or are split, and new people: few are tied, while boxes meet anywhere."""
+    rng = np.random.default_rng(seed)
+    for _ in range(CASES):
+        before, total = 9, 9 + int(rng.integers(0, 4))
+        codes: Codes = {s: tuple(rng.integers(0, 4, 2).tolist()) for s in range(total)}
+        values = dict(enumerate(rng.integers(0, 2, total).tolist()))
+        label = rng.integers(0, 3, before)
+        older = [np.flatnonzero(label == n).tolist() for n in range(3) if (label == n).any()]
+        newer: list[list[int]] = []
+        for members in older:
+            half = rng.integers(0, 1 + (rng.random() < 0.5), len(members))
+            parts = ([s for s, side in zip(members, half, strict=True) if side == n] for n in range(2))
+            newer += [part for part in parts if part]
+        for subject in range(before, total):
+            newer[int(rng.integers(len(newer)))].append(subject)
+        yield series_of(codes, values, [older, newer]), int(rng.integers(2, 4))
+
+
+def test_a_part_proves_that_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part may be as large as the whole here, since tiny series have few classes: each step occurs and is right."""
+    steps = {"tied": 0, "around": 0, "no proof": 0}
+    quiet, around, many = tracing._quiet, tracing._around, []
+
+    def looked(*args: object) -> bool:
+        many.clear()
+        proved = quiet(*args)  # type: ignore[arg-type]
+        steps["no proof" if not proved else "around" if many else "tied"] += 1
+        return proved
+
+    monkeypatch.setattr(tracing, "SMALL", 1)
+    monkeypatch.setattr(tracing, "_quiet", looked)
+    monkeypatch.setattr(tracing, "_around", lambda *args: many.append(1) or around(*args))
+    for seed in range(2):
+        assert all(agrees(series, k) for series, k in loose_cases(seed))
+    assert min(steps.values()) > 4, steps
+
+
+def test_a_value_that_two_people_exchange_within_a_class_changes_no_row() -> None:
+    codes, classes = {0: (0, 0), 1: (1, 0), 2: (3, 0), 3: (4, 0)}, [[[0, 1], [2, 3]]] * 2
+    before, after = (series_of(codes, {0: one, 1: 1 - one, 2: 0, 3: 1}, classes) for one in (0, 1))
+    assert agrees(Observed([before.releases[0], after.releases[1]], before.domains, 2, before.words), 2)

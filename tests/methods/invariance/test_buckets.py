@@ -1,0 +1,131 @@
+"""Balancing and assignment against brute force and against what they promise."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from reissue.errors import InfeasiblePolicy
+from reissue.methods.invariance.buckets import Demand, assign, plan
+from reissue.methods.invariance.eligibility import supply
+from reissue.methods.invariance.signatures import Signatures
+
+
+def eligible(rest: np.ndarray, m: int) -> bool:
+    return int(rest.max(initial=0)) * m <= int(rest.sum())
+
+
+def fewest_counterfeits(shortfall: np.ndarray, new: np.ndarray, m: int) -> int | None:
+    """Every way to fill shortfalls with new rows: the fewest counterfeits that leave the rest m-eligible."""
+    ways = product(*(range(min(n, d) + 1) for n, d in zip(new.tolist(), shortfall.tolist(), strict=True)))
+    costs = [int(shortfall.sum()) - sum(way) for way in ways if eligible(new - np.array(way), m)]
+    return min(costs, default=None)
+
+
+def test_supply_uses_as_few_counterfeits_as_enumeration() -> None:
+    rng = np.random.default_rng(5)
+    refused = 0
+    for _ in range(1500):
+        m, values = int(rng.integers(2, 4)), int(rng.integers(1, 5))
+        shortfall, new = rng.integers(0, 5, values), rng.integers(0, 6, values)
+        best = fewest_counterfeits(shortfall, new, m)
+        if best is None:
+            refused += 1
+            with pytest.raises(InfeasiblePolicy):
+                supply(shortfall, new, new, m, repair=False)
+            continue
+        use = supply(shortfall, new, new, m, repair=False)
+        assert int((shortfall - use.taken).sum()) == best
+        assert eligible(new - use.taken, m)
+        assert (use.taken <= np.minimum(new, shortfall)).all()
+        assert not use.repair.any()
+    assert 200 < refused < 1300  # both outcomes were exercised
+
+
+def test_repair_adds_the_fewest_counterfeits_that_make_the_rest_eligible() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(120):
+        values = 3
+        shortfall, new = rng.integers(0, 3, values), rng.integers(0, 5, values)
+        use = supply(shortfall, new, new, 3, repair=True)
+        total = int((shortfall - use.taken).sum() + use.repair.sum())
+        best = min(
+            cost + sum(added)
+            for added in product(range(5), repeat=values)
+            if (cost := fewest_counterfeits(shortfall, new + np.array(added), 3)) is not None
+        )
+        assert total == best
+        assert eligible(new - use.taken + use.repair, 3)
+
+
+def test_refusal_names_the_value_its_share_and_the_largest_feasible_m() -> None:
+    new = np.array([31, 20, 20, 29])
+    with pytest.raises(InfeasiblePolicy) as refusal:
+        supply(np.zeros(4, dtype=np.int64), new, new, 4, repair=False)
+    message = str(refusal.value)
+    assert "{value:0} is 31.0% of the 100 new rows" in message
+    assert "at most 25.0%" in message
+    assert "largest feasible m is 3" in message
+    assert supply(np.zeros(4, dtype=np.int64), new, new, 3, repair=False).taken.sum() == 0
+
+
+def test_largest_feasible_m_in_a_refusal_is_exact() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        shortfall, new = rng.integers(0, 4, 5), rng.integers(0, 9, 5)
+        feasible = [m for m in range(1, 8) if fewest_counterfeits(shortfall, new, m) is not None]
+        if len(feasible) == 7:
+            continue
+        with pytest.raises(InfeasiblePolicy, match=f"largest feasible m is {max(feasible)}\\."):
+            supply(shortfall, new, new, max(feasible) + 1, repair=False)
+
+
+def random_signatures(rng: np.random.Generator, number: int, values: int, m: int) -> Signatures:
+    sets = {tuple(sorted(rng.choice(values, int(rng.integers(m, values + 1)), replace=False))) for _ in range(number)}
+    chosen = sorted(sets)
+    start = np.cumsum([0, *(len(s) for s in chosen)]).astype(np.int64)
+    return Signatures(start, np.concatenate([np.array(s) for s in chosen]).astype(np.int32))
+
+
+def test_assignment_places_every_eligible_row_once_in_sets_of_m_values() -> None:
+    rng = np.random.default_rng(8)
+    done = 0
+    while done < 500:
+        m, values = int(rng.integers(2, 5)), int(rng.integers(4, 8))
+        rest = rng.integers(0, 30, values)
+        if not eligible(rest, m):
+            continue
+        done += 1
+        known = random_signatures(rng, 3, values, m)
+        signatures, sets = assign(known, rest, m)
+        placed = np.bincount(signatures.values, weights=sets[signatures.owner], minlength=values)
+        assert (placed == rest).all()
+        assert (signatures.sizes >= m).all()
+        assert np.array_equal(signatures.values[: len(known.values)], known.values)
+
+
+def test_plans_are_balanced_and_use_every_new_row() -> None:
+    rng = np.random.default_rng(9)
+    for trial in range(500):
+        m, values = 2, 5
+        known = random_signatures(rng, 3, values, m)
+        alive = rng.integers(0, 6, len(known.values))
+        new = rng.integers(0, 8, values)
+        none, zero = np.zeros(len(known.values), dtype=np.int64), np.zeros(len(known), dtype=np.int64)
+        demand = Demand(known, alive, new, new, none, zero)
+        made = plan(demand, m, repair=bool(trial % 2)) if trial % 2 or _feasible(known, alive, new, m) else None
+        if made is None:
+            continue
+        assert (made.quota >= 0).all()
+        assert (made.counterfeits >= 0).all()
+        assert (np.bincount(made.signatures.values, weights=made.quota, minlength=values) == new).all()
+        fewest = np.minimum.reduceat(made.counterfeits, made.signatures.start[:-1])
+        assert (fewest == 0).all(), "a set of counterfeits only serves nobody"
+
+
+def _feasible(known: Signatures, alive: np.ndarray, new: np.ndarray, m: int) -> bool:
+    gap = known.most(alive)[known.owner] - alive
+    lacking = np.bincount(known.values, weights=gap, minlength=len(new)).astype(np.int64)
+    return fewest_counterfeits(lacking, new, m) is not None

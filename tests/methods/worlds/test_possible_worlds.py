@@ -1,0 +1,276 @@
+"""Possible worlds against enumeration, against the named attacks, and where only the combination tells."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from reissue.errors import SettingsError
+from reissue.methods.correlation.attack import HistoricalCorrelation
+from reissue.methods.incremental.difference_attack import Difference
+from reissue.methods.incremental.intersection_attack import Intersection
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.worlds.attack import PossibleWorlds
+from reissue.methods.worlds.solver import settle
+from reissue.methods.worlds.worlds import narrowed, paths_of, truth, worlds_of
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, Observed, Release
+from tests.methods.equivalence.blocks import AMPLE
+from tests.support.histories import CHURN, generate, observe, run_series
+from tests.support.words import PlainWords
+
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+def release(number: int, rows: list[tuple[int, int, int]], extra: list[tuple[int, int]] = ()) -> Release:  # type: ignore[assignment]
+    """rows: (subject, class, value); extra: (class, value) of rows that belong to nobody."""
+    rows = sorted(rows)
+    classes = np.array([c for _, c, _ in rows] + [c for c, _ in extra], dtype=np.int32)
+    values = np.array([v for _, _, v in rows] + [v for _, v in extra], dtype=np.int32)
+    count = int(classes.max(initial=-1)) + 1
+    people = len(rows)
+    subjects = np.array([s for s, _, _ in rows], dtype=np.int64)
+    members = Members(subjects, classes[:people], np.zeros((people, 1), dtype=np.int32), values[:people])
+    return Release(number, np.zeros((count, 1, 2), dtype=np.int32), classes, values, members)
+
+
+def series(*releases: Release, values: int = 4) -> Observed:
+    return Observed(releases, (Domain("a", 0, 9),), values, PlainWords())
+
+
+def enumerated(releases: list[Release], known: set[int]) -> tuple[dict[int, set[int]], list[dict[int, int]]]:
+    """Every assignment of values to people that fits all releases: the values possible for each, and all of them."""
+    truth_of = {int(s): int(v) for r in releases for s, v in zip(r.members.subjects, r.members.values, strict=True)}  # type: ignore[union-attr]
+    people = sorted(truth_of)
+    shown = [Counter(zip(r.classes.tolist(), r.values.tolist(), strict=True)) for r in releases]
+    values = sorted({v for counts in shown for _, v in counts})
+    found = []
+    for chosen in product(*([truth_of[p]] if p in known else values for p in people)):
+        world = dict(zip(people, chosen, strict=True))
+        fits = True
+        for r, counts in zip(releases, shown, strict=True):
+            assert r.members is not None
+            used = Counter((int(c), world[int(s)]) for s, c in zip(r.members.subjects, r.members.classes, strict=True))
+            fits = fits and all(n <= counts[key] for key, n in used.items())
+        if fits:
+            found.append(world)
+    return {p: {w[p] for w in found} for p in people}, found
+
+
+def random_series(rng: np.random.Generator) -> list[Release]:
+    people, values = int(rng.integers(3, 7)), int(rng.integers(2, 4))
+    value = rng.integers(0, values, people)
+    releases = []
+    for number in range(1, int(rng.integers(2, 5))):
+        here = np.flatnonzero(rng.random(people) < 0.8)
+        classes = rng.integers(0, int(rng.integers(1, 4)), people)
+        _, dense = np.unique(classes[here], return_inverse=True)
+        rows = [(int(s), int(c), int(value[s])) for s, c in zip(here, dense, strict=True)]
+        top = int(dense.max(initial=-1)) + 1
+        extra = [(int(rng.integers(top)), int(rng.integers(values))) for _ in range(int(rng.integers(0, 3)))]
+        releases.append(release(number, rows, extra if top and rng.random() < 0.4 else []))
+    return releases
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_equal_enumeration(seed: int) -> None:
+    rng = np.random.default_rng([81, seed])
+    for _ in range(25):
+        releases = random_series(rng)
+        known = {int(rng.integers(0, 6))} if rng.random() < 0.3 else set()
+        paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
+        worlds = worlds_of(releases, paths)
+        bounds = narrowed(worlds)
+        assert bounds is not None
+        real = truth(worlds, releases, paths)
+        assert real is not None
+        settled = settle(worlds, bounds, real if rng.random() < 0.5 else None, 0.5, 60.0)
+        assert settled.exact.all()
+        assert settled.looked.all()
+        assert settled.whole.all()
+        _, all_worlds = enumerated(releases, known)
+        for e in range(len(worlds)):
+            path = int(worlds.path[e])
+            if path >= paths.people:
+                continue
+            who = paths.subjects[paths.of == path].tolist()
+            counts = [sum(w[p] == worlds.value[e] for p in who) for w in all_worlds]
+            assert (settled.least[e], settled.most[e]) == (min(counts), max(counts))
+            # bounds carried through single equations hold, too
+            assert bounds.least[e] <= min(counts)
+            assert max(counts) <= bounds.most[e]
+
+
+def test_findings_equal_enumeration() -> None:
+    rng = np.random.default_rng(82)
+    certain = jointly = 0
+    for _ in range(150):
+        releases = [r for r in random_series(rng) if len(r.classes)]
+        if not releases:
+            continue
+        possible, _ = enumerated(releases, set())
+        outcome = PossibleWorlds(c=1.0, m=2, seconds=AMPLE).run(series(*releases))
+        told = {s for finding in outcome.breaches for s in finding.subjects}
+        assert told == {f"#{p}" for p, values in possible.items() if len(values) == 1}
+        certain += len(told)
+        jointly += sum(len(f.subjects) for f in outcome.breaches if f.details["joint"])
+    assert certain > 50
+    assert jointly > 5
+
+
+def test_only_the_combination_tells() -> None:
+    """Three releases; no person's own classes settle a value, and no difference of two releases does."""
+    values = {0: 0, 1: 1, 2: 2, 3: 0, 4: 1, 5: 2}
+    found = None
+    rng = np.random.default_rng(5)
+    for _ in range(400):
+        releases = []
+        for number in (1, 2, 3):
+            classes = rng.permutation([0, 0, 0, 1, 1, 1])
+            releases.append(release(number, [(p, int(classes[p]), values[p]) for p in values]))
+        observed = series(*releases)
+        worlds = PossibleWorlds(c=0.9, seconds=AMPLE).run(observed)
+        sure = {s for f in worlds.breaches if f.level == 1.0 for s in f.subjects}
+        by_set = {s for f in Intersection(c=0.9).run(observed).breaches for s in f.subjects}
+        by_difference = {s for f in Difference(k=1, c=0.9).run(observed).breaches if f.level == 1.0 for s in f.subjects}
+        if sure - by_set - by_difference:
+            found = worlds
+            break
+    assert found is not None, "the combination must find more than the attacks one by one"
+    assert found.measures["certain_only_jointly"] > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_certain_disclosures_of_named_attacks_are_confirmed(seed: int) -> None:
+    rng = np.random.default_rng([83, seed])
+    confirmed = 0
+    for _ in range(60):
+        people, values = 12, 3
+        value = rng.integers(0, values, people)
+        releases = []
+        for number in (1, 2, 3):
+            here = np.arange(people) if number > 1 else np.arange(8)
+            order = rng.permutation(here)
+            classes = {int(p): i // 3 for i, p in enumerate(order)}
+            releases.append(release(number, [(int(p), classes[int(p)], int(value[p])) for p in here]))
+        observed = series(*releases)
+        outcome = PossibleWorlds(c=0.999, seconds=AMPLE).run(observed)
+        sure = {(s, f.value) for f in outcome.breaches if f.level == 1.0 for s in f.subjects}
+        named = [*Intersection(c=0.999).run(observed).breaches, *Difference(k=1, c=0.999).run(observed).breaches]
+        for finding in named:
+            if finding.unit == "share of one value" and finding.level == 1.0:
+                for subject in finding.subjects:
+                    assert (subject, finding.value) in sure, finding.sentence
+                    confirmed += 1
+    assert confirmed > 20
+
+
+def test_carl_compromised_tells_erica() -> None:
+    """Table 1 of the historical correlation paper; 0-7: Alice, Betty, Carl, Doris, Erica, Fiona, Grace, Hanna."""
+    cancer, bronchitis, aids = 0, 1, 2
+    first = release(
+        1, [(0, 0, cancer), (1, 0, bronchitis), (2, 0, aids), (3, 1, cancer), (4, 1, aids), (5, 1, bronchitis)]
+    )
+    second = release(
+        2, [(2, 0, aids), (3, 0, cancer), (5, 0, bronchitis), (4, 1, aids), (6, 1, bronchitis), (7, 1, cancer)]
+    )
+    observed = Observed([first, second], (Domain("a", 0, 9),), 3, PlainWords({2: "AIDS"}, {2: "Carl", 4: "Erica"}))
+    assert not PossibleWorlds(m=2).run(observed).breaches, "both releases are 3-invariant"
+    told = PossibleWorlds(compromised=(2,)).run(observed)
+    assert [(f.subjects, f.value) for f in told.breaches] == [(("Erica",), "AIDS")]
+    by_name = PossibleWorlds(compromised=("Carl",)).run(observed)
+    assert [f.sentence for f in by_name.findings] == [f.sentence for f in told.findings]
+    with pytest.raises(SettingsError, match="nobody"):
+        PossibleWorlds(compromised=("nobody",)).run(observed)
+
+
+def possible_values(releases: list[Release], known: set[int]) -> dict[str, set[str]]:
+    """What possible worlds leave for everybody, by name."""
+    paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
+    worlds = worlds_of(releases, paths)
+    bounds = narrowed(worlds)
+    assert bounds is not None
+    settled = settle(worlds, bounds, truth(worlds, releases, paths), 0.5, 60.0)
+    left = {
+        path: {f"v{worlds.value[e]}" for e in np.flatnonzero((worlds.path == path) & (settled.most > 0))}
+        for path in range(paths.people)
+    }
+    return {f"#{s}": left[int(p)] for s, p in zip(paths.subjects, paths.of, strict=True)}
+
+
+def test_what_compromised_people_tell_is_confirmed() -> None:
+    """Every value that ct-pvr and hc-pvr rule out is in no possible world, and sometimes worlds rule out more."""
+    rng = np.random.default_rng(86)
+    ruled_out = more = 0
+    for _ in range(80):
+        people, value = 18, np.arange(18) % 3
+        releases = []
+        for number in (1, 2, 3):
+            order = np.concatenate([rng.permutation(np.flatnonzero(value == v)) for v in range(3)]).reshape(3, 6)
+            classes = {int(p): c for row in order for c, p in enumerate(row)}
+            releases.append(release(number, [(p, classes[p], int(value[p])) for p in range(people)]))
+        known = set(rng.choice(people, 4, replace=False).tolist())
+        outcome = HistoricalCorrelation(n=1, compromised=tuple(known)).run(series(*releases))
+        possible = possible_values(releases, known)
+        for finding in outcome.findings:
+            out = set(finding.details["ruled_out"])  # type: ignore[call-overload]
+            assert not out & possible[finding.subjects[0]], finding.sentence
+            ruled_out += len(out)
+        more += sum(3 - len(values) for name, values in possible.items() if int(name[1:]) not in known)
+    assert ruled_out > 100
+    assert more > ruled_out
+
+
+def test_rows_of_nobody_absorb_values() -> None:
+    alone = series(release(1, [(0, 0, 0), (1, 0, 0)]))
+    assert PossibleWorlds().run(alone).breaches
+    hidden = PossibleWorlds().run(series(release(1, [(0, 0, 0), (1, 0, 0)], [(0, 1), (0, 1)])))
+    assert not hidden.breaches
+    assert "belong to nobody" in hidden.notes[0]
+
+
+def test_changed_values_conclude_nothing() -> None:
+    first = release(1, [(0, 0, 0), (1, 0, 0)])
+    second = release(2, [(0, 0, 1), (1, 0, 1)])
+    outcome = PossibleWorlds().run(series(first, second))
+    assert not outcome.findings
+    assert "values have changed" in outcome.notes[0]
+
+
+def test_involving_looks_at_what_the_last_release_adds() -> None:
+    first = release(1, [(0, 0, 0), (1, 0, 1), (2, 1, 2)])
+    second = release(2, [(0, 0, 0), (1, 1, 1), (2, 1, 2)])
+    told = PossibleWorlds().run(series(first, second), involving=2)
+    assert {s for f in told.breaches for s in f.subjects} == {"#0", "#1"}, "#2 was told by release 1 already"
+
+
+def test_m_invariant_series_hold() -> None:
+    rng = np.random.default_rng(84)
+    snapshots = generate(rng, releases=4, rows=300, values=9, turnover=CHURN)
+    facts = run_series(MInvariance(m=3), snapshots)
+    outcome = PossibleWorlds(m=3, c=1 / 3, seconds=AMPLE).run(observe(facts, snapshots[-1]))
+    assert not outcome.breaches, outcome.breaches[0].sentence
+
+
+def test_no_time_finds_only_what_single_equations_tell() -> None:
+    rng = np.random.default_rng(85)
+    for _ in range(20):
+        releases = [r for r in random_series(rng) if len(r.classes)]
+        if not releases:
+            continue
+        quick, slow = (
+            PossibleWorlds(seconds=0).run(series(*releases)),
+            PossibleWorlds(seconds=AMPLE).run(series(*releases)),
+        )
+        fast = {s for f in quick.breaches for s in f.subjects}
+        assert fast <= {s for f in slow.breaches for s in f.subjects}
+        assert bool(quick.notes and "did not reach" in quick.notes[-1]) == (quick.measures["components"] > 0)
+
+
+@pytest.mark.parametrize("wrong", [{"m": 1}, {"c": 0}, {"seconds": -1}, {"limit": 0}])
+def test_settings(wrong: dict[str, float]) -> None:
+    with pytest.raises(SettingsError):
+        PossibleWorlds(**wrong)  # type: ignore[arg-type]

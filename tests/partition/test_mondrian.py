@@ -1,0 +1,148 @@
+"""Mondrian: equal to the textbook on small tables, and right in itself on larger ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reissue.model.boxes import contain
+from reissue.model.domain import Domain
+from reissue.model.requirement import Requirement
+from reissue.model.requirement_check import violations
+from reissue.partition.cuts import measure, try_cut
+from reissue.partition.mondrian import mondrian
+from reissue.partition.tables import forest_of, rows_of, scratch_of
+from tests.partition.tables import domains, ragged_tree, table
+from tests.support.histories import toy_domains
+from tests.support.legal import assert_nodes
+from tests.support.oracles import cover, mondrian_classes
+
+REQUIREMENTS = [
+    Requirement(k=2),
+    Requirement(k=3, c=0.5),
+    Requirement(k=2, l=2, diversity="entropy"),
+    Requirement(k=2, t=0.3),
+    Requirement(k=2, l=2, diversity="recursive", recursive_c=2.0),
+]
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_the_kernel_cuts_like_the_textbook(requirement: Requirement) -> None:
+    rng = np.random.default_rng(5)
+    cuts = 0
+    for _ in range(120):
+        made = domains(rng)
+        codes, values = table(rng, made, int(rng.integers(1, 40)), int(rng.integers(1, 5)))
+        limits = requirement.limits(np.bincount(values))
+        partition = mondrian(codes, values, made, limits)
+        expected = mondrian_classes(codes, values, made, requirement)
+        classes = [np.flatnonzero(partition.classes == i).tolist() for i in range(len(partition.boxes))]
+        assert classes == expected
+        for box, rows in zip(partition.boxes.tolist(), expected, strict=True):
+            hull = [cover(d, int(codes[rows, a].min()), int(codes[rows, a].max())) for a, d in enumerate(made)]
+            assert [tuple(interval) for interval in box] == hull
+        cuts += len(expected) - 1
+    assert cuts > 50
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_every_row_is_in_one_class_inside_its_box_and_every_class_holds(requirement: Requirement) -> None:
+    rng = np.random.default_rng(6)
+    made = (*toy_domains(), Domain("ragged", 0, 6, ragged_tree()), Domain("income", 0, 500_000))
+    codes, values = table(rng, made, 5000, 8)
+    partition = mondrian(codes, values, made, requirement.limits(np.bincount(values)))
+    assert np.array_equal(np.unique(partition.classes), np.arange(len(partition.boxes)))
+    assert contain(partition.boxes, codes, partition.classes).all()
+    assert violations(requirement, partition.classes, values, 8) == ()
+    assert_nodes(partition.boxes, made)
+    assert len(partition.boxes) > 100
+
+
+def test_boxes_of_one_partition_do_not_overlap() -> None:
+    """Strict: two classes never share a point of the space."""
+    rng = np.random.default_rng(7)
+    made = toy_domains()
+    codes, values = table(rng, made, 3000, 5)
+    boxes = mondrian(codes, values, made, Requirement(k=5).limits(np.bincount(values))).boxes
+    meets = (boxes[:, None, :, 0] <= boxes[None, :, :, 1]) & (boxes[None, :, :, 0] <= boxes[:, None, :, 1])
+    assert np.array_equal(meets.all(axis=2), np.eye(len(boxes), dtype=bool))
+
+
+def test_the_order_of_the_rows_changes_nothing() -> None:
+    rng = np.random.default_rng(8)
+    for requirement in REQUIREMENTS:
+        made = toy_domains()
+        codes, values = table(rng, made, 400, 4)
+        limits = requirement.limits(np.bincount(values))
+        first = mondrian(codes, values, made, limits)
+        order = rng.permutation(len(values))
+        second = mondrian(codes[order], values[order], made, limits)
+        assert np.array_equal(first.boxes, second.boxes)
+        assert np.array_equal(first.classes[order], second.classes)
+
+
+def test_the_input_is_left_as_it_is() -> None:
+    rng = np.random.default_rng(9)
+    made = toy_domains()
+    codes, values = table(rng, made, 300, 4)
+    before = codes.copy(), values.copy()
+    mondrian(codes, values, made, Requirement(k=3).limits(np.bincount(values)))
+    assert np.array_equal(codes, before[0])
+    assert np.array_equal(values, before[1])
+
+
+def test_a_value_that_is_both_median_and_maximum_is_still_cut() -> None:
+    """Most rows at the upper end: "up to the median" would be everything, so the median's rows go right."""
+    codes = np.array([[1], [2], [9], [9], [9], [9]], dtype=np.int32)
+    values = np.zeros(6, dtype=np.int32)
+    partition = mondrian(codes, values, (Domain("x", 0, 9),), Requirement(k=2).limits(np.array([6])))
+    assert partition.boxes[:, 0].tolist() == [[1, 2], [9, 9]]
+
+
+def test_try_cut_keeps_the_rows_of_a_slice_together_even_when_it_is_not_legal() -> None:
+    """What a search with further conditions builds on: a refused cut moves rows inside the slice at most."""
+    rng = np.random.default_rng(10)
+    made = toy_domains()
+    for _ in range(100):
+        codes, values = table(rng, made, 60, 3)
+        limits = Requirement(k=4, c=0.6).limits(np.bincount(values, minlength=3))
+        forest = forest_of(made)
+        rows, scratch = rows_of(codes, values), scratch_of(forest, 3)
+        ranked = measure(rows, 10, 50, forest, scratch)
+        for attribute in scratch.ranked[:ranked].tolist():
+            for below in (False, True):
+                parts = try_cut(rows, 10, 50, attribute, below, forest, limits, scratch)
+                assert sorted(rows.ids[10:50].tolist()) == list(range(10, 50))
+                assert np.array_equal(rows.codes, codes[rows.ids])
+                assert np.array_equal(rows.values, values[rows.ids])
+                if parts:
+                    assert scratch.ends[0] == 10
+                    assert scratch.ends[parts] == 50
+                    label = np.repeat(np.arange(parts), np.diff(scratch.ends[: parts + 1])).astype(np.int32)
+                    assert violations(Requirement(k=4, c=0.6), label, rows.values[10:50], 3) == ()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_tiny_tables(rows: int) -> None:
+    made = toy_domains()
+    codes, values = np.zeros((rows, 3), dtype=np.int32), np.zeros(rows, dtype=np.int32)
+    partition = mondrian(codes, values, made, Requirement(k=2).limits(np.array([rows])))
+    assert len(partition.boxes) == min(rows, 1)
+    assert partition.classes.tolist() == [0] * rows
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_any_number_of_threads_gives_the_same_classes(
+    requirement: Requirement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reissue.partition.mondrian.WORTH_THREADS", 10)
+    rng = np.random.default_rng(7)
+    for rows in [*rng.integers(10, 60, 40).tolist(), 5000, 20_000]:
+        made = domains(rng)
+        codes, values = table(rng, made, rows, 5)
+        limits = requirement.limits(np.bincount(values))
+        alone = mondrian(codes, values, made, limits, threads=1)
+        for threads in (2, 3, 7):
+            shared = mondrian(codes, values, made, limits, threads=threads)
+            assert np.array_equal(shared.classes, alone.classes)
+            assert np.array_equal(shared.boxes, alone.boxes)

@@ -1,0 +1,238 @@
+"""Publishing on Spark: the same releases, the same guarantees, and no rows on the driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import reissue as ri
+from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError, SnapshotError
+from reissue.methods.strategy import Strategy
+from reissue.publish.spark import publishing as distributed
+from tests.support import spark
+from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, STRATEGIES, People
+from tests.support.public import read_public
+
+pytestmark = [spark.together, spark.quiet]
+
+FRAGMENTS = 3
+
+
+@pytest.fixture(autouse=True)
+def running() -> None:
+    """Series find the session of this process; without Spark these tests are skipped."""
+    spark.engine()
+
+
+def months(strategy: Strategy, count: int, seed: int = 2) -> list[pa.Table]:
+    return People(seed).months(count, CHURN if strategy.supports.gone else INSERTS)
+
+
+def rows_of(path: Path) -> list[tuple[object, ...]]:
+    table = pq.read_table(path)
+    return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=str)
+
+
+def assert_same(one: ri.Series, other: ri.Series, number: int) -> None:
+    """The same classes under the same numbers with the same people, in the ledger and in the files."""
+    here, there = one._ledger.facts(number), other._ledger.facts(number)
+    for name in ("boxes", "subjects", "classes", "values", "codes"):
+        assert np.array_equal(getattr(here, name), getattr(there, name)), name
+    first, second = one.releases[number - 1], other.releases[number - 1]
+    assert (first.steps, first.counts, first.utility) == (second.steps, second.counts, second.utility)
+    for file in sorted(first.path.glob("*.parquet")):
+        assert rows_of(file) == rows_of(second.path / file.name)
+        assert pq.read_schema(file).equals(pq.read_schema(second.path / file.name))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: f"{s.name}-{getattr(s, 'algorithm', '')}")
+def test_every_strategy_keeps_its_guarantee_and_gives_the_same_release(strategy: Strategy, tmp_path: Path) -> None:
+    """Embedded first, then Spark, then embedded again; another series stays embedded throughout."""
+    made = [
+        ri.Series.create(tmp_path / name, NOTED, strategy, seed=11, fragments=FRAGMENTS, formats=["parquet"])
+        for name in ("embedded", "mixed")
+    ]
+    file = tmp_path / "snapshot.parquet"
+    for number, table in enumerate(months(strategy, 3), start=1):
+        pq.write_table(table, file, row_group_size=200)
+        made[0].publish(file)
+        made[1].publish(file, engine="spark" if number != 2 else "embedded")
+        assert_same(*made, number)
+    assert made[1].verify(rebuild=True) == []
+    if strategy.stops:
+        assert not made[1].audit(attacks=strategy.stops).breaches
+    for series in made:
+        series.close()
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [ri.MInvariance(m=3), ri.BCF(k=5), ri.CheckedIncognito(k=8, c=0.5, metric="classes")],
+    ids=lambda s: s.name,
+)
+def test_rows_never_come_to_the_driver(strategy: Strategy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All transfers go through one counted method; a publish of 3,000 rows brings a handful of summaries."""
+    engines = []
+    monkeypatch.setattr(distributed, "connected", lambda settings: engines.append(spark.engine()) or engines[-1])
+    file = tmp_path / "snapshot.parquet"
+    with ri.Series.create(tmp_path / "s", NOTED, strategy, seed=1, fragments=3, engine="spark") as series:
+        for table in People(4).months(2, CHURN if strategy.supports.gone else INSERTS, first=3_000):
+            pq.write_table(table, file)
+            series.publish(file)
+    distinct = len(set(table["zip"].to_pylist())) + len(set(table["diagnosis"].to_pylist()))
+    for one in engines:
+        assert one.collected < distinct + 60, one.transfers
+        assert one.transfers["rows asked for"] == 0
+
+
+def test_a_large_release_is_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed, "PART_ROWS", 250)
+    table = months(ri.Static(k=5), 1)[0]
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    for part in range(3):
+        pq.write_table(table.slice(part * 300, 300), folder / f"part-{part}.parquet")
+    with ri.Series.create(tmp_path / "s", NOTED, ri.Static(k=5), seed=3, fragments=2) as series:
+        release = series.publish(folder, engine="spark")
+        for kind in ("parquet", "csv"):
+            parts = sorted((release.path / f"release.{kind}").iterdir())
+            assert len(parts) > 1
+            assert all(part.name == f"part-{i:05d}.{kind}" for i, part in enumerate(parts))
+        seen, facts = read_public(release.path, series.coding), series._ledger.facts(1)
+        assert np.array_equal(seen.boxes, facts.boxes)
+        assert sorted(seen.classes.tolist()) == sorted(facts.classes.tolist())
+        assert series.verify() == []
+        assert ri.audit(releases=[release.path], schema=NOTED).observed.releases[0].class_count == facts.class_count
+        whole = pa.concat_tables([pq.read_table(part) for part in sorted((release.path / "release.parquet").iterdir())])
+        assert len(whole) == len(table)
+        first = set(pq.read_table(sorted((release.path / "release.parquet").iterdir())[0])["class"].to_pylist())
+        halves = [series._ledger.shelf.facts(1, fragment).class_count for fragment in range(2)]
+        assert len(first) > max(halves) * 0.6, "rows of all fragments are mixed over the files"
+
+
+def test_tables_and_frames_of_spark_are_snapshots(tmp_path: Path) -> None:
+    engine = spark.engine()
+    table = months(ri.MInvariance(m=3), 1)[0]
+    engine.write_table(engine.table(table), "table:reissue_people")
+    made = []
+    try:
+        for name, source in (("table", "table:reissue_people"), ("frame", engine.table(table))):
+            with ri.Series.create(tmp_path / name, NOTED, ri.MInvariance(m=3), seed=5, engine="spark") as series:
+                release = series.publish(source)  # type: ignore[arg-type]
+                made.append(rows_of(release.path / "release.parquet"))
+    finally:
+        engine.session.sql("DROP TABLE reissue_people")
+    ordered = table.sort_by("name")  # what has no order is taken by identifier
+    with ri.Series.create(tmp_path / "here", NOTED, ri.MInvariance(m=3), seed=5) as series:
+        made.append(rows_of(series.publish(ordered).path / "release.parquet"))
+    assert made[0] == made[1] == made[2]
+
+
+def test_a_release_becomes_a_spark_table(tmp_path: Path) -> None:
+    engine = spark.engine()
+    table = months(ri.Static(k=5), 1)[0]
+    pq.write_table(table, tmp_path / "s.parquet")
+    with ri.Series.create(tmp_path / "s", NOTED, ri.Static(k=5), engine="spark") as series:
+        release = series.publish(tmp_path / "s.parquet", table="reissue_release")
+        try:
+            assert engine.session.table("reissue_release").count() == release.counts["published"]
+            with pytest.raises(SettingsError, match="reissue_release"):
+                series.publish(tmp_path / "s.parquet", table="reissue_release")
+            assert len(series.releases) == 1, "nothing was published, since the table was there"
+        finally:
+            engine.session.sql("DROP TABLE reissue_release")
+        with pytest.raises(SettingsError, match="Spark"):
+            series.publish(tmp_path / "s.parquet", table="other", engine="embedded")
+
+
+def test_an_encrypted_ledger_stays_encrypted(tmp_path: Path) -> None:
+    table = months(ri.MInvariance(m=3), 1)[0]
+    pq.write_table(table, tmp_path / "s.parquet")
+    with ri.Series.create(tmp_path / "s", SCHEMA, ri.MInvariance(m=3), key=b"k" * 32, fragments=2) as series:
+        series.publish(tmp_path / "s.parquet", engine="spark")
+        series.publish(tmp_path / "s.parquet")
+        assert len(series.membership(2)) == len(table)
+    for file in (tmp_path / "s" / "private").rglob("*"):
+        if file.is_file():
+            assert b"P00001" not in file.read_bytes()
+
+
+def test_mistakes_are_told_as_on_one_machine(tmp_path: Path) -> None:
+    table = months(ri.CheckedMondrian(k=4), 1)[0]
+    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    pq.write_table(table, good)
+    told: list[list[str]] = []
+    for engine in ("embedded", "spark"):
+        problems = []
+        with ri.Series.create(
+            tmp_path / engine, NOTED, ri.CheckedMondrian(k=4), seed=1, fragments=2, engine=engine
+        ) as series:
+            series.publish(good)
+            older = [age + (place == 700) / 2 for place, age in enumerate(table["age"].to_pylist())]
+            halves = table.set_column(1, "age", pa.array(older))
+            twice = pa.concat_tables([table, table.slice(0, 3)])
+            written = pa.array([name.lower() for name in table["name"].to_pylist()])
+            for wrong in (
+                table.slice(40),
+                twice,
+                table.drop_columns(["age"]),
+                halves,
+                table.set_column(0, "name", written),
+            ):
+                pq.write_table(wrong, bad)
+                with pytest.raises((ChangeError, SnapshotError)) as error:
+                    series.publish(bad)
+                problems.append(f"{type(error.value).__name__}: {error.value}")
+            for algorithm in ("mondrian", "incognito"):
+                with pytest.raises(InfeasiblePolicy, match="In fragment 1 of 2") as infeasible:
+                    series.publish(good, strategy=ri.Static(k=2_000, algorithm=algorithm))
+                problems.append(str(infeasible.value))
+            assert len(series.releases) == 1
+            assert not list((tmp_path / engine / "private" / "staging").iterdir())
+        told.append(problems)
+    assert told[0] == told[1]
+    assert "{subject" not in "".join(told[0])
+    assert "in row 701" in told[0][3]
+    assert "new ones are those of people of earlier snapshots" in told[0][4]
+
+
+def test_odd_names_and_types_of_columns(tmp_path: Path) -> None:
+    table = months(ri.Static(k=5), 1)[0]
+    odd = table.drop_columns(["note"])
+    odd = odd.append_column("a.b `c`", pa.array(range(len(table)), pa.uint16()))
+    odd = odd.append_column("when", pa.array([1_700_000_000_000 + i for i in range(len(table))], pa.timestamp("ms")))
+    schema = ri.Schema(
+        identifier="name",
+        quasi_identifiers={"age": {"type": "numeric"}},
+        sensitive="diagnosis",
+        insensitive=["a.b `c`", "when"],
+    )
+    pq.write_table(odd, tmp_path / "s.parquet")
+    made = []
+    for engine in ("embedded", "spark"):
+        with ri.Series.create(tmp_path / engine, schema, ri.Static(k=5), seed=1, engine=engine) as series:
+            file = series.publish(tmp_path / "s.parquet").path / "release.parquet"
+            made.append((rows_of(file), pq.read_schema(file)))
+    assert made[0] == made[1]
+
+
+def test_a_fragment_that_everybody_left(tmp_path: Path) -> None:
+    """Who is gone is noticed even where no row of the snapshot leads."""
+    table = months(ri.MInvariance(m=2), 1)[0].sort_by("age")
+    pq.write_table(table, tmp_path / "all.parquet")
+    pq.write_table(table.slice(0, 250), tmp_path / "young.parquet")
+    schema = ri.Schema(identifier="name", quasi_identifiers={"age": {"type": "numeric"}}, sensitive="diagnosis")
+    made = []
+    for engine in ("embedded", "spark"):
+        strategy = ri.MInvariance(m=2, on_ineligible="counterfeit")
+        series = ri.Series.create(tmp_path / engine, schema, strategy, seed=1, fragments=3, engine=engine)
+        series.publish(tmp_path / "all.parquet")
+        made.append(series)
+        assert series.publish(tmp_path / "young.parquet").counts["gone"] == len(table) - 250
+    assert_same(*made, 2)
+    for series in made:
+        series.close()
