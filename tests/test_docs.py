@@ -50,8 +50,7 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("kind", ["strategies", "attacks"])
 def test_every_strategy_and_attack_has_a_page(kind: str) -> None:
     """By its name on the command line, in some page of the folder."""
-    from reissue.methods.registry import STRATEGIES
-    from reissue.publish.self_check import ATTACKS
+    from reissue.methods.registry import ATTACKS, STRATEGIES
 
     text = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / kind).glob("*.md"))
     for name in STRATEGIES if kind == "strategies" else ATTACKS:

@@ -101,7 +101,7 @@ def test_the_next_release_is_safe_given_what_is_out(tmp_path: Path, name: str) -
             return
         assert adopted.warning is None
         observed = audit_series(series).observed
-        from reissue.publish.self_check import attack_from
+        from reissue.methods.registry import attack_from
 
         for attack in strategy.stops:
             outcome = attack_from(attack, strategy.thresholds()).run(observed, involving=3)

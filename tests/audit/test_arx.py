@@ -10,11 +10,11 @@ import pytest
 
 import reissue as ri
 from reissue.audit import audit, audit_series
+from reissue.methods import registry as checks
 from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
 from reissue.model.boxes import snap
 from reissue.model.release import Candidate, Coded, Counterfeits, History
-from reissue.publish import self_check as checks
 from tests.audit import arx
 
 K = 4

@@ -13,7 +13,7 @@ import reissue as ri
 from reissue.audit import audit, audit_series
 from reissue.engine.output import added_name
 from reissue.errors import ReleaseError
-from reissue.publish import self_check as checks
+from reissue.methods import registry as checks
 from reissue.series import adopt
 from tests.support.hospital import hospital_schema, population
 

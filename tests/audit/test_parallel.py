@@ -32,12 +32,12 @@ from reissue.methods.incremental.intersection_attack import Intersection
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.invariance.attack import Association
 from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.registry import ATTACKS, attack_class
 from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.model.observed import Members, Observed, Release
 from reissue.model.placeholders import TokenWords
 from reissue.model.series_parts import links_of, parts_of, split
-from reissue.publish.self_check import ATTACKS, attack_class
 from tests.support.churning import churning
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, observe, run_series
 from tests.support.hospital import hospital_schema, population

@@ -20,10 +20,10 @@ from reissue.audit.words import AuditWords
 from reissue.cli import main
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Outcome
+from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed
 from reissue.model.series_parts import Links, links_of, parts_of
-from reissue.publish.self_check import attack_from
 from tests.support import spark
 from tests.support.churning import churning
 from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, People, Turnover

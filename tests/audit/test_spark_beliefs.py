@@ -14,8 +14,8 @@ from reissue.errors import InputError
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.beliefs.knowledge import Knowledge
 from reissue.methods.beliefs.labels import CodingNames
+from reissue.methods.registry import attack_from
 from reissue.model.observed import Observed
-from reissue.publish.self_check import attack_from
 from tests.publish.test_fragment_beliefs import SCHEMA, VALUES, months
 from tests.support import spark
 from tests.support.releases import refuse_releases

@@ -21,10 +21,10 @@ from reissue.methods.baselines.static import Static
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.incremental.difference_attack import Difference
 from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.methods.registry import ATTACKS, attack_class
 from reissue.model.observed import Observed, Release
 from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
-from reissue.publish.self_check import ATTACKS, attack_class
 from tests.audit.test_parallel import at_once, told
 from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People

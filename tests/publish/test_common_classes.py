@@ -17,9 +17,9 @@ from reissue.history.past_releases import PastReleases
 from reissue.methods.attack import Outcome
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.strategy import Planner
+from reissue.model import paths
 from reissue.model.observed import Observed, Release
 from reissue.model.release import Candidate, Coded, History
-from reissue.publish import common_classes as common
 from tests.support.divided import INSERTS, NOTED, SCHEMA, STRATEGIES, VALUES, People
 from tests.support.words import PlainWords
 
@@ -168,10 +168,10 @@ def test_counts_tell_the_attack_as_much_as_rows_do(seed: int, tmp_path: Path) ->
             series.publish(table)
         past = list(PastReleases(series._ledger, series.coding))
         coding = series.coding
-    ways, people = common.ways_of(past)
+    ways, people = paths.ways_of(past)
     order = np.argsort(people)
     ways = Combinations(tuple(column[order] for column in ways.columns), ways.counts[order])
-    counted = common.counted_releases([facts.boxes for facts in past], ways, people[order])
+    counted = paths.counted_releases([facts.boxes for facts in past], ways, people[order])
     rows = [Release.of(facts) for facts in past]
     outcomes = [
         Correspondence(k=4, confidence=0.6, limit=10_000).run(
@@ -192,9 +192,9 @@ def test_ways_know_of_changed_values_and_counterfeits(tmp_path: Path) -> None:
             series.publish(table)
         first, second = PastReleases(series._ledger, series.coding)
     with pytest.raises(GuaranteeBroken, match="differs from the one"):
-        common.ways_of([first, replace(second, values=(second.values + 1) % 8)])
+        paths.ways_of([first, replace(second, values=(second.values + 1) % 8)])
     with pytest.raises(GuaranteeBroken, match="stands for nobody"):
-        common.ways_of([first, replace(second, subjects=second.subjects - 1)])
+        paths.ways_of([first, replace(second, subjects=second.subjects - 1)])
 
 
 def test_what_cannot_hold_is_told_of_the_whole_table(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import reissue as ri
 from reissue.arrays.types import Int32
 from reissue.errors import InfeasiblePolicy
 from reissue.history.past_releases import PastReleases
+from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import losses
 from reissue.model.observed import Observed, Release
@@ -23,7 +24,6 @@ from reissue.model.release import Facts
 from reissue.model.requirement_check import violations
 from reissue.partition.lattice import Node, ladders_of, shape_of
 from reissue.publish import publishing
-from reissue.publish.self_check import attack_from
 from tests.support.divided import CHURN, SCHEMA, People, Turnover
 from tests.support.words import PlainWords
 

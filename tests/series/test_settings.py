@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 from reissue.errors import SettingsError
-from reissue.methods.registry import STRATEGIES, policy_of, strategy_class, strategy_from
-from reissue.publish.self_check import ATTACKS, attack_class, attack_from
+from reissue.methods.registry import (
+    ATTACKS,
+    STRATEGIES,
+    attack_class,
+    attack_from,
+    policy_of,
+    strategy_class,
+    strategy_from,
+)
 
 RIGHT: dict[str, dict[str, object]] = {
     "static": {"k": 5},
