@@ -12,7 +12,7 @@ demo: $(VENV)/ready
 
 test: $(VENV)/ready check
 	scripts/prepare-tests
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadscope
 
 # Killed executors of a Spark cluster on this machine: minutes, so not part of the tests.
 executors: $(VENV)/ready

@@ -10,9 +10,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.schedule import SparkFirst, dearest, misplaced
 
 # A slow machine is no failure, and one folder may serve many examples. The same examples on every machine, every day;
 # `--hypothesis-profile=search` looks for others.
@@ -84,3 +87,22 @@ def postgresql_url() -> Iterator[str]:
     finally:
         run(*control, "-m", "immediate", "stop")
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkFirst:
+    return SparkFirst(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if wrong := misplaced(items):
+        raise pytest.UsageError(f"these tests use Spark, so their names or their files' must say so: {wrong}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Where the time went: who makes a file dearer sees it."""
+    found = dearest(report for reports in terminalreporter.stats.values() for report in reports)
+    if found:
+        terminalreporter.section("dearest files")
+    for file, seconds in found:
+        terminalreporter.write_line(f"{seconds:7.1f} s  {file}")

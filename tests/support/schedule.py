@@ -1,0 +1,48 @@
+"""Which worker runs which tests: one owns Spark and begins with it; any other file is run whole by whoever is free."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
+
+SPARK, DEAREST = "spark", 10
+
+
+def scope_of(nodeid: str) -> str:
+    """Tests of one scope are run by one worker, in their order: all of Spark, else those of one file."""
+    name = nodeid.partition("[")[0]
+    return SPARK if SPARK in name.lower() else name.partition("::")[0]
+
+
+class SparkFirst(LoadScopeScheduling):
+    """Work is handed out by scope, Spark's first: it takes longest, and a second session would take as long again."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        scope = SPARK if SPARK in self.workqueue else next(iter(self.workqueue))
+        self.workqueue.move_to_end(scope, last=False)
+        super()._assign_work_unit(node)
+
+
+def misplaced(items: Iterable[pytest.Item]) -> list[str]:
+    """Tests that use Spark without saying so in their name or their file's, so that a second worker would start it."""
+    return [
+        item.nodeid
+        for item in items
+        if scope_of(item.nodeid) != SPARK and any(SPARK in mark.args for mark in item.iter_markers("xdist_group"))
+    ]
+
+
+def dearest(reports: Iterable[object]) -> Sequence[tuple[str, float]]:
+    """The files that took longest in seconds, all their tests with what is set up for them; nothing of a short run."""
+    seconds: Counter[str] = Counter()
+    for report in reports:
+        if isinstance(report, pytest.TestReport):
+            seconds[report.nodeid.partition("::")[0]] += report.duration  # type: ignore[assignment]
+    return seconds.most_common(DEAREST) if len(seconds) > DEAREST else []
