@@ -1,0 +1,236 @@
+"""Dealing a multiset of values to members: how likely each member is to get each value, exactly.
+
+A dealing is as likely as the product of the members' priors of what they get. Summing over all dealings is a ratio of
+permanents; a multiset is dealt in far fewer states than there are dealings: the counts that are left of each value. The
+states are visited once forward and once backward, and every state belongs to one member, whose turn it is there.
+
+Values that are left over when every member has one go to rows of nobody, which would take any value alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.compiled import njit
+from reissue.arrays.types import Bool, Float64, Int64
+
+MOST_STATES = 1 << 16
+"""A class with more states than this is called too large: 12 values of one row each make 4,096."""
+_TINY = 1e-250
+_SWEEPS = 60
+"""Rounds of scaling at most, where plain products would vanish."""
+
+
+@dataclass(frozen=True, eq=False)
+class Deals:
+    """Many classes, each with members, the values that it deals, and a table members x values of its own.
+
+    member_start: int64[classes + 1]  the members of a class are consecutive
+    value_start:  int64[classes + 1]  so are the values that it deals
+    counts:       int64[values of all classes] > 0, how often each is dealt; in all at least one for each member
+    """
+
+    member_start: Int64
+    value_start: Int64
+    counts: Int64
+
+    def __len__(self) -> int:
+        return len(self.member_start) - 1
+
+    @property
+    def table_start(self) -> Int64:
+        """int64[classes + 1]: where the table of each class begins, row by row, in an array of all tables."""
+        return np.append(0, np.cumsum(np.diff(self.member_start) * np.diff(self.value_start))).astype(np.int64)
+
+    @property
+    def states(self) -> Float64:
+        """float64[classes]: in how many states each class is dealt; what its exact answer costs, times its values."""
+        logs = np.append(0.0, np.cumsum(np.log2(self.counts + 1.0)))
+        return np.asarray(np.exp2(logs[self.value_start[1:]] - logs[self.value_start[:-1]]).round(), dtype=np.float64)
+
+    def small(self, most: int = MOST_STATES) -> Bool:
+        """bool[classes]: which can be dealt exactly within so many states."""
+        return np.asarray(self.states <= most, dtype=np.bool_)
+
+
+def posteriors(priors: Float64, counts: Int64, most: int = MOST_STATES) -> Float64 | None:
+    """float64[members, values]: how likely each member is to get each value; None if the class is too large.
+
+    priors: float64[members, values] >= 0, in any scale; counts: int64[values], in all at least one for each member. All
+    zero where no dealing is possible. O(values * product of (counts + 1)).
+    """
+    dealt = np.flatnonzero(counts)
+    deals = Deals(np.array([0, len(priors)]), np.array([0, len(dealt)]), counts[dealt].astype(np.int64))
+    if not deals.small(most).all():
+        return None
+    flat, _ = deal_exactly(np.ascontiguousarray(priors[:, dealt], dtype=np.float64).reshape(-1), deals, most)
+    found = np.zeros(priors.shape)
+    found[:, dealt] = flat.reshape(len(priors), len(dealt))
+    return found
+
+
+def deal_exactly(priors: Float64, deals: Deals, most: int = MOST_STATES) -> tuple[Float64, Bool]:
+    """(float64[tables] posteriors, bool[classes] whether they were found); zeros for classes that are too large.
+
+    priors: float64[tables], the tables of all classes one after the other: see `Deals.table_start`. Each member's
+    posteriors add up to 1, or to 0 where no dealing is possible.
+    """
+    small = deals.small(most)
+    found = np.zeros(len(priors))
+    cells = int(deals.states[small].max(initial=1.0))
+    starts = deals.member_start, deals.value_start, deals.table_start
+    _deal_each(priors, *starts, deals.counts, small, np.empty((2, cells)), found)
+    return found, small
+
+
+@njit(cache=True)
+def _deal_each(priors, member_start, value_start, table_start, counts, wanted, room, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Posteriors of every wanted class into `found`."""
+    for one in range(len(wanted)):
+        members = member_start[one + 1] - member_start[one]
+        values = value_start[one + 1] - value_start[one]
+        if not wanted[one] or members == 0 or values == 0:
+            continue
+        prior = priors[table_start[one] : table_start[one + 1]].reshape(members, values)
+        into = found[table_start[one] : table_start[one + 1]].reshape(members, values)
+        deal_messages(prior, counts[value_start[one] : value_start[one + 1]], room, into)
+        weigh_messages(prior, into)
+
+
+@njit(cache=True)
+def weigh_messages(prior, into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Messages float64[members, values] become posteriors, in place: times the priors, and 1 in all for each member."""
+    for i in range(into.shape[0]):
+        total = 0.0
+        for s in range(into.shape[1]):
+            into[i, s] *= prior[i, s]
+            total += into[i, s]
+        for s in range(into.shape[1]):
+            into[i, s] = into[i, s] / total if total > 0.0 else 0.0
+
+
+@njit(cache=True)
+def deal_messages(prior, counts, room, into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """What the class tells each member of each value, its own prior left out: the posterior is prior times message.
+
+    prior, into: float64[members, values]; counts: int64[values] > 0; room: float64[2, states] to work in. The largest
+    message of a member is 1; all are 0 where no dealing is possible. O(values * product of (counts + 1)).
+    """
+    members, values = prior.shape
+    scaled = np.empty((members, values))
+    for i in range(members):
+        high = 0.0
+        for s in range(values):
+            high = max(high, prior[i, s])
+        for s in range(values):
+            scaled[i, s] = prior[i, s] / high if high > 0.0 else 0.0
+    weight = np.ones(values)
+    if _sum_dealings(scaled, counts, weight, room, into) < _TINY:
+        _balance(scaled, counts, weight)
+        _sum_dealings(scaled, counts, weight, room, into)
+    for i in range(members):
+        high = 0.0
+        for s in range(values):
+            into[i, s] *= weight[s]
+            high = max(high, into[i, s])
+        for s in range(values):
+            into[i, s] = into[i, s] / high if high > 0.0 else 0.0
+
+
+@njit(cache=True)
+def _sum_dealings(prior, counts, weight, room, into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """The weight of all dealings together, and into[i, s]: that of dealing all but member i and one row of value s."""
+    members, values = prior.shape
+    step, left, states, rows = np.empty(values, np.int64), np.zeros(values, np.int64), 1, 0
+    for s in range(values):
+        step[s] = states
+        states *= counts[s] + 1
+        rows += counts[s]
+    forward, backward = room[0], room[1]
+    forward[0] = 1.0
+    dealt = 0  # `left` has the digits of a state: how many rows of each value are dealt there, `dealt` in all
+    for state in range(1, states):
+        s = 0
+        while left[s] == counts[s]:
+            dealt -= left[s]
+            left[s] = 0
+            s += 1
+        left[s] += 1
+        dealt += 1
+        total = 0.0
+        if dealt <= members:
+            for s in range(values):
+                if left[s] > 0:
+                    total += forward[state - step[s]] * prior[dealt - 1, s]
+        forward[state] = total
+    into[:] = 0.0
+    for s in range(values):
+        left[s] = counts[s]
+    dealt = rows
+    for state in range(states - 1, -1, -1):
+        if dealt > members:
+            backward[state] = 0.0
+        elif dealt == members:
+            backward[state] = _ways(counts, left, weight)
+        else:
+            total = 0.0
+            for s in range(values):
+                if left[s] < counts[s]:
+                    after = backward[state + step[s]]
+                    total += prior[dealt, s] * after
+                    into[dealt, s] += forward[state] * after
+            backward[state] = total
+        if state > 0:
+            s = 0
+            while left[s] == 0:
+                left[s] = counts[s]
+                dealt += counts[s]
+                s += 1
+            left[s] -= 1
+            dealt -= 1
+    return backward[0]
+
+
+@njit(cache=True)
+def _ways(counts, dealt, weight):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """In how many ways rows of nobody can take what is left, each in one of `weight` ways of its value."""
+    rows, ways = 0, 1.0
+    for s in range(len(counts)):
+        for copy in range(1, counts[s] - dealt[s] + 1):
+            rows += 1
+            ways *= weight[s] * rows / copy
+    return ways
+
+
+@njit(cache=True)
+def _balance(prior, counts, weight):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Scale the columns and rows of the priors in place until each value is dealt about as often as it must be.
+
+    That changes the weight of all dealings alike, so that no product vanishes that matters. weight: float64[values],
+    what the columns were multiplied by.
+    """
+    members, values = prior.shape
+    nobody = -members
+    for s in range(values):
+        nobody += counts[s]
+    for _ in range(_SWEEPS):
+        spread = 0.0
+        for s in range(values):
+            spread += weight[s]
+        for s in range(values):
+            column = nobody * weight[s] / spread
+            for i in range(members):
+                column += prior[i, s]
+            if column > 0.0:
+                weight[s] *= counts[s] / column
+                for i in range(members):
+                    prior[i, s] *= counts[s] / column
+        for i in range(members):
+            total = 0.0
+            for s in range(values):
+                total += prior[i, s]
+            if total > 0.0:
+                for s in range(values):
+                    prior[i, s] /= total
