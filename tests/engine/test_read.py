@@ -14,7 +14,7 @@ import pytest
 
 from reissue.engine.output import write_table
 from reissue.engine.postgresql import Query, parse
-from reissue.engine.read import files_of, find, open_csv, read
+from reissue.engine.read import files_of, find, missing_columns, open_csv
 from reissue.errors import SnapshotError
 
 GOOD = "patient,age,zip\np1,20,00123\np2,31,\n"
@@ -28,7 +28,7 @@ def write(tmp_path: Path, content: str | bytes, name: str = "people.csv") -> Pat
 
 def message(source: object, *columns: str) -> str:
     with pytest.raises(SnapshotError) as caught:
-        read(source, list(columns) or None)  # type: ignore[arg-type]
+        find(source, list(columns) or None)  # type: ignore[arg-type]
     return str(caught.value)
 
 
@@ -42,7 +42,7 @@ def test_csv_dialects_read_alike(tmp_path: Path, delimiter: str, end: str, mark:
         text = text.replace(",", delimiter).replace(f" {delimiter} ;", " , ;")
     content = mark + text.replace("\n", end).encode()
     path = write(tmp_path, gzip.compress(content) if zipped else content)
-    assert read(path, ["age", "note", "patient"]).table.to_pydict() == {
+    assert find(path, ["age", "note", "patient"]).table.to_pydict() == {
         "age": ["020", None, "7"],
         "note": ['say "x" , ; and\ty', "ü", None],
         "patient": ["p1", "p2", "p3"],
@@ -51,14 +51,14 @@ def test_csv_dialects_read_alike(tmp_path: Path, delimiter: str, end: str, mark:
 
 def test_the_delimiter_is_the_one_that_finds_the_columns(tmp_path: Path) -> None:
     path = write(tmp_path, "patient;last, first, middle, other;age\np1;a, b, c, d;3\n")
-    assert read(path, ["patient", "age"]).table.to_pydict() == {"patient": ["p1"], "age": ["3"]}
+    assert find(path, ["patient", "age"]).table.to_pydict() == {"patient": ["p1"], "age": ["3"]}
 
 
 def test_only_the_wanted_columns_are_read(tmp_path: Path) -> None:
     broken_elsewhere = write(tmp_path, b"patient,age,note\np1,3,\xff\xfe\n")
-    assert read(broken_elsewhere, ["age"]).table.to_pydict() == {"age": ["3"]}
+    assert find(broken_elsewhere, ["age"]).table.to_pydict() == {"age": ["3"]}
     frame = pd.DataFrame({"age": [1, 2], "note": [object(), {}]})
-    assert read(frame, ["age"]).table.to_pydict() == {"age": [1, 2]}
+    assert find(frame, ["age"]).table.to_pydict() == {"age": [1, 2]}
 
 
 def test_lines_of_rows_skip_blank_lines_and_follow_quoted_ones(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_frames_of_every_kind() -> None:
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
     indexed = pd.DataFrame({"a": [1, None], "b": ["x", "y"]}).set_index("b")
     for source in (table, polars, polars.lazy(), table.to_pandas(), reader, indexed):
-        assert read(source, ["b", "a"]).table.to_pydict() == {"b": ["x", "y"], "a": [1, None]}
+        assert find(source, ["b", "a"]).table.to_pydict() == {"b": ["x", "y"], "a": [1, None]}
 
 
 # -- what can be wrong
@@ -108,7 +108,7 @@ def test_a_folder_of_files_is_one_table(tmp_path: Path) -> None:
             table = pa.table({"age": ages, "zip": [f"{name}1", f"{name}2"]})
             write_table(table, folder / f"{name}.{kind}", kind)  # type: ignore[arg-type]
         (folder / "_SUCCESS").touch()
-        found = read(folder, ["zip", "age"], encoded={"zip"}).table
+        found = find(folder, ["zip", "age"], encoded={"zip"}).table
         assert found["age"].to_pylist() == ["1", "2", "3", "4"], "in the order of names"
         assert found["zip"].to_pylist() == ["a1", "a2", "b1", "b2"]
         write_table(pa.table({"age": ["5"]}), folder / f"c.{kind}", kind)  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def test_utf16_and_spreadsheets_and_binary(tmp_path: Path) -> None:
 @pytest.mark.parametrize("header", ["age,zip", "age,zip\n", "\ufeffage,zip", '"age","zip"', "age,zip\r"])
 def test_a_header_without_rows(tmp_path: Path, header: str) -> None:
     path = write(tmp_path, header)
-    found = read(path, ["zip", "age"], encoded={"zip"}).table
+    found = find(path, ["zip", "age"], encoded={"zip"}).table
     assert (found.num_rows, found.column_names) == (0, ["zip", "age"])
     opened = open_csv(path, ["zip"])
     assert opened is not None
@@ -160,14 +160,14 @@ def test_columns_of_one_name(tmp_path: Path) -> None:
     pa.parquet.write_table(twins, tmp_path / "twins.parquet")
     for source in (write(tmp_path, "age,age,zip\n1,1,1\n"), tmp_path / "twins.parquet", twins):
         with pytest.raises(SnapshotError, match="more than one column named 'age'"):
-            read(source, ["zip", "age"], encoded={"age", "zip"})  # type: ignore[arg-type]
-        assert read(source, ["zip"], encoded={"zip"}).table["zip"].to_pylist() == ["1"]  # type: ignore[arg-type]
+            find(source, ["zip", "age"], encoded={"age", "zip"})  # type: ignore[arg-type]
+        assert find(source, ["zip"], encoded={"zip"}).table["zip"].to_pylist() == ["1"]  # type: ignore[arg-type]
 
 
 def test_a_delimiter_at_the_end_of_lines(tmp_path: Path) -> None:
     told = message(write(tmp_path, "a;b\n1;2;\n3;4;\n"), "a", "b")
     assert "line 2 has 3; line 3 has 3. These lines end with a ';' that the header lacks" in told
-    assert read(write(tmp_path, "a;b;\n1;2;\n"), ["b"]).table["b"].to_pylist() == ["2"]
+    assert find(write(tmp_path, "a;b;\n1;2;\n"), ["b"]).table["b"].to_pylist() == ["2"]
 
 
 def test_ragged_lines(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
 
 def test_a_single_quote_inside_a_value_is_no_open_quote(tmp_path: Path) -> None:
     path = write(tmp_path, 'a,b\n1,5" pipe\n2,x\n')
-    assert read(path, ["b"]).table.to_pydict() == {"b": ['5" pipe', "x"]}
+    assert find(path, ["b"]).table.to_pydict() == {"b": ['5" pipe', "x"]}
 
 
 def test_cut_gzip(tmp_path: Path) -> None:
@@ -209,12 +209,13 @@ def test_damaged_parquet(tmp_path: Path) -> None:
 
 
 def test_missing_and_repeated_columns(tmp_path: Path) -> None:
-    told = message(write(tmp_path, "Patient,zipcode,born\np1,1,2\n"), "patient", "zip_code", "income")
-    assert "Column 'patient' is missing. Did you mean 'Patient'?" in told
-    assert "Column 'zip_code' is missing. Did you mean 'zipcode'?" in told
-    assert "Column 'income' is missing. The columns are 'Patient', 'zipcode', 'born'." in told
+    header = find(write(tmp_path, "Patient,zipcode,born\np1,1,2\n"), ["patient"]).header
+    told = missing_columns(["patient", "zip_code", "income"], header)
+    assert "Column 'patient' is missing. Did you mean 'Patient'?" in told[0]
+    assert "Column 'zip_code' is missing. Did you mean 'zipcode'?" in told[1]
+    assert "Column 'income' is missing. The columns are 'Patient', 'zipcode', 'born'." in told[2]
     assert "more than one column named 'age'" in message(write(tmp_path, "age,zip,age\n1,2,3\n"), "age", "zip")
-    read(write(tmp_path, "age,zip,age\n1,2,3\n"), ["zip"])
+    find(write(tmp_path, "age,zip,age\n1,2,3\n"), ["zip"])
 
 
 def test_pandas_objects_of_mixed_type() -> None:
@@ -254,7 +255,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_bars_separate_fields_too(tmp_path: Path) -> None:
-    assert read(write(tmp_path, "name|age\nann|5\n"), ["age"]).table.to_pydict() == {"age": ["5"]}
+    assert find(write(tmp_path, "name|age\nann|5\n"), ["age"]).table.to_pydict() == {"age": ["5"]}
 
 
 def test_a_path_that_cannot_be() -> None:

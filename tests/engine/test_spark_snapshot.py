@@ -83,7 +83,7 @@ def same(spark: Spark, ours: SparkSnapshot, source: object, schema: Schema) -> N
     assert ours.seen == theirs.seen
     coding = Coding.start(schema).learn(ours.seen)
     codes, values = theirs.encode(coding)
-    table = spark.arrow(ours.encoded(coding), ["row"])
+    table = spark.collect(ours.encoded(coding), "test").sort_by("row")
     assert table.column("row").to_pylist() == list(range(len(theirs)))
     assert table.column("identifier").to_pylist() == theirs.identifiers.to_pylist()
     assert [table.column(f"c{a}").to_pylist() for a in range(codes.shape[1])] == codes.T.tolist()
@@ -218,7 +218,7 @@ def test_a_file_that_changes_is_noticed(spark: Spark, tmp_path: Path) -> None:
     found = load(spark, path, CLINIC)
     parquet(tmp_path, people(6))
     with pytest.raises(SnapshotError, match="was changed while it was read"):
-        spark.arrow(found.encoded(Coding.start(CLINIC).learn(found.seen)), [])
+        spark.collect(found.encoded(Coding.start(CLINIC).learn(found.seen)), "test")
 
 
 def test_a_folder_is_its_files_in_order_of_names(spark: Spark, tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_tables_and_frames_count_rows_by_identifier(spark: Spark, tmp_path: Path
         ours = load(spark, source, CLINIC)
         assert ours.rows == 13
         assert ours.seen == theirs.seen
-        table = spark.arrow(ours.encoded(Coding.start(CLINIC).learn(ours.seen)), ["row"])
+        table = spark.collect(ours.encoded(Coding.start(CLINIC).learn(ours.seen)), "test").sort_by("row")
         assert table.column("row").to_pylist() == list(range(13))
         assert table.column("identifier").to_pylist() == theirs.identifiers.to_pylist()
         assert table.column("i:note").to_pylist() == by_name.column("note").to_pylist()
@@ -264,4 +264,4 @@ def test_rows_stay_with_the_workers(spark: Spark, tmp_path: Path, monkeypatch: p
     ours = load(spark, path, CLINIC)
     ours.encoded(Coding.start(CLINIC).learn(ours.seen)).groupBy("c1").count().count()
     assert ours.rows == 20_000
-    assert spark.collected < 200, spark.transfers
+    assert spark.transfers.total() < 200, spark.transfers

@@ -1,20 +1,18 @@
-"""What only Spark does: tasks on workers, sorted parts, tables; and errors that come back as they were raised."""
+"""The verbs: joins, counts, tasks on workers, sorted parts; and errors that come back as they were raised."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
-from reissue.engine.base import Columns
-from reissue.engine.embedded import Embedded
 from reissue.engine.spark import order
 from reissue.engine.spark.tasks import packed, unpacked
-from reissue.engine.spark.verbs import Spark
+from reissue.engine.spark.verbs import Frame, Spark
 from reissue.errors import GuaranteeBroken, InfeasiblePolicy, SnapshotError
 from tests.support import spark as support
 
@@ -58,7 +56,7 @@ def test_errors_of_ours_come_back_as_they_were_raised(spark: Spark) -> None:
             raise InfeasiblePolicy(sentence)
         return item
 
-    def kernel(columns: Columns) -> Columns:
+    def kernel(group: pa.Table, key: tuple[object, ...]) -> pa.Table:
         raise GuaranteeBroken(sentence)
 
     with pytest.raises(InfeasiblePolicy) as caught:
@@ -66,7 +64,7 @@ def test_errors_of_ours_come_back_as_they_were_raised(spark: Spark) -> None:
     assert str(caught.value) == sentence
     table = spark.table(pa.table({"g": [1, 1, 2], "n": [1, 2, 3]}))
     with pytest.raises(GuaranteeBroken) as broken:
-        spark.arrow(spark.map_groups(table, ["g"], [], kernel, {"m": "int64"}), [])
+        spark.collect(spark.grouped(table, ["g"], kernel, pa.schema([("m", pa.int64())])), "test")
     assert str(broken.value) == sentence
     with pytest.raises(Exception, match="ZeroDivisionError"):
         spark.each([0], lambda item: 1 // item)
@@ -87,43 +85,66 @@ def test_groups_as_arrow_tables(spark: Spark) -> None:
     frame = spark.table(pa.table({"g": ["x", None, "x"], "h": [1, 2, 1], "a.b": [10, 20, 30]}))
     schema = pa.schema([("key", pa.string()), ("rows", pa.int64()), ("a.b", pa.int32())])
     made = spark.grouped(frame, ["g", "h"], kernel, schema)
-    assert spark.arrow(made, ["key"]).to_pylist() == [
+    assert spark.collect(made, "test").sort_by("key").to_pylist() == [
         {"key": "('x', 1)", "rows": 2, "a.b": 40},
         {"key": "(None, 2)", "rows": 1, "a.b": 20},
     ]
 
 
+def test_join(spark: Spark) -> None:
+    left = spark.table(pa.table({"a": ["x", "y", None, "x"], "n": [1, 2, 3, 4]}))
+    right = spark.table(pa.table({"a": ["x", "z", None, "x"], "m": [10, 20, 30, 40]}))
+    inner = [("x", 1, 10), ("x", 1, 40), ("x", 4, 10), ("x", 4, 40)]
+    assert rows_of(spark, spark.join(left, right, ["a"], "inner")) == bag(inner)
+    assert rows_of(spark, spark.join(left, right, ["a"], "left")) == bag([*inner, ("y", 2, None), (None, 3, None)])
+    assert rows_of(spark, spark.join(left, right, ["a"], "anti")) == bag([("y", 2), (None, 3)])
+    with pytest.raises(ValueError, match="'n'"):
+        spark.join(left, left, ["a"], "inner")
+
+
+def test_count(spark: Spark) -> None:
+    table = pa.table({"t": ["a", None, "a", "b", None], "n.": [1, 1, 1, 0, 2]})
+    counted = spark.count(spark.table(table), ["t", "n."])
+    assert counted.columns == ["t", "n.", "count"]
+    assert rows_of(spark, counted) == bag([("a", 1, 2), (None, 1, 1), ("b", 0, 1), (None, 2, 1)])
+
+
+def rows_of(spark: Spark, frame: Frame) -> list[str]:
+    """The rows without their order."""
+    return bag(tuple(row.values()) for row in spark.collect(frame, "test").to_pylist())
+
+
+def bag(rows: Iterable[tuple[object, ...]]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
 def test_sorted_parts_cut_the_rows_by_their_key(spark: Spark, tmp_path: Path) -> None:
     draw = np.random.default_rng(3)
-    keys = draw.permutation(1000).astype(np.int64)
-    table = pa.table({"key": keys, "t": [f"row {key}" for key in keys.tolist()]})
+    keys = np.repeat(draw.permutation(500), 2).astype(np.int64)
+    table = pa.table({"key": keys, "t": [f"row {key} {row % 2}" for row, key in enumerate(keys.tolist(), start=1)]})
 
-    def task(part: int, rows: pa.Table) -> tuple[int, list[int], str]:
-        found = rows.column("key").to_pylist()
-        assert rows.column("t").to_pylist() == [f"row {key}" for key in found]
+    def task(part: int, rows: pa.Table) -> tuple[int, list[str], str]:
         (tmp_path / f"{part}").write_text("written by the worker")
-        return part, found, (tmp_path / f"{part}").read_text()
+        return part, rows.column("t").to_pylist(), (tmp_path / f"{part}").read_text()
 
-    results = spark.sorted_parts(spark.table(table), "key", 4, task)
-    again = spark.sorted_parts(spark.table(table).repartition(3), "key", 4, task)
+    limits = [100, 200, 200, 450]
+    results = spark.sorted_parts(spark.table(table), ["key", "t"], limits, task)
+    again = spark.sorted_parts(spark.table(table).repartition(3), ["key", "t"], limits, task)
     assert results == again, "the parts depend on how Spark partitions the rows"
-    assert [part for part, _, _ in results] == list(range(len(results)))
-    assert 2 <= len(results) <= 4
-    assert [key for _, keys_of, _ in results for key in keys_of] == list(range(1000))
-    assert all(len(keys_of) > 50 for _, keys_of, _ in results)
+    assert [part for part, _, _ in results] == [0, 1, 3, 4], "the part from 200 to 200 is empty"
+    assert [len(rows) for _, rows, _ in results] == [200, 200, 500, 100]
+    assert [row for _, rows, _ in results for row in rows] == [f"row {key} {i}" for key in range(500) for i in (0, 1)]
     assert spark.transfers["results of tasks"] == 2 * len(results)
 
 
 def test_sorted_parts_of_odd_tables(spark: Spark) -> None:
-    def count(part: int, rows: pa.Table) -> tuple[int, list[object]]:
+    def tell(part: int, rows: pa.Table) -> tuple[int, list[object]]:
         return part, rows.column("k").to_pylist()
 
-    equal = spark.table(pa.table({"k": ["a"] * 5}))
-    assert spark.sorted_parts(equal, "k", 3, count) == [(0, ["a"] * 5)]
-    nothing = spark.table(pa.table({"k": pa.array([], pa.string())}))
-    assert spark.sorted_parts(nothing, "k", 3, count) == []
-    gaps = spark.table(pa.table({"k": ["b", None, "a"]}))
-    assert [key for _, keys in spark.sorted_parts(gaps, "k", 2, count) for key in keys] == [None, "a", "b"]
+    equal = spark.table(pa.table({"k": [7] * 5}))
+    assert spark.sorted_parts(equal, ["k"], [], tell) == [(0, [7] * 5)]
+    nothing = spark.table(pa.table({"k": pa.array([], pa.int64())}))
+    assert spark.sorted_parts(nothing, ["k"], [3], tell) == []
 
 
 @pytest.mark.parametrize("key", ["n", "t", "x"])
@@ -137,19 +158,18 @@ def test_numbers_over_ranges_are_those_of_one_sort(spark: Spark, monkeypatch: py
             "x": np.where(draw.random(200) < 0.1, np.nan, draw.random(200)),
         }
     )
-    embedded = Embedded()
-    theirs = embedded.arrow(embedded.number(embedded.table(table), [], [key], "place"), ["place"])
-    ours = spark.arrow(spark.number(spark.table(table).repartition(3), [], [key], "place"), ["place"])
-    assert repr(ours.to_pylist()) == repr(theirs.to_pylist())
+    place = order.numbered(spark.table(table).repartition(3), [key], "place", spark.collect)
+    found = spark.collect(place, "test").sort_by("place").to_pylist()
+    assert [row.pop("place") for row in found] == list(range(200))
+    columns = [key, *sorted({"n", "t", "x"} - {key})]
+    expected = sorted(table.to_pylist(), key=lambda row: [shared_order(row[name]) for name in columns])
+    assert repr(found) == repr(expected)
 
 
-def test_writing_does_not_pass_through_the_driver(spark: Spark, tmp_path: Path) -> None:
-    table = pa.table({"a": np.arange(5000), "t": [f"{number}" for number in range(5000)]})
-    spark.write(spark.table(table), tmp_path / "rows.parquet", "parquet", ["a"])
-    Embedded().write(Embedded().table(table), tmp_path / "same.parquet", "parquet", ["a"])
-    assert (tmp_path / "rows.parquet").stat().st_size > 0
-    assert pa.parquet.read_table(tmp_path / "rows.parquet") == pa.parquet.read_table(tmp_path / "same.parquet")
-    spark.write(spark.table(table.slice(0, 0)), tmp_path / "none.csv", "csv", ["a"])
-    assert (tmp_path / "none.csv").read_text().strip() == "a,t"
-    assert spark.collected <= 2, spark.transfers
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["none.csv", "rows.parquet", "same.parquet"]
+def shared_order(value: object) -> tuple[object, ...]:
+    """The order of `order.shared_order`, said again in Python: null first, NaN last, text by bytes."""
+    if value is None:
+        return (0,)
+    if isinstance(value, float) and value != value:
+        return (2,)
+    return (1, value.encode() if isinstance(value, str) else value)

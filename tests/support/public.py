@@ -10,7 +10,7 @@ import numpy as np
 from reissue.arrays.types import Int32
 from reissue.coding import Coding
 from reissue.engine.output import COUNT, added_name
-from reissue.engine.read import Source, read
+from reissue.engine.read import Source, find
 from reissue.engine.text import Text, text_of
 from reissue.history.public_files import class_column, read_description
 from reissue.model.boxes import hulls, snap
@@ -26,7 +26,7 @@ class _Every:
 
 def read_release(source: Source, columns: Sequence[str] | None = None) -> dict[str, Text]:
     """A published release as text, column by column; None reads all columns."""
-    found = read(source, columns, encoded=_Every())
+    found = find(source, columns, encoded=_Every())
     return {name: text_of(found.table.column(name)) for name in found.table.column_names}
 
 

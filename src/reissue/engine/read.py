@@ -46,15 +46,6 @@ class Read:
     lines: Callable[[Sequence[int]], list[int]] | None = None
 
 
-def read(source: Source, columns: Sequence[str] | None = None, *, encoded: Container[str] = ()) -> Read:
-    """Read exactly these columns (None: all); one that does not exist is an error that names what there is."""
-    found = find(source, columns, encoded=encoded)
-    missing = [missing_column(name, found.header) for name in columns or () if name not in found.header]
-    if missing:
-        raise SnapshotError(f"{found.name}: " + " ".join(missing))
-    return found
-
-
 def find(source: Source, wanted: Sequence[str] | None, *, encoded: Container[str] = ()) -> Read:
     """Read those of the wanted columns that exist (None: all); `encoded` text comes as Arrow dictionaries."""
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):

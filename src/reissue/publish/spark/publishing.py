@@ -181,7 +181,8 @@ class SparkPublishing(Publishing):
             first, end = (0, extent.classes) if table == "values" else (-(2**63), 2**63)  # keys fill this evenly
             limits = [first + i * (end - first) // parts for i in range(1, parts)]
             writing = Writing(stage.public, stage.folder, table, tuple(sorted(self.formats)), parts, schema)
-            for files in spark.sorted_parts(frame, KEY, parts, writing.write, limits):
+            by = [KEY, *sorted(set(frame.columns) - {KEY})] if table == "values" else [KEY]  # others are unique
+            for files in spark.sorted_parts(frame, by, limits, writing.write):
                 stage.show(files)
             names += writing.names
         write_description(stage.public, works[0].number, anatomized, extent, coding, self.strategy, names)
