@@ -13,7 +13,7 @@ from benchmarks.harness import DATA, ROOT, report
 from reissue.arrays.distinct import distinct
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.strategy import BCF
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, History
 
 K = 40
@@ -61,7 +61,7 @@ def measure(name: str, d1: Coded, both: Coded, words: object, times: int) -> lis
     r2 = strategy.publish(both, History([r1], caches, 2)).facts(2, both)
 
     def audit() -> None:
-        series = Observed([Release.of(r1), Release.of(r2)], both.domains, both.value_count, words)  # type: ignore[arg-type]
+        series = Observed([ObservedRelease.of(r1), ObservedRelease.of(r2)], both.domains, both.value_count, words)  # type: ignore[arg-type]
         assert not Correspondence(k=K).run(series).breaches
 
     audited = fastest(audit, times)

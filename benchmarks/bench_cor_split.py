@@ -14,7 +14,7 @@ from reissue.methods.correlation.strategy import CorSplit
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table
 
 QUASI_IDENTIFIERS = ("age", "sex", "education", "birthplace")
@@ -60,7 +60,7 @@ class _Series:
 
 def check(series: _Series, domains: tuple[Domain, ...], number: int) -> float:
     """CPU seconds of the historical correlation attack on what release `number` adds."""
-    observed = Observed([Release.of(facts) for facts in series.releases[:number]], domains, VALUES, Numbers())
+    observed = Observed([ObservedRelease.of(facts) for facts in series.releases[:number]], domains, VALUES, Numbers())
     begin = time.process_time()
     outcome = HistoricalCorrelation(n=N).run(observed, involving=number)
     assert outcome.total == 0

@@ -19,7 +19,7 @@ from reissue.methods.incremental.difference_attack import Difference
 from reissue.methods.incremental.intersection_attack import Intersection
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.strategy import Strategy
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table
 
 sys.path.insert(0, str(ROOT / "experiments"))
@@ -65,7 +65,7 @@ def through_series(strategy: Strategy, snapshots: list[Coded]) -> list[float]:
 
 def audit(releases: list[Facts], table: Coded, k: int, c: float) -> float:
     """Seconds of all three attacks on all pairs of releases."""
-    series = Observed([Release.of(facts) for facts in releases], table.domains, table.value_count, Numbers())
+    series = Observed([ObservedRelease.of(facts) for facts in releases], table.domains, table.value_count, Numbers())
     attacks: tuple[Attack, ...] = (Intersection(c=c), Difference(k=k, c=c), RecordTracing(k=k))
     begin = time.perf_counter()
     for attack in attacks:

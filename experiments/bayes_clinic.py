@@ -25,7 +25,7 @@ from reissue.methods.beliefs.js_reduce import JSReduce
 from reissue.methods.beliefs.knowledge import Given, Knowledge
 from reissue.methods.beliefs.posterior import Estimator
 from reissue.model.domain import Domain, Tree
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.utility import gcp, observed_domains, record_linkage
 from words import Numbers
@@ -155,7 +155,7 @@ def measure(
     strategy = strategy.informed(known if guarded else Given(one=setting.given.one))
     releases, seconds = publish(setting, strategy)
     last = setting.snapshots[-1]
-    series = Observed([Release.of(facts) for facts in releases], last.domains, last.value_count, Numbers())
+    series = Observed([ObservedRelease.of(facts) for facts in releases], last.domains, last.value_count, Numbers())
     how = strategy.reasoning
     cascading = "posterior" if how.cascading == "posterior" else "prior"
 

@@ -20,7 +20,7 @@ from reissue.arrays.types import Int32
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.strategy import BCF
 from reissue.model.domain import Domain, Tree
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History
 from words import Numbers
 
@@ -189,8 +189,8 @@ def measure(setting: Setting, old: int, k: int, newcomers: int) -> dict[str, flo
     return {**found, **costs, "seconds": seconds, "classes": float(safe.class_count)}
 
 
-def _bare(facts: Facts) -> Release:
-    return Release(facts.number, facts.boxes, facts.classes, facts.values)
+def _bare(facts: Facts) -> ObservedRelease:
+    return ObservedRelease(facts.number, facts.boxes, facts.classes, facts.values)
 
 
 def run(data: Path) -> list[Row]:

@@ -23,7 +23,7 @@ from reissue.methods.correlation.attack import HistoricalCorrelation
 from reissue.methods.correlation.correlations import unsafe_pairs
 from reissue.methods.correlation.strategy import CorSplit
 from reissue.methods.invariance.strategy import MInvariance
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded
 
 ATTRIBUTES = ("age", "birthplace", "education", "sex")
@@ -70,7 +70,7 @@ def snapshots(data: People, setting: Setting) -> Iterator[Coded]:
 
 def unsafe(published: Published) -> list[int]:
     """Classes of each release that are hc-unsafe with degree N, from the published releases and their members."""
-    seen = [Release.of(facts) for facts in published.releases]
+    seen = [ObservedRelease.of(facts) for facts in published.releases]
     return [len(np.unique(unsafe_pairs(seen, i, N).newer)) for i in range(len(seen))]
 
 
@@ -80,7 +80,7 @@ def breaches(published: dict[str, Published], trials: int) -> list[dict[str, obj
     for name, made in published.items():
         for until in sorted({2, 4, 6, len(made.releases)}):
             print("compromised people,", name, "after", until, "releases", flush=True)
-            seen = [Release.of(facts) for facts in made.releases[:until]]
+            seen = [ObservedRelease.of(facts) for facts in made.releases[:until]]
             observed = Observed(seen, made.last.domains, VALUES, Numbers())
             measures = HistoricalCorrelation(n=N, p=P, trials=trials, limit=1).run(observed).measures
             rows.append({"strategy": name, "releases": until, **measures})

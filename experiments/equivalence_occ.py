@@ -22,7 +22,7 @@ from reissue.methods.equivalence.class_pairs import class_pairs, exposed
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded
 
 ATTRIBUTES = ("age", "sex", "education", "birthplace")
@@ -73,7 +73,7 @@ def skewed_updates(data: People, scale: Scale, slope: int) -> Iterator[Coded]:
 
 
 def observed(published: Published, until: int) -> Observed:
-    releases = [Release.of(facts) for facts in published.releases[:until]]
+    releases = [ObservedRelease.of(facts) for facts in published.releases[:until]]
     return Observed(releases, published.last.domains, VALUES, Numbers())
 
 

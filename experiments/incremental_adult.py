@@ -26,7 +26,7 @@ from reissue.methods.incremental.intersection_attack import Intersection
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.utility.loss import ail, discernibility
 from words import Numbers
@@ -111,7 +111,7 @@ def run(strategy: Strategy, snapshots: list[Coded]) -> tuple[list[Facts], list[f
 
 def vulnerable(releases: list[Facts], table: Coded) -> list[dict[str, float]]:
     """Per release, how many people each attack puts at risk by laying it beside the earlier ones."""
-    series = Observed([Release.of(facts) for facts in releases], table.domains, table.value_count, Numbers())
+    series = Observed([ObservedRelease.of(facts) for facts in releases], table.domains, table.value_count, Numbers())
     attacks: tuple[Attack, ...] = (Intersection(c=C), Difference(k=K, c=C), RecordTracing(k=K))
     found: list[dict[str, float]] = []
     for number in range(1, len(releases) + 1):

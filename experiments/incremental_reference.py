@@ -13,9 +13,8 @@ from reissue.methods.baselines.merge import Merge
 from reissue.methods.baselines.static import Static
 from reissue.methods.incremental.checked import Standing, numbered
 from reissue.methods.incremental.checked_mondrian import CheckedMondrian
-from reissue.methods.incremental.recut.routing import bounds
 from reissue.methods.incremental.whole_check import Beside
-from reissue.model.boxes import snap
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.partition.cuts import measure, try_cut
 from reissue.partition.tables import forest_of, rows_of, scratch_of
@@ -31,7 +30,7 @@ def tightened(strategy: CheckedMondrian, snapshot: Coded, history: History, clas
 
     def safe(label: Int64) -> bool:
         own = numbered(label)
-        boxes = snap(bounds(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
+        boxes = widen_to_nodes(bounding_boxes(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
         return check.breach(own, boxes) is None
 
     label, todo = classes.astype(np.int64), list(range(int(classes.max()) + 1))

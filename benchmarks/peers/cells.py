@@ -20,7 +20,7 @@ import polars as pl
 from benchmarks.peers.data import Source, lines
 from reissue.arrays.types import Int32, Int64
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded
 from reissue.model.requirement import Requirement
 from reissue.model.requirement_check import violations
@@ -134,7 +134,7 @@ class Measurer:
         grouped = measure(wider, self.snapshot).gcp_share
         return Seen(measure(release, self.snapshot), grouped, int(release.sizes.min()), fewest, not broken)
 
-    def releases(self, output: pl.DataFrame) -> tuple[Release, Release]:
+    def releases(self, output: pl.DataFrame) -> tuple[ObservedRelease, ObservedRelease]:
         """The output as Reissue sees any release, and the same with widened cells.
 
         A `count` column says how many rows a line stands for. O(lines * attributes), and O(rows).
@@ -156,7 +156,7 @@ class Measurer:
         counts = output["count"].cast(pl.Int64).to_numpy() if "count" in output.columns else np.ones(len(key), np.int64)
         rows = np.repeat(key.astype(np.int32), counts), np.repeat(values, counts)
         self._refuse_invented(rows[1])
-        return Release(1, boxes[0, first], *rows), Release(1, boxes[1, first], *rows)
+        return ObservedRelease(1, boxes[0, first], *rows), ObservedRelease(1, boxes[1, first], *rows)
 
     def _refuse_invented(self, values: Int32) -> None:
         had = np.bincount(self.snapshot.values, minlength=len(self.values))

@@ -7,11 +7,10 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csgraph
 
-from reissue.arrays.components import components, connected, strong_components
-from reissue.arrays.flow.transport import Transport, incident
+from reissue.arrays.components import bipartite_components, connected_components, strong_components
+from reissue.arrays.flow.transport import Transport, edges_by_node
 
 
 def all_flows(supply: list[int], demand: list[int], left: list[int], right: list[int]) -> list[tuple[int, ...]]:
@@ -82,12 +81,12 @@ def test_a_given_flow_is_the_start() -> None:
 
 
 def test_small_helpers() -> None:
-    start, edges = incident(np.array([1, 0, 1]), 3)
+    start, edges = edges_by_node(np.array([1, 0, 1]), 3)
     assert start.tolist() == [0, 1, 3, 3]
     assert edges.tolist() == [1, 0, 2]
     label = strong_components(np.array([0, 1, 2]), np.array([1, 0, 0]), 3)
     assert label[0] == label[1] != label[2]
-    lefts, rights = components(np.array([0, 1]), np.array([0, 0]), 3, 1)
+    lefts, rights = bipartite_components(np.array([0, 1]), np.array([0, 0]), 3, 1)
     assert lefts[0] == lefts[1] == rights[0] != lefts[2]
 
 
@@ -97,10 +96,12 @@ def test_components_equal_those_of_scipy_and_are_numbered_alike() -> None:
         lefts, rights, edges = (int(n) for n in rng.integers(1, 12, 3))
         left, right = rng.integers(0, lefts, edges), rng.integers(0, rights, edges)
         arcs = coo_array((np.ones(edges), (left, right + lefts)), shape=(lefts + rights, lefts + rights))
-        expected = connected_components(arcs.tocsr(), directed=False)[1]
-        assert np.array_equal(np.concatenate(components(left, right, lefts, rights)), expected)
-        assert np.array_equal(connected(right + lefts, left, lefts + rights), expected)
+        expected = csgraph.connected_components(arcs.tocsr(), directed=False)[1]
+        assert np.array_equal(np.concatenate(bipartite_components(left, right, lefts, rights)), expected)
+        assert np.array_equal(connected_components(right + lefts, left, lefts + rights), expected)
         tail, head = rng.integers(0, lefts, (2, edges))
         arcs = coo_array((np.ones(edges), (tail, head)), shape=(lefts, lefts))
-        assert np.array_equal(connected(tail, head, lefts), connected_components(arcs.tocsr(), directed=False)[1])
-    assert len(connected(tail[:0], head[:0], 0)) == 0
+        assert np.array_equal(
+            connected_components(tail, head, lefts), csgraph.connected_components(arcs.tocsr(), directed=False)[1]
+        )
+    assert len(connected_components(tail[:0], head[:0], 0)) == 0

@@ -13,7 +13,7 @@ from reissue.audit import audit, audit_series
 from reissue.methods import registry as checks
 from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
-from reissue.model.boxes import snap
+from reissue.model.boxes import widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from tests.audit import arx
 
@@ -55,7 +55,7 @@ def inside(folder: Path, tables: list[pa.Table], where: Path, monkeypatch: pytes
         kept, classes_dense = np.unique(classes[classes >= 0], return_inverse=True)
         dense = np.full(len(classes), -1, dtype=np.int32)
         dense[classes >= 0] = classes_dense
-        assert np.array_equal(snap(distinct[kept], snapshot.domains), distinct[kept])
+        assert np.array_equal(widen_to_nodes(distinct[kept], snapshot.domains), distinct[kept])
         return Candidate(distinct[kept], dense, Counterfeits.none(len(names)), ("As ARX does.",))
 
     monkeypatch.setattr(Static, "publish", publish)

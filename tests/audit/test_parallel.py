@@ -35,7 +35,7 @@ from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.registry import ATTACKS, attack_class
 from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 from reissue.model.series_parts import links_of, parts_of, split
 from tests.support.churning import churning
@@ -176,7 +176,7 @@ def side_by_side(name: str, rng: np.random.Generator) -> Observed:
             )
 
         releases.append(
-            Release(
+            ObservedRelease(
                 position + 1,
                 np.concatenate([part.boxes for part in parts])[back],
                 order[np.concatenate([part.classes + first[i] for i, part in enumerate(parts)])],

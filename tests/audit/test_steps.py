@@ -22,7 +22,7 @@ from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.incremental.difference_attack import Difference
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.registry import ATTACKS, attack_class
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
 from tests.audit.test_parallel import at_once, told
@@ -160,16 +160,16 @@ def test_every_pair_is_in_one_step() -> None:
     assert steps_of(4, 1) == [(0, 1, 2, 3), (0, 1, 2), (0, 1)]
 
 
-class Watched(Sequence[Release]):
+class Watched(Sequence[ObservedRelease]):
     """Releases that are made anew whenever one is asked for, and how many there were at once."""
 
-    def __init__(self, releases: Sequence[Release]) -> None:
-        self._releases, self._alive, self.most, self.reads = releases, weakref.WeakSet[Release](), 0, 0
+    def __init__(self, releases: Sequence[ObservedRelease]) -> None:
+        self._releases, self._alive, self.most, self.reads = releases, weakref.WeakSet[ObservedRelease](), 0, 0
 
     def __len__(self) -> int:
         return len(self._releases)
 
-    def __getitem__(self, index: int) -> Release:  # type: ignore[override]
+    def __getitem__(self, index: int) -> ObservedRelease:  # type: ignore[override]
         assert isinstance(index, int), "a slice would read several"
         made = replace(self._releases[index])
         self._alive.add(made)
@@ -210,16 +210,16 @@ def test_a_worker_reads_two_releases_at_a_time(tmp_path: Path, monkeypatch: pyte
         for table in People(5).months(4, CHURN, first=100):
             series.publish(table.select(SCHEMA.columns))
         whole, observed = Whole(series._ledger.shelf, series.coding, names=False), series.audit(attacks=["equivalence"])
-        alive, most = weakref.WeakSet[Release](), []
+        alive, most = weakref.WeakSet[ObservedRelease](), []
 
-        def made(facts: Facts) -> Release:
+        def made(facts: Facts) -> ObservedRelease:
             release = of(facts)
             alive.add(release)
             most.append(len(alive))
             return release
 
-        of = Release.of
-        monkeypatch.setattr(Release, "of", made)
+        of = ObservedRelease.of
+        monkeypatch.setattr(ObservedRelease, "of", made)
         attack = RecordTracing(k=4)
         outcome = whole.stepped(attack, (0, 1, 2, 3))
     assert most == [1, 2, 2, 2]

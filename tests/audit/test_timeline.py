@@ -16,7 +16,7 @@ from reissue.audit.spark.portion import NamedPortion, Portion, ReadReleases
 from reissue.audit.timeline import added, counted, risk, sizes, tally, utility
 from reissue.audit.words import AuditWords
 from reissue.methods.strategy import Strategy
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.utility.loss import ail, average_class_size, discernibility_share, gcp
 from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People
@@ -78,7 +78,7 @@ def test_risk_by_counting_people_one_by_one() -> None:
             assert journalist["records_at_risk"] == pytest.approx(np.mean(np.array(chances) > 0.3) if chances else 0.0)
 
 
-def _chances(release: Release, population: list[tuple[int, ...]]) -> list[float]:
+def _chances(release: ObservedRelease, population: list[tuple[int, ...]]) -> list[float]:
     """Of each row: one by the people who fit its class, or by the rows of the class if they are more."""
     assert release.members is not None
     if release.anatomized:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reissue.coding import MISSING, MISSING_CODE, Coding, NumericSeen
 from reissue.errors import ReleaseError, SchemaError
 from reissue.hierarchy import Hierarchy
-from reissue.model.boxes import hulls, snap
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from tests.coding.support import clinic, snapshot
 
 
@@ -85,8 +85,8 @@ def test_old_boxes_keep_their_labels_and_their_people(
     codes = np.asfortranarray(codes.astype(np.int32))
     classes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=rows, max_size=rows)), dtype=np.int32)
     real = np.bincount(classes, minlength=3) > 0
-    boxes = hulls(codes, classes, 3)
-    boxes[real] = snap(boxes[real], old.domains)
+    boxes = bounding_boxes(codes, classes, 3)
+    boxes[real] = widen_to_nodes(boxes[real], old.domains)
     new = old
     for zips in later:
         new = new.learn(snapshot(NumericSeen(kind="int", lowest=0, highest=99), zips))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reissue.model.box_index import Points, meeting
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 
 
 def random_boxes(rng: np.random.Generator, n: int, attributes: int, span: int) -> np.ndarray:
@@ -33,7 +33,7 @@ def test_meeting_finds_exactly_the_intersecting_pairs(seed: int) -> None:
 def test_many_equal_boxes_and_impossible_boxes() -> None:
     left = np.zeros((50, 2, 2), dtype=np.int32)
     right = np.zeros((40, 2, 2), dtype=np.int32)
-    empty = hulls(np.zeros((0, 2), dtype=np.int32), np.zeros(0, dtype=np.int32), 3)
+    empty = bounding_boxes(np.zeros((0, 2), dtype=np.int32), np.zeros(0, dtype=np.int32), 3)
     i, j = meeting(np.concatenate([left, empty]), np.concatenate([empty, right]))
     assert len(i) == 2000
     assert i.max() == 49

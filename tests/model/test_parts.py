@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.model.observed import Observed, Release
-from reissue.model.placeholders import TokenWords, all_spoken, spoken
+from reissue.model.observed import Observed, ObservedRelease
+from reissue.model.placeholders import TokenWords, fill_in_all_words, fill_in_words
 from reissue.model.series_parts import Links, links_of, only, parts_of, split
 from tests.support.churning import churning
 from tests.support.words import PlainWords
 
 
-def members(release: Release) -> np.ndarray:
+def members(release: ObservedRelease) -> np.ndarray:
     assert release.members is not None
     return np.bincount(release.members.classes, minlength=release.class_count).astype(np.int64)
 
 
-def everybody(release: Release) -> list[tuple[int, int]]:
+def everybody(release: ObservedRelease) -> list[tuple[int, int]]:
     some = [part for part in (release.members, release.counterfeits) if part is not None]
     return [(int(s), int(c)) for part in some for s, c in zip(part.subjects, part.classes, strict=True)]
 
@@ -105,8 +105,8 @@ def test_marks_are_replaced_once() -> None:
     words, marks = PlainWords(subjects={7: "{value:1}"}), TokenWords()
     box = np.array([[-1, 3], [0, 0]], dtype=np.int32)
     said = f"{marks.subject(7)} in {marks.box(box)} of {marks.release(2)} has {marks.value(0)}"
-    assert spoken(said, words) == "{value:1} in a0 -1-3, a1 0-0 of release 2 has v0"
-    assert all_spoken({"left": (marks.subject(1), 3), "by": {marks.value(2): [marks.value(3)]}}, words) == {
+    assert fill_in_words(said, words) == "{value:1} in a0 -1-3, a1 0-0 of release 2 has v0"
+    assert fill_in_all_words({"left": (marks.subject(1), 3), "by": {marks.value(2): [marks.value(3)]}}, words) == {
         "left": ("#1", 3),
         "by": {"v2": ["v3"]},
     }

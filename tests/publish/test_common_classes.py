@@ -18,7 +18,7 @@ from reissue.methods.attack import Outcome
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.strategy import Planner
 from reissue.model import paths
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Candidate, Coded, History
 from tests.support.divided import INSERTS, NOTED, SCHEMA, STRATEGIES, VALUES, People
 from tests.support.words import PlainWords
@@ -117,7 +117,9 @@ def test_fragments_made_by_themselves_would_give_people_away(tmp_path: Path, mon
 
 def stranger(series: ri.Series) -> Outcome:
     """What somebody finds who knows nothing but the releases: everybody who could exist must be safe."""
-    releases = [replace(Release.of(facts), members=None) for facts in PastReleases(series._ledger, series.coding)]
+    releases = [
+        replace(ObservedRelease.of(facts), members=None) for facts in PastReleases(series._ledger, series.coding)
+    ]
     seen = Observed(releases, series.coding.domains, len(series.coding.values), PlainWords())
     return Correspondence(k=K).run(seen)
 
@@ -172,7 +174,7 @@ def test_counts_tell_the_attack_as_much_as_rows_do(seed: int, tmp_path: Path) ->
     order = np.argsort(people)
     ways = Combinations(tuple(column[order] for column in ways.columns), ways.counts[order])
     counted = paths.counted_releases([facts.boxes for facts in past], ways, people[order])
-    rows = [Release.of(facts) for facts in past]
+    rows = [ObservedRelease.of(facts) for facts in past]
     outcomes = [
         Correspondence(k=4, confidence=0.6, limit=10_000).run(
             Observed(releases, coding.domains, len(coding.values), PlainWords())

@@ -19,7 +19,7 @@ from reissue.history.past_releases import PastReleases
 from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import losses
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Facts
 from reissue.model.requirement_check import violations
 from reissue.partition.lattice import Node, ladders_of, shape_of
@@ -145,7 +145,7 @@ def _generalized(facts: Facts, series: ri.Series, everybody: Int32, node: Node) 
 
 
 def _safe(strategy: Strategy, releases: Sequence[Facts], series: ri.Series) -> bool:
-    seen = [Release.of(facts) for facts in releases]
+    seen = [ObservedRelease.of(facts) for facts in releases]
     observed = Observed(seen, series.coding.domains, len(series.coding.values), PlainWords())
     attacks = [attack_from(name, strategy.thresholds()) for name in strategy.stops] if len(releases) > 1 else []
     return not any(attack.run(observed, involving=len(releases)).breaches for attack in attacks)

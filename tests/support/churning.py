@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.types import Int32
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.words import PlainWords
 
 
@@ -42,7 +42,7 @@ def _release(
     values: Int32,
     kinds: int,
     known: bool,
-) -> Release:
+) -> ObservedRelease:
     key = circle[here] * 3 + (values[here] + rng.integers(0, 2, len(here))) % int(rng.integers(1, 4))
     fakes = int(rng.integers(0, 3)) if len(here) else 0
     own = np.concatenate([rng.choice(key, fakes), key]) if fakes else key
@@ -53,5 +53,5 @@ def _release(
     value = np.concatenate([rng.integers(0, kinds, fakes), values[here]]).astype(np.int32)
     real = Members(here.astype(np.int64), own[fakes:], code[fakes:], value[fakes:])
     fake = Members(numbers.astype(np.int64), own[:fakes], code[:fakes], value[:fakes])
-    boxes = hulls(code, own, int(own.max(initial=-1)) + 1)
-    return Release(number, boxes, own, value, real, counterfeits=fake if known else None)
+    boxes = bounding_boxes(code, own, int(own.max(initial=-1)) + 1)
+    return ObservedRelease(number, boxes, own, value, real, counterfeits=fake if known else None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded
 from tests.support.words import PlainWords
 
@@ -52,7 +52,7 @@ def clinic(*releases: Groups) -> Observed:
     return Observed([_release(i, groups) for i, groups in enumerate(releases, start=1)], DOMAINS, 3, WORDS)
 
 
-def _release(number: int, groups: Groups) -> Release:
+def _release(number: int, groups: Groups) -> ObservedRelease:
     rows = sorted((PEOPLE[name][0], c) for c, (names, _) in enumerate(groups) for name in names)
     subjects = np.array([subject for subject, _ in rows], dtype=np.int64)
     classes = np.array([c for _, c in rows], dtype=np.int32)
@@ -66,9 +66,9 @@ def _release(number: int, groups: Groups) -> Release:
         np.zeros((len(extra), 2), dtype=np.int32),
         np.array([value for *_, value in extra], dtype=np.int32),
     )
-    return Release(
+    return ObservedRelease(
         number,
-        hulls(codes, classes, len(groups)),
+        bounding_boxes(codes, classes, len(groups)),
         np.concatenate([classes, fakes.classes]),
         np.concatenate([values, fakes.values]),
         Members(subjects, classes, codes, values),

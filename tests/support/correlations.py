@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.words import PlainWords
 
 
@@ -116,7 +116,7 @@ def random_series(
     return Observed(releases, (Domain("a", 0, 8),), values, PlainWords()), truth
 
 
-def _release(number: int, columns: list[list[int]], classes: list[int], truth: dict[int, int]) -> Release:
+def _release(number: int, columns: list[list[int]], classes: list[int], truth: dict[int, int]) -> ObservedRelease:
     rows = sorted((s, classes[k]) for k, column in enumerate(columns) for s in column)
     subjects = np.array([s for s, _ in rows], dtype=np.int64)
     its = np.array([c for _, c in rows], dtype=np.int32)
@@ -125,5 +125,5 @@ def _release(number: int, columns: list[list[int]], classes: list[int], truth: d
     real = subjects >= 0
     members = Members(subjects[real], its[real], codes[real], values[real])
     fakes = Members(subjects[~real], its[~real], codes[~real], values[~real])
-    boxes = hulls(codes, its, max(classes) + 1)
-    return Release(number, boxes, its, values, members, counterfeits=fakes)
+    boxes = bounding_boxes(codes, its, max(classes) + 1)
+    return ObservedRelease(number, boxes, its, values, members, counterfeits=fakes)

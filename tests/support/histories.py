@@ -10,7 +10,7 @@ import numpy as np
 from reissue.arrays.types import Int32
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain, Tree
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table
 from tests.support.words import PlainWords
 
@@ -124,4 +124,6 @@ def run_series(strategy: Strategy, snapshots: Sequence[Coded], seed: int = 0) ->
 
 def observe(releases: Sequence[Facts], snapshot: Coded) -> Observed:
     """The series as an attacker sees it who knows the members of every class."""
-    return Observed([Release.of(facts) for facts in releases], snapshot.domains, snapshot.value_count, PlainWords())
+    return Observed(
+        [ObservedRelease.of(facts) for facts in releases], snapshot.domains, snapshot.value_count, PlainWords()
+    )

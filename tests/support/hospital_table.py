@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.words import PlainWords
 
 CANCER, BRONCHITIS, AIDS = 0, 1, 2
@@ -43,12 +43,12 @@ def table(*months: tuple[tuple[str, ...], ...]) -> Observed:
     return Observed([_release(i, classes) for i, classes in enumerate(months, start=1)], DOMAINS, 3, WORDS)
 
 
-def _release(number: int, groups: tuple[tuple[str, ...], ...]) -> Release:
+def _release(number: int, groups: tuple[tuple[str, ...], ...]) -> ObservedRelease:
     rows = sorted((NUMBERS[name], c) for c, names in enumerate(groups) for name in names)
     subjects = np.array([s for s, _ in rows], dtype=np.int64)
     classes = np.array([c for _, c in rows], dtype=np.int32)
     people = [PATIENTS[WORDS.subjects[int(s)]] for s in subjects]
     codes = np.array([person[:3] for person in people], dtype=np.int32)
     values = np.array([person[3] for person in people], dtype=np.int32)
-    boxes = hulls(codes, classes, len(groups))
-    return Release(number, boxes, classes, values, Members(subjects, classes, codes, values))
+    boxes = bounding_boxes(codes, classes, len(groups))
+    return ObservedRelease(number, boxes, classes, values, Members(subjects, classes, codes, values))

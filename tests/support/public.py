@@ -13,8 +13,8 @@ from reissue.engine.output import COUNT, added_name
 from reissue.engine.read import Source, find
 from reissue.engine.text import Text, text_of
 from reissue.history.public_files import class_column, read_description
-from reissue.model.boxes import hulls, snap
-from reissue.model.observed import Release
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
+from reissue.model.observed import ObservedRelease
 
 
 class _Every:
@@ -30,7 +30,7 @@ def read_release(source: Source, columns: Sequence[str] | None = None) -> dict[s
     return {name: text_of(found.table.column(name)) for name in found.table.column_names}
 
 
-def read_public(directory: Path, coding: Coding) -> Release:
+def read_public(directory: Path, coding: Coding) -> ObservedRelease:
     """A published release as outsiders see it: labels turned back into boxes."""
     about = read_description(directory)
     number = int(str(about["number"]))
@@ -47,10 +47,10 @@ def read_public(directory: Path, coding: Coding) -> Release:
         parsed = np.array([coding.parse(a, str(label)) for label in text.labels], dtype=np.int32).reshape(-1, 2)
         boxes[:, a] = parsed[text.index[first]]
         assert np.array_equal(parsed[text.index], boxes[classes, a]), f"rows of one class differ in '{domain.name}'"
-    return Release(number, boxes, classes, _value_codes(found, coding))
+    return ObservedRelease(number, boxes, classes, _value_codes(found, coding))
 
 
-def _read_anatomized(directory: Path, number: int, coding: Coding) -> Release:
+def _read_anatomized(directory: Path, number: int, coding: Coding) -> ObservedRelease:
     """Classes and values from the two tables; each class's box is the hull of its exact rows."""
     name = class_column(coding)
     people = read_release(_file(directory, "quasi_identifiers"))
@@ -61,9 +61,9 @@ def _read_anatomized(directory: Path, number: int, coding: Coding) -> Release:
         codes[:, a] = np.array([coding.parse(a, str(label))[0] for label in text.labels], dtype=np.int32)[text.index]
     groups = read_release(_file(directory, "values"))
     repeat = _numbers(groups[added_name(COUNT, coding.schema.sensitive)])
-    boxes = snap(hulls(codes, classes, int(classes.max(initial=-1)) + 1), coding.domains)
+    boxes = widen_to_nodes(bounding_boxes(codes, classes, int(classes.max(initial=-1)) + 1), coding.domains)
     rows = np.repeat(_numbers(groups[name]), repeat), np.repeat(_value_codes(groups, coding), repeat)
-    return Release(number, boxes, *rows, anatomized=True)
+    return ObservedRelease(number, boxes, *rows, anatomized=True)
 
 
 def _file(directory: Path, name: str) -> Path:

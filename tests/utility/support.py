@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from reissue.arrays.types import Float64, Int32
-from reissue.model.boxes import hulls, snap
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.domain import Domain
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts
 from reissue.utility import Queries
@@ -41,7 +41,7 @@ def random_facts(
     of_row = rng.integers(0, classes, len(snapshot)).astype(np.int32)
     of_row[rng.random(len(snapshot)) < suppress] = -1
     of_row[:classes] = np.arange(classes)  # no class is empty
-    boxes = snap(hulls(snapshot.codes, of_row, classes), snapshot.domains)
+    boxes = widen_to_nodes(bounding_boxes(snapshot.codes, of_row, classes), snapshot.domains)
     fake = Counterfeits(
         np.array([-1]), np.zeros(1, np.int32), np.zeros(1, np.int32), boxes[:1, :, 0].astype(np.int32).copy()
     )

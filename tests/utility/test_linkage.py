@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from reissue.errors import InputError
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 from reissue.utility import record_linkage
 from tests.utility.support import random_facts, random_snapshot, small_domains
@@ -17,7 +17,7 @@ from tests.utility.support import random_facts, random_snapshot, small_domains
 def facts_of(ages: list[int], classes: list[int], *, anatomized: bool = False) -> Facts:
     codes = np.array(ages, dtype=np.int32)[:, None]
     of_row = np.array(classes, dtype=np.int32)
-    boxes = hulls(codes, of_row, max(classes) + 1)
+    boxes = bounding_boxes(codes, of_row, max(classes) + 1)
     return Facts(1, boxes, np.arange(len(ages)), of_row, np.zeros(len(ages), np.int32), codes, anatomized)
 
 
@@ -47,7 +47,9 @@ def test_exact_rows_are_linked_through_equal_rows() -> None:
 def test_one_class_of_everybody_gives_one_right_link() -> None:
     snapshot = random_snapshot(np.random.default_rng(0), 50, 3, small_domains())
     everyone = np.zeros(50, dtype=np.int32)
-    facts = Facts(1, hulls(snapshot.codes, everyone, 1), snapshot.subjects, everyone, snapshot.values, snapshot.codes)
+    facts = Facts(
+        1, bounding_boxes(snapshot.codes, everyone, 1), snapshot.subjects, everyone, snapshot.values, snapshot.codes
+    )
     assert record_linkage(facts, small_domains()) == pytest.approx(1.0)
 
 
@@ -76,6 +78,6 @@ def test_linkage_equals_brute_force(seed: int) -> None:
 
 
 def test_members_must_be_known() -> None:
-    release = Release(2, np.zeros((1, 1, 2), np.int32), np.zeros(2, np.int32), np.zeros(2, np.int32))
+    release = ObservedRelease(2, np.zeros((1, 1, 2), np.int32), np.zeros(2, np.int32), np.zeros(2, np.int32))
     with pytest.raises(InputError, match="Release 2 comes without its members"):
         record_linkage(release, AGE)

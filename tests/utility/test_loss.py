@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from reissue.errors import SettingsError
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
 from reissue.utility import (
     ail,
@@ -28,11 +28,11 @@ from tests.utility.support import random_facts, random_snapshot, small_domains
 AGE_AND_PLACE = (Domain("age", 20, 60), Domain("place", 0, 4, uniform_tree(5)))
 
 
-def by_hand(*, anatomized: bool = False) -> Release:
+def by_hand(*, anatomized: bool = False) -> ObservedRelease:
     """Class 0: ages 20-30 (10 of 40), one place: 3 rows. Class 1: ages 40-60 (20 of 40), all places: 2 rows."""
     boxes = np.array([[[20, 30], [2, 2]], [[40, 60], [0, 4]]], dtype=np.int32)
     classes = np.array([0, 0, 0, 1, 1], dtype=np.int32)
-    return Release(1, boxes, classes, np.array([0, 1, 2, 0, 1], dtype=np.int32), None, anatomized)
+    return ObservedRelease(1, boxes, classes, np.array([0, 1, 2, 0, 1], dtype=np.int32), None, anatomized)
 
 
 def test_average_information_loss_is_per_row() -> None:
@@ -65,7 +65,7 @@ def test_discernibility_raw_and_normalized() -> None:
 
 def test_class_size_is_per_class_that_has_rows() -> None:
     release = by_hand()
-    with_empty = Release(1, np.concatenate([release.boxes, release.boxes[:1]]), release.classes, release.values)
+    with_empty = ObservedRelease(1, np.concatenate([release.boxes, release.boxes[:1]]), release.classes, release.values)
     assert average_class_size(release) == average_class_size(with_empty) == 2.5
     assert average_class_size(release, k=2) == 1.25
     with pytest.raises(SettingsError, match="k is 0"):
@@ -82,7 +82,7 @@ def test_gcp_of_one_class_of_everybody_is_the_number_of_rows_by_the_ranges_of_th
     codes = np.array([[22, 1], [30, 2], [25, 3]], dtype=np.int32)
     snapshot = Coded(np.arange(3), codes, np.zeros(3, dtype=np.int32), AGE_AND_PLACE, 1)
     classes = np.zeros(3, dtype=np.int32)
-    facts = Facts(1, hulls(codes, classes, 1), snapshot.subjects, classes, snapshot.values, codes)
+    facts = Facts(1, bounding_boxes(codes, classes, 1), snapshot.subjects, classes, snapshot.values, codes)
     assert gcp(facts, observed_domains(snapshot)) == pytest.approx(3.0)
     assert gcp(facts, AGE_AND_PLACE) == pytest.approx(3 * (8 / 40 + 2 / 4) / 2)
 
@@ -120,7 +120,7 @@ def test_measures_stay_in_their_ranges(seed: int) -> None:
 def test_every_row_its_own_class_loses_nothing() -> None:
     snapshot = random_snapshot(np.random.default_rng(0), 30, 3, small_domains())
     own = np.arange(30, dtype=np.int32)
-    facts = Facts(1, hulls(snapshot.codes, own, 30), snapshot.subjects, own, snapshot.values, snapshot.codes)
+    facts = Facts(1, bounding_boxes(snapshot.codes, own, 30), snapshot.subjects, own, snapshot.values, snapshot.codes)
     found = measure(facts, snapshot)
     assert (found.ail, found.gcp, found.suppressed, found.counterfeits) == (0.0, 0.0, 0, 0)
     assert found.discernibility_share == pytest.approx(1 / 30)
@@ -136,12 +136,12 @@ def test_a_release_seen_with_its_members_measures_like_the_facts() -> None:
     rng = np.random.default_rng(4)
     snapshot = random_snapshot(rng, 40, 4, small_domains())
     facts = random_facts(rng, snapshot, 5, suppress=0.3)
-    assert measure(Release.of(facts), snapshot) == measure(facts, snapshot)
+    assert measure(ObservedRelease.of(facts), snapshot) == measure(facts, snapshot)
 
 
 def test_an_empty_release_has_no_loss_but_its_suppressed_rows() -> None:
     none = np.empty(0, dtype=np.int32)
-    empty = Release(1, np.empty((0, 2, 2), dtype=np.int32), none, none)
+    empty = ObservedRelease(1, np.empty((0, 2, 2), dtype=np.int32), none, none)
     assert ail(empty, AGE_AND_PLACE) == discernibility_share(empty) == average_class_size(empty) == 0.0
     assert ail(empty, AGE_AND_PLACE, suppressed=3) == 2.0
     assert discernibility_share(empty, suppressed=3) == 1.0

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from reissue.errors import InputError, SettingsError
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 from reissue.utility import Queries, QueryErrors, count_exactly, estimate, query_errors, random_queries
 from tests.support.histories import uniform_tree
@@ -35,7 +35,7 @@ def test_half_of_a_box_holds_half_of_its_rows() -> None:
     domains = (Domain("age", 0, 9), Domain("place", 0, 3, uniform_tree(4)))
     boxes = np.array([[[0, 9], [0, 3]]], dtype=np.int32)
     values = np.array([0, 0, 1, 2], dtype=np.int32)
-    release = Release(1, boxes, np.zeros(4, dtype=np.int32), values)
+    release = ObservedRelease(1, boxes, np.zeros(4, dtype=np.int32), values)
     assert estimate(one_query([0, 0], [4, 3], (0, 2)), release, domains)[0] == pytest.approx(2.0)
     assert estimate(one_query([0, 0], [4, 0], (0, 1)), release, domains)[0] == pytest.approx(3 * 0.5 * 0.25)
     assert estimate(one_query([0, 0], [9, 3], (1, 1)), release, domains)[0] == 1.0
@@ -43,7 +43,7 @@ def test_half_of_a_box_holds_half_of_its_rows() -> None:
 
 def test_a_box_wider_than_the_domain_is_spread_over_the_domain_only() -> None:
     domains = (Domain("age", 0, 9),)
-    release = Release(1, np.array([[[-100, 1000]]], np.int32), np.zeros(2, np.int32), np.zeros(2, np.int32))
+    release = ObservedRelease(1, np.array([[[-100, 1000]]], np.int32), np.zeros(2, np.int32), np.zeros(2, np.int32))
     assert estimate(one_query([0], [4], (0, 0)), release, domains)[0] == pytest.approx(1.0)
 
 
@@ -74,7 +74,9 @@ def test_many_rows_over_several_levels_of_the_tree() -> None:
     inside &= (queries.value_low[:, None] <= snapshot.values) & (snapshot.values <= queries.value_high[:, None])
     assert count_exactly(queries, snapshot.codes, snapshot.values).tolist() == inside.sum(axis=1).tolist()
     own = np.arange(6_000, dtype=np.int32)
-    exact = Facts(1, hulls(snapshot.codes, own, 6_000), snapshot.subjects, own, snapshot.values, snapshot.codes)
+    exact = Facts(
+        1, bounding_boxes(snapshot.codes, own, 6_000), snapshot.subjects, own, snapshot.values, snapshot.codes
+    )
     errors = query_errors(queries, exact, snapshot)
     assert errors.mean == errors.median == 0.0
     assert errors.empty < 40
@@ -109,7 +111,13 @@ def test_an_anatomized_release_is_exact_where_values_are_not_asked_for_or_classe
     snapshot = random_snapshot(rng, 300, 5, domains)
     classes = rng.integers(0, 10, 300).astype(np.int32)
     mixed = Facts(
-        1, hulls(snapshot.codes, classes, 10), snapshot.subjects, classes, snapshot.values, snapshot.codes, True
+        1,
+        bounding_boxes(snapshot.codes, classes, 10),
+        snapshot.subjects,
+        classes,
+        snapshot.values,
+        snapshot.codes,
+        True,
     )
     without = random_queries(rng, domains, 5, count=50, selectivity=0.1, sensitive=False)
     assert query_errors(without, mixed, snapshot).mean == pytest.approx(0.0, abs=1e-12)
@@ -117,13 +125,15 @@ def test_an_anatomized_release_is_exact_where_values_are_not_asked_for_or_classe
     assert query_errors(asking, mixed, snapshot).mean > 0.05
     by_value = snapshot.values
     one_value = Facts(
-        1, hulls(snapshot.codes, by_value, 5), snapshot.subjects, by_value, by_value, snapshot.codes, True
+        1, bounding_boxes(snapshot.codes, by_value, 5), snapshot.subjects, by_value, by_value, snapshot.codes, True
     )
     assert query_errors(asking, one_value, snapshot).mean == 0.0
 
 
 def test_anatomized_rows_must_be_known() -> None:
-    release = Release(3, np.zeros((1, 1, 2), np.int32), np.zeros(2, np.int32), np.zeros(2, np.int32), None, True)
+    release = ObservedRelease(
+        3, np.zeros((1, 1, 2), np.int32), np.zeros(2, np.int32), np.zeros(2, np.int32), None, True
+    )
     with pytest.raises(InputError, match="Release 3 comes without its members"):
         estimate(one_query([0], [0], (0, 0)), release, (Domain("age", 0, 9),))
 

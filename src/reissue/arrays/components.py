@@ -17,12 +17,12 @@ def strong_components(tail: Int64, head: Int64, nodes: int) -> Int64:
     return connected_components(arcs.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
 
 
-def connected(tail: Int64, head: Int64, nodes: int) -> Int64:
+def connected_components(tail: Int64, head: Int64, nodes: int) -> Int64:
     """int64[nodes]: the connected component of each node, whatever the direction of edges; numbered by their lowest."""
     return _components(tail, head, 0, nodes)
 
 
-def components(left: Int64, right: Int64, lefts: int, rights: int) -> tuple[Int64, Int64]:
+def bipartite_components(left: Int64, right: Int64, lefts: int, rights: int) -> tuple[Int64, Int64]:
     """(int64[lefts], int64[rights]): the connected component of each node of a bipartite graph."""
     label = _components(left, right, lefts, rights)
     return label[:lefts], label[lefts:]

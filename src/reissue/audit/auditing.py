@@ -29,7 +29,7 @@ from reissue.methods.beliefs.labels import CodingNames
 from reissue.methods.registry import policy_of
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed
-from reissue.model.observed import Release as ObservedRelease
+from reissue.model.observed import ObservedRelease as ObservedRelease
 from reissue.schema import Schema
 
 if TYPE_CHECKING:

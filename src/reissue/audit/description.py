@@ -15,7 +15,7 @@ import numpy as np
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.timeline import Changes, Entry, Following, fits_of, follow, tally
 from reissue.model.box_index import Points
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 
 VALUES = 8
 """The values of a class that are shown, at most."""
@@ -34,7 +34,7 @@ class Card:
     kinds: int
 
 
-def cards_of(release: Release, numbers: Iterable[int]) -> dict[int, Card]:
+def cards_of(release: ObservedRelease, numbers: Iterable[int]) -> dict[int, Card]:
     """The classes of these places in the release. O(rows) for the first."""
     found = {}
     for number in numbers:

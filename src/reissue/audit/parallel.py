@@ -15,8 +15,8 @@ import numpy as np
 from reissue.audit.steps import Step, steps_of, together
 from reissue.methods.attack import Attack, Finding, Outcome
 from reissue.methods.attack_parts import Stepwise, merge, separates
-from reissue.model.observed import Members, Observed, Release, Words
-from reissue.model.placeholders import TokenWords, all_spoken, spoken
+from reissue.model.observed import Members, Observed, ObservedRelease, Words
+from reissue.model.placeholders import TokenWords, fill_in_all_words, fill_in_words
 from reissue.model.series_parts import links_of, parts_of, split
 
 
@@ -99,26 +99,26 @@ def _one_has_most(parts: Sequence[Observed]) -> bool:
 def named(outcome: Outcome, words: Words) -> Outcome:
     """The outcome with people, values, boxes and releases called by name."""
     findings = tuple(_named(finding, words) for finding in outcome.findings)
-    return replace(outcome, findings=findings, notes=tuple(spoken(note, words) for note in outcome.notes))
+    return replace(outcome, findings=findings, notes=tuple(fill_in_words(note, words) for note in outcome.notes))
 
 
 def _named(finding: Finding, words: Words) -> Finding:
     return replace(
         finding,
-        subjects=tuple(spoken(subject, words) for subject in finding.subjects),
-        value=None if finding.value is None else spoken(finding.value, words),
-        sentence=spoken(finding.sentence, words),
-        details={key: all_spoken(detail, words) for key, detail in finding.details.items()},
+        subjects=tuple(fill_in_words(subject, words) for subject in finding.subjects),
+        value=None if finding.value is None else fill_in_words(finding.value, words),
+        sentence=fill_in_words(finding.sentence, words),
+        details={key: fill_in_all_words(detail, words) for key, detail in finding.details.items()},
     )
 
 
-def _people(release: Release) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _people(release: ObservedRelease) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """int64[classes]: the known members of each class."""
     classes = np.empty(0, dtype=np.int32) if release.members is None else release.members.classes
     return np.bincount(classes, minlength=release.class_count).astype(np.int64)
 
 
-def _light(release: Release) -> Release:
+def _light(release: ObservedRelease) -> ObservedRelease:
     def light(some: Members | None) -> Members | None:
         return None if some is None else replace(some, codes=np.empty((len(some.subjects), 0), dtype=np.int32))
 

@@ -15,7 +15,7 @@ from reissue.arrays.sets import union
 from reissue.arrays.types import Int32, Int64
 from reissue.model.box_index import Points
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Release
+from reissue.model.observed import Members, ObservedRelease
 
 BANDS = 12
 """Bars of the histogram of class sizes, at most."""
@@ -83,13 +83,13 @@ class Following:
         self.subjects = everyone
 
 
-def follow(releases: Iterable[Release], attributes: int) -> tuple[list[Changes], Following]:
+def follow(releases: Iterable[ObservedRelease], attributes: int) -> tuple[list[Changes], Following]:
     """Who came, went and changed, release by release. O(people * releases). Needs the members of every release."""
     following = Following(attributes)
     return [following.add(_members(release)) for release in releases], following
 
 
-def _members(release: Release) -> Members:
+def _members(release: ObservedRelease) -> Members:
     assert release.members is not None
     return release.members
 
@@ -117,7 +117,7 @@ class Tally:
     hull: Int32 | None
 
 
-def tally(release: Release, domains: Sequence[Domain]) -> Tally:
+def tally(release: ObservedRelease, domains: Sequence[Domain]) -> Tally:
     """O(rows)."""
     filled = np.flatnonzero(release.sizes > 0)
     boxes, sizes = release.boxes[filled], release.sizes[filled]
@@ -249,7 +249,7 @@ def _three(chance: np.ndarray, rows: Int64, average: float, threshold: float) ->
     }
 
 
-def shown_exactly(release: Release) -> bool:
+def shown_exactly(release: ObservedRelease) -> bool:
     """Whether rows with the same quasi-identifiers stand for classes: an anatomized release shows them as they are."""
     return release.anatomized and release.members is not None
 
@@ -260,7 +260,7 @@ def exact_rows(codes: Int32) -> tuple[Int32, Int64]:
     return found[:, :-1].astype(np.int32), found[:, -1]
 
 
-def fits_of(release: Release, population: Points | None) -> Int64:
+def fits_of(release: ObservedRelease, population: Points | None) -> Int64:
     """The `fits` of a whole release. population: the last codes of everybody, None where nobody is known."""
     if shown_exactly(release):
         exact, sample = exact_rows(_members(release).codes)

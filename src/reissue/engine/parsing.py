@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.sets import without
+from reissue.arrays.sets import difference
 from reissue.coding import LARGEST_CODE, MISSING
 from reissue.engine.identifiers import Repeated, normalize, repeated
 from reissue.engine.numbers import Numbers, numbers_of
@@ -85,7 +85,7 @@ def _identifiers(
     if len(bad):
         before = f"Column '{name}': {columns[name][int(bad[0])].as_py()} cannot be an identifier,"
         problems.rows(name, Check.VALUE, before, bad, "Use text or whole numbers.")
-    empty = without(np.flatnonzero(np.asarray(identifiers.is_null())), bad)
+    empty = difference(np.flatnonzero(np.asarray(identifiers.is_null())), bad)
     after = "Every row must say whose it is: fill it in, or leave these rows out."
     problems.rows(name, Check.EMPTY, f"Column '{name}' (identifier) is empty", empty, after)
     if whole:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from reissue.arrays.lazy import Asked
-from reissue.arrays.lookup import find
+from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.ledger import Ledger, Shelf
@@ -75,10 +75,10 @@ def remember_absent(before: Table | None, previous: Facts | None, release: Facts
     attributes = release.codes.shape[1]
     table = _absent_columns(before, attributes)
     if previous is not None:
-        left = previous.real & ~find(release.subjects, previous.subjects)[0]
+        left = previous.real & ~lookup_present(release.subjects, previous.subjects)[0]
         rows = _absent_rows(previous, np.flatnonzero(left))
         table = {name: np.concatenate([table[name], rows[name]]) for name in table}
-    keep = ~find(release.subjects, table["subject"])[0]
+    keep = ~lookup_present(release.subjects, table["subject"])[0]
     order = np.flatnonzero(keep)[np.argsort(table["subject"][keep], kind="stable")]
     return {name: column[order] for name, column in table.items()}
 

@@ -10,7 +10,7 @@ from reissue.arrays.types import Int64
 from reissue.errors import InputError, SettingsError
 from reissue.methods.incremental.tracing_filter import same, settled
 from reissue.model.box_index import Points
-from reissue.model.observed import Members, Observed, Release, Words
+from reissue.model.observed import Members, Observed, ObservedRelease, Words
 from reissue.model.overlap import Groups, Overlap
 
 
@@ -18,7 +18,7 @@ from reissue.model.overlap import Groups, Overlap
 class Side:
     """One release with its members, and the counts of its groups."""
 
-    release: Release
+    release: ObservedRelease
     value_count: int
 
     @property

@@ -6,31 +6,29 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Float64, Int32
+from reissue.arrays.compiled import njit
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.model.domain import Domain
 
 
-def hulls(codes: Int32, classes: Int32, count: int) -> Int32:
-    """int32[count, attributes, 2]: the smallest box around each class's rows; rows of class -1 are ignored. O(n log n).
+@njit(cache=True)
+def bounding_boxes(codes: Int32, classes: Int32 | Int64, count: int) -> Int32:
+    """int32[count, attributes, 2]: the smallest box around each class's rows; rows of class -1 are ignored. O(rows).
 
     A class without rows gets the impossible box (lo > hi).
     """
-    boxes = np.empty((count, codes.shape[1], 2), dtype=np.int32)
+    boxes = np.empty((count, codes.shape[1], 2), np.int32)
     boxes[:, :, 0], boxes[:, :, 1] = np.iinfo(np.int32).max, np.iinfo(np.int32).min
-    order = np.argsort(classes, kind="stable")
-    order = order[np.searchsorted(classes[order], 0) :]
-    if len(order) == 0:
-        return boxes
-    start = np.flatnonzero(np.diff(classes[order], prepend=-1))
-    present = classes[order][start]
     for a in range(codes.shape[1]):
-        column = codes[order, a]
-        boxes[present, a, 0] = np.minimum.reduceat(column, start)
-        boxes[present, a, 1] = np.maximum.reduceat(column, start)
+        for row in range(len(classes)):
+            own = classes[row]
+            if own >= 0:
+                boxes[own, a, 0] = min(boxes[own, a, 0], codes[row, a])
+                boxes[own, a, 1] = max(boxes[own, a, 1], codes[row, a])
     return boxes
 
 
-def snap(boxes: Int32, domains: Sequence[Domain]) -> Int32:
+def widen_to_nodes(boxes: Int32, domains: Sequence[Domain]) -> Int32:
     """Widen every interval of a hierarchical attribute to the smallest taxonomy node that covers it."""
     snapped = boxes.copy()
     for a, domain in enumerate(domains):

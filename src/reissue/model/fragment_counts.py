@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.combinations import Combinations
-from reissue.arrays.lookup import seek
-from reissue.arrays.sets import once
+from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.domain import Domain
 
@@ -81,7 +80,7 @@ class Counts:
         start = self.start
         if len(start) == 0:
             return np.zeros(len(keys), dtype=np.int64)
-        at, there = seek(self.key[start], keys)
+        at, there = lookup(self.key[start], keys)
         return np.where(there, np.add.reduceat(self.count, start)[at], 0)
 
     def kept(self, least: int) -> Counts:
@@ -90,11 +89,11 @@ class Counts:
 
     def under(self, keys: Int64) -> Counts:
         """Only these keys, ascending."""
-        return self._take(seek(keys, self.key)[1])
+        return self._take(lookup(keys, self.key)[1])
 
     def matrix(self, keys: Int64, values: int) -> Int64:
         """int64[keys, values], for keys in ascending order."""
-        row, there = seek(keys, self.key)
+        row, there = lookup(keys, self.key)
         table = np.zeros((len(keys), values), dtype=np.int64)
         table[row[there], self.value[there]] = self.count[there]
         return table
@@ -152,7 +151,7 @@ class Whole:
         """One for each fragment. O(counts log counts)."""
         everywhere = added(tallies)
         nearby = Counts.together([tally.nearby for tally in tallies]).kept(tallies[0].least)
-        return [Whole(everywhere, nearby.under(once(tally.nearby.key))) for tally in tallies]
+        return [Whole(everywhere, nearby.under(sorted_unique(tally.nearby.key))) for tally in tallies]
 
     def values(self, count: int) -> Int64:
         """int64[count]: how often each sensitive value occurs in the whole snapshot."""

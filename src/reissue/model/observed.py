@@ -33,7 +33,7 @@ class Members:
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class ObservedRelease:
     """One published release: the boxes of its classes, and of every published row its class and sensitive value.
 
     Counterfeits are rows like any other here. Suppressed rows are absent. `counterfeits` tells which rows stand for
@@ -80,7 +80,7 @@ class Release:
         return self.counted.classes.astype(np.int32), self.counted.value, self.counted.count
 
     @staticmethod
-    def of(facts: Facts) -> Release:
+    def of(facts: Facts) -> ObservedRelease:
         """What outsiders see of a release in the ledger, with its members."""
         first = int(np.searchsorted(facts.subjects, 0))  # counterfeits come before people, so both are views
 
@@ -88,7 +88,7 @@ class Release:
             return Members(facts.subjects[rows], facts.classes[rows], facts.codes[rows], facts.values[rows])
 
         members, fakes = part(slice(first, None)), part(slice(0, first))
-        return Release(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized, fakes)
+        return ObservedRelease(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized, fakes)
 
 
 @runtime_checkable
@@ -121,7 +121,7 @@ class Observed:
     None: not known.
     """
 
-    releases: Sequence[Release]
+    releases: Sequence[ObservedRelease]
     domains: tuple[Domain, ...]
     value_count: int
     words: Words

@@ -115,7 +115,7 @@ def _both(one: Int64, other: Int64) -> tuple[Int64, Int64]:
 
 
 @njit(cache=True)
-def by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
+def sort_by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
     """(start, order): rows of each bucket, in order; rows of bucket -1 are left out. O(rows + buckets)."""
     start, order = _sorted_by(bucket, np.arange(len(bucket)), count)
     return start, np.asarray(order, np.int64)
@@ -158,7 +158,7 @@ def _links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) ->
 @njit(cache=True)
 def _numbered(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: Int64) -> Int64:
     """int64[rows]: the link of each. O(rows + classes)."""
-    start, order = by_bucket(own, left[-1] + 1 if len(left) else 0)
+    start, order = sort_by_bucket(own, left[-1] + 1 if len(left) else 0)
     link, number = np.empty(len(own), np.int64), np.empty(right.max() + 1 if len(right) else 0, np.int64)
     first = 0
     for one in range(len(start) - 1):

@@ -11,7 +11,7 @@ from reissue.arrays.distinct import distinct
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import refuse_release
-from reissue.model.observed import Members, Release
+from reissue.model.observed import Members, ObservedRelease
 from reissue.model.release import Facts
 
 
@@ -39,7 +39,7 @@ def ways_of(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
     return Combinations(tuple(column[first] for column in (values, *columns)), counts), people[first]
 
 
-def counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) -> list[Release]:
+def counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) -> list[ObservedRelease]:
     """The releases in counts. All who went the same way are one member: the one of `people`, which ascend.
 
     boxes: int32[classes, attributes, 2] of each release
@@ -50,5 +50,5 @@ def counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) 
         here = np.flatnonzero(own >= 0)
         nothing = np.empty((len(here), 0), dtype=np.int32)
         members = Members(people[here], own[here], nothing, values[here])
-        releases.append(Release(number, its, own[here], values[here], members, amounts=ways.counts[here]))
+        releases.append(ObservedRelease(number, its, own[here], values[here], members, amounts=ways.counts[here]))
     return releases

@@ -35,7 +35,7 @@ class TokenWords:
         return f"{{release:{number}}}"
 
 
-def spoken(text: str, words: Words) -> str:
+def fill_in_words(text: str, words: Words) -> str:
     """The text with every mark replaced by what people call it, in one pass: names are not searched for marks."""
 
     def name(mark: re.Match[str]) -> str:
@@ -48,14 +48,14 @@ def spoken(text: str, words: Words) -> str:
     return _MARK.sub(name, text)
 
 
-def all_spoken(thing: object, words: Words) -> object:
+def fill_in_all_words(thing: object, words: Words) -> object:
     """The same for all texts within tuples, lists and mappings, such as the details of a finding."""
     if isinstance(thing, str):
-        return spoken(thing, words)
+        return fill_in_words(thing, words)
     if isinstance(thing, tuple):
-        return tuple(all_spoken(one, words) for one in thing)
+        return tuple(fill_in_all_words(one, words) for one in thing)
     if isinstance(thing, list):
-        return [all_spoken(one, words) for one in thing]
+        return [fill_in_all_words(one, words) for one in thing]
     if isinstance(thing, Mapping):
-        return {all_spoken(key, words): all_spoken(one, words) for key, one in thing.items()}
+        return {fill_in_all_words(key, words): fill_in_all_words(one, words) for key, one in thing.items()}
     return thing

@@ -19,7 +19,7 @@ Table = Mapping[str, NDArray[np.generic]]
 """Named columns of equal length: the form in which caches and extras are kept in the ledger."""
 
 
-def taken(codes: Int32, rows: Int64) -> Int32:
+def take_rows(codes: Int32, rows: Int64) -> Int32:
     """Some rows of int32[n, attributes] in Fortran order, column by column: gathering whole rows is slow."""
     found = np.empty((len(rows), codes.shape[1]), dtype=np.int32, order="F")
     for a in range(found.shape[1]):
@@ -49,7 +49,7 @@ class Coded:
 
     def part(self, rows: Int64) -> Coded:
         """Some of the rows."""
-        return replace(self, subjects=self.subjects[rows], codes=taken(self.codes, rows), values=self.values[rows])
+        return replace(self, subjects=self.subjects[rows], codes=take_rows(self.codes, rows), values=self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)

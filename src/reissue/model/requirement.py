@@ -36,7 +36,7 @@ __all__ = [
     "distribution",
     "meets",
     "slice_meets",
-    "spared",
+    "tighten_limits",
 ]
 
 Diversity = Literal["distinct", "entropy", "recursive"]
@@ -155,7 +155,7 @@ def distribution(counts: Int64) -> Float64:
     return counts / max(1, int(counts.sum()))
 
 
-def spared(limits: Limits, table: Float64) -> Limits:
+def tighten_limits(limits: Limits, table: Float64) -> Limits:
     """Limits so strict that what meets them meets `limits` also with the shares of a table that has drifted.
 
     table: float64[value_count], the shares now; they may come to differ from those of the limits twice as far. Where t

@@ -14,11 +14,11 @@ from itertools import pairwise
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import connected
-from reissue.arrays.sets import once
+from reissue.arrays.components import connected_components
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
-from reissue.model.observed import Members, Observed, Release
-from reissue.model.overlap import by_bucket
+from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.overlap import sort_by_bucket
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Links:
     right: Int64
 
 
-def links_of(releases: Sequence[Release]) -> Links:
+def links_of(releases: Sequence[ObservedRelease]) -> Links:
     """The links of a series whose members are known, each once. O(rows log rows)."""
     first = _first(tuple(release.class_count for release in releases))
     subjects, nodes = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
@@ -48,7 +48,7 @@ def links_of(releases: Sequence[Release]) -> Links:
     subject, node = subject[order], node[order]
     again = np.flatnonzero(subject[1:] == subject[:-1])
     total = max(int(first[-1]), 1)
-    pair = once(node[again] * total + node[again + 1])
+    pair = sorted_unique(node[again] * total + node[again + 1])
     sides = []
     for side in (pair // total, pair % total):
         release_of = np.searchsorted(first, side, side="right") - 1
@@ -66,7 +66,7 @@ def parts_of(links: Links, people: Sequence[Int64], parts: int) -> list[Int32]:
     counts = tuple(len(of) for of in people)
     first = _first(counts)
     tail, head = first[links.earlier] + links.left, first[links.later] + links.right
-    component = connected(tail, head, int(first[-1]))
+    component = connected_components(tail, head, int(first[-1]))
     members = np.concatenate([np.empty(0, dtype=np.int64), *people])
     weight = np.bincount(component, weights=members).astype(np.int64)
     bins = max(1, min(parts, int(np.count_nonzero(weight))))
@@ -101,7 +101,7 @@ def split(observed: Observed, bins: Sequence[Int32]) -> list[Observed]:
     return [replace(observed, releases=[its[part] for its in pieces]) for part in range(parts)]
 
 
-def only(release: Release, classes: Int32) -> Release:
+def only(release: ObservedRelease, classes: Int32) -> ObservedRelease:
     """The part of a release with some classes (ascending numbers). O(rows).
 
     For a worker that has read a release, or no more than the rows of these classes, with its class numbers.
@@ -111,11 +111,11 @@ def only(release: Release, classes: Int32) -> Release:
     return _pieces(release, bins, 1)[0]
 
 
-def _pieces(release: Release, bins: Int32, parts: int) -> list[Release]:
-    start, order = by_bucket(bins, parts)
+def _pieces(release: ObservedRelease, bins: Int32, parts: int) -> list[ObservedRelease]:
+    start, order = sort_by_bucket(bins, parts)
     place = np.full(len(bins), -1, dtype=np.int32)
     place[order] = np.arange(len(order)) - np.repeat(start[:-1], np.diff(start))
-    row_start, rows = by_bucket(bins[release.classes], parts)
+    row_start, rows = sort_by_bucket(bins[release.classes], parts)
     members, fakes = (_shared(some, bins, place, parts) for some in (release.members, release.counterfeits))
     found = []
     for part in range(parts):
@@ -139,7 +139,7 @@ def _shared(some: Members | None, bins: Int32, place: Int32, parts: int) -> list
     """The members of each part, still ascending."""
     if some is None:
         return None
-    start, order = by_bucket(bins[some.classes], parts)
+    start, order = sort_by_bucket(bins[some.classes], parts)
     found = []
     for part in range(parts):
         own = order[start[part] : start[part + 1]]

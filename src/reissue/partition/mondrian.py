@@ -16,7 +16,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.processors import processors
 from reissue.arrays.types import Int32, Int64
-from reissue.model.boxes import snap
+from reissue.model.boxes import widen_to_nodes
 from reissue.model.domain import Domain
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import measure, try_cut
@@ -107,7 +107,7 @@ def mondrian(
         return _cut_all(rows, start, stop, depth, forest, limits, scratch_of(forest, len(limits.table)))
 
     starts, hulls = _cut_side_by_side(cut, len(values), threads or processors())
-    return Partition(_numbered(rows.ids, starts), snap(hulls, domains))
+    return Partition(_numbered(rows.ids, starts), widen_to_nodes(hulls, domains))
 
 
 def _cut_side_by_side(

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from reissue.arrays.lookup import find
+from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.coding import Coding
 from reissue.errors import ChangeError
@@ -57,7 +57,7 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
     old_codes, old_values = codes.copy(order="F"), values.copy()
     real = slice(int(np.searchsorted(last.subjects, 0)), None)  # counterfeits come first
     subjects = last.subjects[real]
-    here, where = find(subjects, numbers)
+    here, where = lookup_present(subjects, numbers)
     found |= here
     old_values[here] = last.values[real][where]
     for a in range(attributes):  # gathering rows of a Fortran array is slow
@@ -66,7 +66,7 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
     stayed[where] = True
     gone = subjects[~stayed]
     if absent is not None:
-        back, where = find(absent["subject"], numbers)  # type: ignore[arg-type]
+        back, where = lookup_present(absent["subject"], numbers)  # type: ignore[arg-type]
         back &= ~found
         found |= back
         old_codes[back] = absent_codes(absent, attributes)[where]

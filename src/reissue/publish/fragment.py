@@ -24,7 +24,7 @@ from reissue.model.fragment_counts import Counted, Said, Tally, Whole
 from reissue.model.fragments import derived_seed
 from reissue.model.observed import Words
 from reissue.model.paths import ways_of
-from reissue.model.release import Candidate, Coded, Facts, History, Table, taken
+from reissue.model.release import Candidate, Coded, Facts, History, Table, take_rows
 from reissue.publish.changes import Compared, Permitted, compare, permit
 from reissue.publish.common_classes import Checked, check_common
 from reissue.publish.self_check import check_attacks, check_classes, check_promise, check_rows
@@ -50,7 +50,7 @@ class Rows:
 
     def part(self, rows: Int64) -> Rows:
         """Some of the rows."""
-        codes, places = taken(self.codes, rows), pa.array(rows)
+        codes, places = take_rows(self.codes, rows), pa.array(rows)
         insensitive = None if self.insensitive is None else self.insensitive.take(places)
         return Rows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
 

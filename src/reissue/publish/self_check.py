@@ -11,9 +11,9 @@ from reissue.arrays.types import Int64
 from reissue.errors import refuse_release
 from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Strategy
-from reissue.model.boxes import contain, snap
+from reissue.model.boxes import contain, widen_to_nodes
 from reissue.model.fragment_counts import Whole
-from reissue.model.observed import Listing, Observed, Release, Words
+from reissue.model.observed import Listing, Observed, ObservedRelease, Words
 from reissue.model.release import Coded, Facts, History
 
 
@@ -39,7 +39,7 @@ def check_rows(facts: Facts, snapshot: Coded, suppressed: int, common: bool = Fa
         refuse_release("a row lies outside the box of its class")
     if not common and (np.bincount(facts.classes, minlength=facts.class_count) == 0).any():
         refuse_release("a class is empty")
-    if not np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes):
+    if not np.array_equal(widen_to_nodes(facts.boxes, snapshot.domains), facts.boxes):
         refuse_release("a box is not a node of its hierarchy")
 
 
@@ -95,20 +95,20 @@ def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: 
     return passed
 
 
-class _Observing(Asked[Release]):
+class _Observing(Asked[ObservedRelease]):
     """Past and new facts as outsiders see them, each turned when first asked for."""
 
     def __init__(self, past: Sequence[Facts], new: Facts) -> None:
         self._past, self._new = past, new
-        self._seen: dict[int, Release] = {}
+        self._seen: dict[int, ObservedRelease] = {}
 
     def __len__(self) -> int:
         return self._new.number
 
-    def at(self, position: int) -> Release:
+    def at(self, position: int) -> ObservedRelease:
         if position not in self._seen:
             facts = self._new if position == len(self) - 1 else self._past[position]
-            self._seen[position] = Release.of(facts)
+            self._seen[position] = ObservedRelease.of(facts)
         return self._seen[position]
 
     def subjects(self, position: int) -> Int64:

@@ -23,9 +23,9 @@ from reissue.history.public_files import FORMAT, README, read_description, readi
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
-from reissue.model.boxes import snap
+from reissue.model.boxes import widen_to_nodes
 from reissue.model.fragments import derived_seed
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts, Table
 from reissue.schema import Config, Schema, read_config
 from reissue.series.series import Series
@@ -162,14 +162,14 @@ def _adopt_all(series: Series, gathered: Gathered, sources: Sequence[Source]) ->
             previous = facts
 
 
-def adopted_facts(release: Release, coding: Coding, first: int) -> Facts:
+def adopted_facts(release: ObservedRelease, coding: Coding, first: int) -> Facts:
     """The facts of an adopted release. Rows that fit nobody are kept as counterfeits, with negative numbers.
 
     Boxes are widened to nodes of their hierarchies, as the ledger keeps them.
     """
     members = release.members
     assert members is not None
-    boxes = snap(np.maximum(release.boxes, np.iinfo(np.int32).min), coding.domains)
+    boxes = widen_to_nodes(np.maximum(release.boxes, np.iinfo(np.int32).min), coding.domains)
     classes, values = _rows_of_nobody(release)
     fakes = -1 - np.arange(len(classes), dtype=np.int64)[::-1]
     codes = np.concatenate([boxes[classes, :, 0].reshape(len(classes), len(coding.domains)), members.codes])
@@ -184,7 +184,7 @@ def adopted_facts(release: Release, coding: Coding, first: int) -> Facts:
     )
 
 
-def _rows_of_nobody(release: Release) -> tuple[Int32, Int32]:
+def _rows_of_nobody(release: ObservedRelease) -> tuple[Int32, Int32]:
     """(class, value) of each published row beyond those of the members."""
     members = release.members
     assert members is not None
@@ -246,7 +246,13 @@ def _description(gathered: Gathered, position: int, file: str) -> dict[str, obje
 
 
 def _record(
-    ledger: Ledger, release: Release, facts: Facts, coded: Coded, coding: Coding, gathered: Gathered, position: int
+    ledger: Ledger,
+    release: ObservedRelease,
+    facts: Facts,
+    coded: Coded,
+    coding: Coding,
+    gathered: Gathered,
+    position: int,
 ) -> ReleaseRecord:
     from reissue.audit.timeline import follow
 

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.sets import once
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Float64, Int32
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 from reissue.utility.index import FAN, Packed, below, pack
 from reissue.utility.loss import class_sizes
 from reissue.utility.published import People, clipped, people_in
 
 
-def record_linkage(release: Facts | Release, domains: Sequence[Domain]) -> float:
+def record_linkage(release: Facts | ObservedRelease, domains: Sequence[Domain]) -> float:
     """RL (BAYES, equation 7): the sum over people of 1 / |Q| if Q, the class nearest to a person, is their own, else 0.
 
     A sum over rows, not an average: the expected number of right links. The paper leaves "nearest" open. Here the
@@ -36,12 +36,12 @@ def record_linkage(release: Facts | Release, domains: Sequence[Domain]) -> float
 def _ties_of_exact_rows(people: People) -> Float64:
     """float64[people]: how many classes hold a row with exactly the person's codes; one of them is theirs."""
     person = np.unique(people.codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    pairs = once(person * (int(people.classes.max()) + 1) + people.classes)
+    pairs = sorted_unique(person * (int(people.classes.max()) + 1) + people.classes)
     classes_with = np.bincount(pairs // (int(people.classes.max()) + 1))
     return classes_with[person].astype(np.float64)
 
 
-def _ties_of_boxes(release: Facts | Release, people: People, domains: Sequence[Domain]) -> Float64:
+def _ties_of_boxes(release: Facts | ObservedRelease, people: People, domains: Sequence[Domain]) -> Float64:
     """float64[people]: how many classes are as near as the person's own; 0 where another class is nearer."""
     filled = np.flatnonzero(class_sizes(release) > 0)
     boxes = clipped(release.boxes, domains)

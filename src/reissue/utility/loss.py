@@ -15,23 +15,23 @@ from reissue.arrays.types import Float64, Int64
 from reissue.errors import SettingsError
 from reissue.model.boxes import losses
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 
 
-def class_sizes(release: Facts | Release) -> Int64:
+def class_sizes(release: Facts | ObservedRelease) -> Int64:
     """int64[classes]: published rows of each class."""
     return np.bincount(release.classes, minlength=release.class_count).astype(np.int64)
 
 
-def _lost(release: Facts | Release, domains: Sequence[Domain]) -> Float64:
+def _lost(release: Facts | ObservedRelease, domains: Sequence[Domain]) -> Float64:
     """float64[classes, attributes]: the share of each domain that a class's published QI spans."""
     if release.anatomized:
         return np.zeros((release.class_count, len(domains)))
     return losses(release.boxes, domains)
 
 
-def ail(release: Facts | Release, domains: Sequence[Domain], *, suppressed: int = 0) -> float:
+def ail(release: Facts | ObservedRelease, domains: Sequence[Domain], *, suppressed: int = 0) -> float:
     """Average information loss (INCREMENTAL, definition 4): sum over classes of |e| * sum_j |G_j| / |D_j|, over |T|.
 
     Averages over rows. 0 (exact) to the number of attributes. |G_j| is the length of the published interval.
@@ -43,7 +43,9 @@ def ail(release: Facts | Release, domains: Sequence[Domain], *, suppressed: int 
     return float(total / rows)
 
 
-def ncp(release: Facts | Release, domains: Sequence[Domain], *, weights: Sequence[float] | None = None) -> Float64:
+def ncp(
+    release: Facts | ObservedRelease, domains: Sequence[Domain], *, weights: Sequence[float] | None = None
+) -> Float64:
     """float64[classes]: normalized certainty penalty of each class, 0 (exact) to 1 (anything). No average.
 
     The weighted sum of the attributes' penalties (BAYES, section 6.2); weights must sum to 1 and are equal by default.
@@ -58,7 +60,7 @@ def ncp(release: Facts | Release, domains: Sequence[Domain], *, weights: Sequenc
 
 
 def gcp(
-    release: Facts | Release,
+    release: Facts | ObservedRelease,
     domains: Sequence[Domain],
     *,
     suppressed: int = 0,
@@ -71,13 +73,13 @@ def gcp(
     return float(class_sizes(release) @ ncp(release, domains, weights=weights)) + suppressed
 
 
-def discernibility(release: Facts | Release, *, suppressed: int = 0) -> int:
+def discernibility(release: Facts | ObservedRelease, *, suppressed: int = 0) -> int:
     """Sum over classes of the squared class size; a suppressed row costs as much as the table has rows. No average."""
     sizes = class_sizes(release)
     return int(sizes @ sizes) + suppressed * (int(sizes.sum()) + suppressed)
 
 
-def discernibility_share(release: Facts | Release, *, suppressed: int = 0) -> float:
+def discernibility_share(release: Facts | ObservedRelease, *, suppressed: int = 0) -> float:
     """Discernibility over the squared number of rows (BCF, section 6.2): 0 is the best, 1 the worst.
 
     That is the chance that two rows drawn at random share a class: it averages over rows.
@@ -86,7 +88,7 @@ def discernibility_share(release: Facts | Release, *, suppressed: int = 0) -> fl
     return discernibility(release, suppressed=suppressed) / rows**2 if rows else 0.0
 
 
-def average_class_size(release: Facts | Release, *, k: int = 1) -> float:
+def average_class_size(release: Facts | ObservedRelease, *, k: int = 1) -> float:
     """Published rows per class, divided by k (C_avg; 1 is the best that k-anonymity allows). Averages over classes."""
     if k < 1:
         raise SettingsError(f"k is {k}; a class has at least 1 row.")

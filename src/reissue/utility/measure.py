@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reissue.errors import SettingsError
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
 from reissue.utility.loss import (
     ail,
@@ -44,7 +44,7 @@ class Utility:
     class_size: float
 
 
-def measure(release: Facts | Release, snapshot: Coded, observed: Sequence[Domain] | None = None) -> Utility:
+def measure(release: Facts | ObservedRelease, snapshot: Coded, observed: Sequence[Domain] | None = None) -> Utility:
     """Every measure but query errors and record linkage; suppressed rows count as wholly lost. O(rows).
 
     observed: the ranges by which GCP normalizes, if the snapshot is only a part of what was seen.

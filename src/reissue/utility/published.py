@@ -10,7 +10,7 @@ import numpy as np
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import InputError
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
 
 
@@ -23,12 +23,12 @@ class People:
     codes: Int32
 
 
-def as_release(release: Facts | Release) -> Release:
+def as_release(release: Facts | ObservedRelease) -> ObservedRelease:
     """The release as outsiders see it."""
-    return Release.of(release) if isinstance(release, Facts) else release
+    return ObservedRelease.of(release) if isinstance(release, Facts) else release
 
 
-def people_in(release: Facts | Release) -> People:
+def people_in(release: Facts | ObservedRelease) -> People:
     """Who is in which class, without counterfeits; an InputError where nobody knows."""
     members = as_release(release).members
     if members is None:
@@ -39,7 +39,7 @@ def people_in(release: Facts | Release) -> People:
     return People(members.subjects, members.classes, members.codes)
 
 
-def exact_rows(release: Facts | Release) -> tuple[Int32, Int32]:
+def exact_rows(release: Facts | ObservedRelease) -> tuple[Int32, Int32]:
     """(codes int32[rows, attributes], classes int32[rows]): the exact QI rows that an anatomized release publishes.
 
     Facts know the rows of counterfeits too; a Release knows only those of its members.
@@ -50,14 +50,14 @@ def exact_rows(release: Facts | Release) -> tuple[Int32, Int32]:
     return people.codes, people.classes
 
 
-def counterfeits(release: Facts | Release) -> int | None:
+def counterfeits(release: Facts | ObservedRelease) -> int | None:
     """Rows that stand for nobody; None where that is not known."""
     if isinstance(release, Facts):
         return int((~release.real).sum())
     return None if release.members is None else len(release.classes) - len(release.members.subjects)
 
 
-def suppressed(release: Facts | Release, snapshot: Coded) -> int:
+def suppressed(release: Facts | ObservedRelease, snapshot: Coded) -> int:
     """Rows of the snapshot that were not published. Without known members: the difference in rows, at least 0."""
     members = as_release(release).members
     if members is None:

@@ -10,7 +10,7 @@ import numpy as np
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
 from reissue.utility.counting import Groups, count_points, weigh_boxes, weigh_rows
 from reissue.utility.published import as_release, clipped, exact_rows
@@ -130,7 +130,7 @@ def count_exactly(queries: Queries, codes: Int32, values: Int32) -> Int64:
     )
 
 
-def estimate(queries: Queries, release: Facts | Release, domains: Sequence[Domain]) -> Float64:
+def estimate(queries: Queries, release: Facts | ObservedRelease, domains: Sequence[Domain]) -> Float64:
     """float64[queries]: the count that a reader of the release would expect.
 
     Generalized: the rows of a group lie evenly on the codes of their box. Anatomized: the QI rows are counted as they
@@ -149,7 +149,7 @@ def estimate(queries: Queries, release: Facts | Release, domains: Sequence[Domai
     return weigh_boxes(clipped(release.boxes[filled], domains), groups, queries.low, queries.high, asked)
 
 
-def query_errors(queries: Queries, release: Facts | Release, snapshot: Coded) -> QueryErrors:
+def query_errors(queries: Queries, release: Facts | ObservedRelease, snapshot: Coded) -> QueryErrors:
     """The error that a reader of the release makes about the snapshot, suppressed rows and counterfeits included."""
     return QueryErrors(
         count_exactly(queries, snapshot.codes, snapshot.values), estimate(queries, release, snapshot.domains)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.model.domain import Domain
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded
 from tests.support.histories import Turnover, generate, uniform_tree
 
@@ -14,7 +14,7 @@ TAXONOMIES = (Domain("place", 0, 11, uniform_tree(3, 4)), Domain("job", 0, 7, un
 
 def bare(series: Observed) -> Observed:
     """The series without members: every combination of classes counts that anyone could be in."""
-    releases = [Release(r.number, r.boxes, r.classes, r.values) for r in series.releases]
+    releases = [ObservedRelease(r.number, r.boxes, r.classes, r.values) for r in series.releases]
     return Observed(releases, series.domains, series.value_count, series.words)
 
 

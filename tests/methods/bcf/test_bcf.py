@@ -15,7 +15,7 @@ from reissue.methods.bcf.strategy import BCF
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import contain
 from reissue.model.domain import Domain
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 from reissue.partition.global_recoding import Cut
 from tests.methods.bcf.chains import TAXONOMIES, bare, random_series
@@ -67,7 +67,7 @@ def test_no_label_could_be_specialized_further() -> None:
         snapshots = random_series(rng, int(rng.integers(2, 5)), TAXONOMIES)
         k = int(rng.integers(3, 8))
         facts = run_series(BCF(k=k), snapshots)
-        past = Chain([Grouped.published(Release.of(release)) for release in facts[:-1]])
+        past = Chain([Grouped.published(ObservedRelease.of(release)) for release in facts[:-1]])
         last = facts[-1]
         cut = Cut.read(last.extras)
         assert cut is not None
@@ -97,7 +97,7 @@ def specialize(release: Facts, attribute: int, ends: np.ndarray, inside: np.ndar
     starts[0] = boxes[made > 0, attribute, 0].min() if (made > 0).any() else low
     boxes[made > 0, attribute, 0] = starts[made[made > 0] - 1]
     boxes[made > 0, attribute, 1] = ends[made[made > 0] - 1]
-    view = Release(release.number, boxes, home.astype(np.int32), release.values)
+    view = ObservedRelease(release.number, boxes, home.astype(np.int32), release.values)
     return Grouped.published(view)
 
 

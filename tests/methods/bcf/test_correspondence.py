@@ -10,7 +10,7 @@ from reissue.methods.attack import Attack
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import Chain
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.histories import uniform_tree
 from tests.support.series import random_boxes_chain, random_cut_chain
 from tests.support.words import PlainWords
@@ -36,12 +36,14 @@ PEOPLE = np.array(  # a1..a5 are b1..b5 again; b6..b10 are new
 )
 
 
-def release(number: int, rows: slice, boxes: list[list[list[int]]], classes: list[int], members: bool) -> Release:
+def release(
+    number: int, rows: slice, boxes: list[list[list[int]]], classes: list[int], members: bool
+) -> ObservedRelease:
     people = PEOPLE[rows]
     home = np.array(classes, dtype=np.int32)
     who = np.arange(len(PEOPLE), dtype=np.int64)[rows]
     known = Members(who, home, people[:, :2], people[:, 2]) if members else None
-    return Release(number, np.array(boxes, dtype=np.int32), home, people[:, 2], known)
+    return ObservedRelease(number, np.array(boxes, dtype=np.int32), home, people[:, 2], known)
 
 
 def tables_1_and_2(members: bool = True) -> Observed:
@@ -55,7 +57,7 @@ def observed(chain: Chain) -> Observed:
     releases = []
     for number, groups in enumerate(chain.releases, start=1):
         classes, values = (np.repeat(column, groups.counts) for column in (groups.classes, groups.values))
-        releases.append(Release(number, groups.boxes, classes, values))
+        releases.append(ObservedRelease(number, groups.boxes, classes, values))
     attributes = chain.releases[0].boxes.shape[1]
     return Observed(releases, tuple(Domain(f"a{a}", 0, 4) for a in range(attributes)), 3, PlainWords())
 

@@ -17,9 +17,9 @@ from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.knowledge import Given, Knowledge
 from reissue.methods.invariance.strategy import MInvariance
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded
 from tests.methods.beliefs.diseases import (
     ALZHEIMER,
@@ -40,13 +40,15 @@ from tests.support.words import PlainWords
 PEOPLE = ("Alice", "Beth", "Cayla", "Dior", "Elisa", "Fiona", "Ganya", "Harriet")
 
 
-def release(number: int, classes: list[tuple[list[int], list[int]]]) -> Release:
+def release(number: int, classes: list[tuple[list[int], list[int]]]) -> ObservedRelease:
     """A release of (members, values) classes; values in the order of the members."""
     rows = sorted((v, c, s) for c, (people, values) in enumerate(classes) for v, s in zip(people, values, strict=True))
     subjects = np.array([v for v, _, _ in rows], dtype=np.int64)
     owner, values = (np.array([row[i] for row in rows], dtype=np.int32) for i in (1, 2))
     codes = (60 + subjects % 7)[:, None].astype(np.int32)
-    return Release(number, hulls(codes, owner, len(classes)), owner, values, Members(subjects, owner, codes, values))
+    return ObservedRelease(
+        number, bounding_boxes(codes, owner, len(classes)), owner, values, Members(subjects, owner, codes, values)
+    )
 
 
 def example_1() -> Observed:
@@ -179,7 +181,7 @@ def test_releases_without_members_are_passed_over_with_a_note() -> None:
 
 def test_more_members_than_rows_is_an_error() -> None:
     good = release(1, [([0, 1, 2], [FLU, GERD, ULCER])])
-    bad = Release(1, good.boxes, good.classes[:2], good.values[:2], good.members)
+    bad = ObservedRelease(1, good.boxes, good.classes[:2], good.values[:2], good.members)
     with pytest.raises(InputError, match="2 rows but 3 members"):
         BackgroundKnowledge().run(Observed([bad], (Domain("age", 60, 69),), 9, PlainWords()))
 

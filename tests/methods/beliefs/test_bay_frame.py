@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from reissue.model.boxes import contain, snap
+from reissue.model.boxes import contain, widen_to_nodes
 from reissue.model.release import Facts, Table
 from reissue.model.requirement import Requirement
 from tests.methods.beliefs.bayesian import STRATEGIES, Bayesian, histories, run
@@ -44,7 +44,7 @@ def test_every_published_class_keeps_k_closeness_and_j(strategy: Bayesian, seed:
             assert jsd([prior[int(v)] for v in people]) <= most + 1e-9
         assert strategy.check(facts, history) is None
         assert contain(facts.boxes, facts.codes, facts.classes).all()
-        assert (snap(facts.boxes, snapshot.domains) == facts.boxes).all()
+        assert (widen_to_nodes(facts.boxes, snapshot.domains) == facts.boxes).all()
         shown = snapshot.values[candidate.classes >= 0]
         assert sorted(shown.tolist()) == sorted(facts.values[facts.real].tolist())
         rows_in_classes += len(facts.subjects)

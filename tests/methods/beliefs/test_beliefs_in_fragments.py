@@ -19,9 +19,9 @@ from reissue.methods.beliefs.attack_cycle import simulated
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.knowledge import Given, Knowledge, Second
 from reissue.methods.beliefs.revision import carried, normalized
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.fragment_counts import Whole
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded
 from reissue.model.series_parts import split
 from tests.support.histories import Turnover, generate, toy_domains
@@ -55,7 +55,7 @@ def divided(rng: np.random.Generator, rows: int = 150) -> tuple[Observed, list[O
 
 def _release(
     rng: np.random.Generator, number: int, snapshot: Coded, home: np.ndarray
-) -> tuple[Release, np.ndarray[tuple[int], np.dtype[np.int32]]]:
+) -> tuple[ObservedRelease, np.ndarray[tuple[int], np.dtype[np.int32]]]:
     """(release, int32[classes] the fragment of each class), classes of a few people alike, numbered at random."""
     order = np.argsort(snapshot.subjects)
     subjects, codes, values = snapshot.subjects[order], snapshot.codes[order], snapshot.values[order]
@@ -73,7 +73,7 @@ def _release(
     row_classes = np.concatenate([fakes, classes])
     row_values = np.concatenate([rng.integers(0, VALUES, len(fakes)), shown]).astype(np.int32)
     members = Members(subjects, classes, np.asfortranarray(codes), values)
-    return Release(number, hulls(codes, classes, count), row_classes, row_values, members), owners
+    return ObservedRelease(number, bounding_boxes(codes, classes, count), row_classes, row_values, members), owners
 
 
 def told(attack: BackgroundKnowledge, parts: Sequence[Observed]) -> list[dict[int, Whole]]:

@@ -11,9 +11,9 @@ from reissue.errors import SettingsError
 from reissue.methods.correlation.attack import HistoricalCorrelation
 from reissue.methods.correlation.correlations import unsafe_pairs
 from reissue.methods.correlation.inference import infer, world_of
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.correlations import fixed_point, groups_of, random_series, smallest_set
 from tests.support.hospital_table import FIRST, NUMBERS, SECOND, WORDS, table
 from tests.support.words import PlainWords
@@ -127,7 +127,7 @@ def losing(two: list[int]) -> Observed:
     for number, who in ((1, rows), (2, np.array(two, dtype=np.int64))):
         classes, codes = np.zeros(len(who), dtype=np.int32), who.astype(np.int32)[:, None]
         members = Members(who, classes, codes, values[who])
-        releases.append(Release(number, hulls(codes, classes, 1), classes, values[who], members))
+        releases.append(ObservedRelease(number, bounding_boxes(codes, classes, 1), classes, values[who], members))
     return Observed(releases, (Domain("a", 0, 8),), 3, PlainWords())
 
 

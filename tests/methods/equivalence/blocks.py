@@ -8,9 +8,9 @@ import numpy as np
 
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.equivalence.person_matrix import Block, blocks, patterns_of, rows_of
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.words import PlainWords
 
 AMPLE = 3_600.0
@@ -22,8 +22,8 @@ def series_of(releases: list[tuple[Int64, Int32, Int32]], value_count: int) -> O
     made = []
     for number, (subjects, classes, values) in enumerate(releases, start=1):
         codes = np.zeros((len(subjects), 1), dtype=np.int32)
-        boxes = hulls(codes, classes, int(classes.max(initial=-1)) + 1)
-        made.append(Release(number, boxes, classes, values, Members(subjects, classes, codes, values)))
+        boxes = bounding_boxes(codes, classes, int(classes.max(initial=-1)) + 1)
+        made.append(ObservedRelease(number, boxes, classes, values, Members(subjects, classes, codes, values)))
     return Observed(made, (Domain("a", 0, 1),), value_count, PlainWords())
 
 

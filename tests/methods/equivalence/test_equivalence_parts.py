@@ -17,7 +17,7 @@ from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.signatures import hashed
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.series_parts import split
 from tests.methods.equivalence.blocks import AMPLE, series_of
 from tests.support.histories import CHURN, generate, observe, run_series
@@ -31,7 +31,7 @@ def beside(one: Observed, other: Observed) -> Observed:
     for left, right in zip(one.releases, other.releases, strict=True):
         members = [_moved(right.members, left.class_count), _moved(right.counterfeits, left.class_count)]
         releases.append(
-            Release(
+            ObservedRelease(
                 left.number,
                 np.concatenate([left.boxes, right.boxes]),
                 np.concatenate([left.classes, right.classes + left.class_count]),

@@ -10,7 +10,7 @@ import pytest
 
 from reissue.methods.equivalence.newcomers import undecided
 from reissue.methods.equivalence.smallest_attack import smallest_new_cut
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from tests.methods.equivalence.blocks import all_blocks, buckets_over_time
 
 SETS = [(0, 1)]
@@ -66,10 +66,10 @@ def test_numbers_that_are_certainly_new_need_not_be_looked_for() -> None:
             assert undecided(releases, enough, first_new) == undecided(releases, enough)
 
 
-class Lists(Sequence[Release]):
+class Lists(Sequence[ObservedRelease]):
     """Releases of which only the last two can be read; of the others only who is in them."""
 
-    def __init__(self, releases: Sequence[Release]) -> None:
+    def __init__(self, releases: Sequence[ObservedRelease]) -> None:
         self._releases, self.asked = releases, 0
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ from reissue.methods.baselines.static import Static
 from reissue.methods.incremental.checked_incognito import CheckedIncognito
 from reissue.methods.incremental.checked_mondrian import CheckedMondrian
 from reissue.methods.strategy import Strategy
-from reissue.model.boxes import snap
+from reissue.model.boxes import widen_to_nodes
 from reissue.model.release import Coded, Facts, History
 from reissue.model.requirement import Requirement
 from reissue.model.requirement_check import violations
@@ -36,7 +36,7 @@ def test_checked_mondrian_gives_nothing_away(seed: int) -> None:
     assert not releases or findings(releases, snapshots[-1], k, c) == NOTHING
     for facts, snapshot in zip(releases, snapshots if releases else [], strict=True):
         assert violations(Requirement(k=k, c=c), facts.classes, facts.values, snapshot.value_count) == ()
-        assert np.array_equal(snap(facts.boxes, snapshot.domains), facts.boxes)
+        assert np.array_equal(widen_to_nodes(facts.boxes, snapshot.domains), facts.boxes)
 
 
 @pytest.mark.parametrize("seed", range(12))

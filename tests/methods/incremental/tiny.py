@@ -9,9 +9,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.words import PlainWords
 
 
@@ -32,9 +32,9 @@ def series_of(
         own = np.array([i for _, i in pairs], dtype=np.int32)
         code = np.array([codes[s] for s, _ in pairs], dtype=np.int32).reshape(len(pairs), attributes)
         value = np.array([values[s] for s, _ in pairs], dtype=np.int32)
-        box = hulls(code, own, len(classes)) if boxes is None else np.array(boxes[number - 1], dtype=np.int32)
+        box = bounding_boxes(code, own, len(classes)) if boxes is None else np.array(boxes[number - 1], dtype=np.int32)
         members_ = Members(subjects, own, code, value)
-        made.append(Release(number, box, own, value, members_))
+        made.append(ObservedRelease(number, box, own, value, members_))
     every = np.array(list(codes.values()))
     domains = tuple(Domain(f"a{i}", int(every[:, i].min()), int(every[:, i].max())) for i in range(attributes))
     return Observed(made, domains, max(values.values()) + 1, words or PlainWords())
@@ -77,7 +77,7 @@ def anonymous(values: Sequence[int], k: int, c: Fraction) -> bool:
     return len(values) >= k and max(Counter(values).values()) <= c * len(values)
 
 
-def classes_of(release: Release) -> dict[int, set[int]]:
+def classes_of(release: ObservedRelease) -> dict[int, set[int]]:
     assert release.members is not None
     found: dict[int, set[int]] = {}
     for subject, own in zip(release.members.subjects.tolist(), release.members.classes.tolist(), strict=True):
@@ -85,12 +85,12 @@ def classes_of(release: Release) -> dict[int, set[int]]:
     return found
 
 
-def value_of(release: Release) -> dict[int, int]:
+def value_of(release: ObservedRelease) -> dict[int, int]:
     assert release.members is not None
     return dict(zip(release.members.subjects.tolist(), release.members.values.tolist(), strict=True))
 
 
-def differences(left: Release, right: Release) -> list[tuple[frozenset[int], frozenset[int]]]:
+def differences(left: ObservedRelease, right: ObservedRelease) -> list[tuple[frozenset[int], frozenset[int]]]:
     """(E, D) for every set E of left classes whose members are all in the right release."""
     inside, around, own = classes_of(left), classes_of(right), {}
     for number, members in around.items():
@@ -105,7 +105,7 @@ def differences(left: Release, right: Release) -> list[tuple[frozenset[int], fro
     return found
 
 
-def intersections(releases: Sequence[Release]) -> dict[int, Counter[int]]:
+def intersections(releases: Sequence[ObservedRelease]) -> dict[int, Counter[int]]:
     """What the classes of each member of the last release, over all releases, have in common."""
     common: dict[int, list[Counter[int]]] = {}
     for release in releases:
@@ -125,7 +125,7 @@ def intersections(releases: Sequence[Release]) -> dict[int, Counter[int]]:
     return result
 
 
-def traced(older: Release, newer: Release, k: int) -> set[tuple[int, tuple[int, ...], int]]:
+def traced(older: ObservedRelease, newer: ObservedRelease, k: int) -> set[tuple[int, tuple[int, ...], int]]:
     """(value, box, people who fit) of every row traced to fewer than k people, from all placements of the rows."""
     assert older.members is not None
     found = set()
@@ -154,7 +154,7 @@ def traced(older: Release, newer: Release, k: int) -> set[tuple[int, tuple[int, 
     return found
 
 
-def placeable(older: Release, newer: Release) -> bool:
+def placeable(older: ObservedRelease, newer: ObservedRelease) -> bool:
     """Whether every row of the older release can be in some class of the newer whose box meets its own."""
     for value in set(older.values.tolist()):
         supply = Counter(older.classes[older.values == value].tolist())

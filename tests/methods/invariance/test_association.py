@@ -10,9 +10,9 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.methods.invariance.attack import Association
-from reissue.model.boxes import hulls
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.clinic import TABLE_1B, TABLE_2B, TABLE_3B, TABLE_4, TABLE_5, clinic
 from tests.support.words import PlainWords
 
@@ -69,8 +69,8 @@ def random_series(rng: np.random.Generator) -> Observed:
         fakes = rng.integers(0, 3, int(rng.integers(0, 2))).astype(np.int32)
         members = Members(subjects, classes, codes, truth[subjects])
         shown = np.concatenate([truth[subjects], rng.integers(0, values, len(fakes)).astype(np.int32)])
-        boxes = hulls(codes, classes, 3)
-        releases.append(Release(number, boxes, np.concatenate([classes, fakes]), shown, members))
+        boxes = bounding_boxes(codes, classes, 3)
+        releases.append(ObservedRelease(number, boxes, np.concatenate([classes, fakes]), shown, members))
     return Observed(releases, (Domain("a", 0, 8),), values, PlainWords())
 
 
@@ -145,7 +145,7 @@ def test_knowing_who_is_new_changes_nothing_but_the_search() -> None:
 
 
 def test_new_people_are_not_searched_in_older_releases() -> None:
-    class Counting(list[Release]):
+    class Counting(list[ObservedRelease]):
         asked: ClassVar[list[int]] = []
 
         def __getitem__(self, index):  # type: ignore[no-untyped-def]
@@ -156,8 +156,8 @@ def test_new_people_are_not_searched_in_older_releases() -> None:
     for number, people in enumerate(([0, 1], [0, 1], [0, 1, 2, 3]), start=1):
         subjects, classes = np.asarray(people, dtype=np.int64), np.asarray(people, dtype=np.int32) // 2
         codes, values = np.zeros((len(people), 1), dtype=np.int32), np.asarray(people, dtype=np.int32)
-        boxes = hulls(codes, classes, int(classes.max()) + 1)
-        releases.append(Release(number, boxes, classes, values, Members(subjects, classes, codes, values)))
+        boxes = bounding_boxes(codes, classes, int(classes.max()) + 1)
+        releases.append(ObservedRelease(number, boxes, classes, values, Members(subjects, classes, codes, values)))
     series = Observed(Counting(releases), (Domain("a", 0, 8),), 4, PlainWords(), first_new=2)
     assert not Association(m=2).run(series, involving=3).findings
     assert 0 not in Counting.asked

@@ -9,7 +9,7 @@ from reissue.methods.invariance.assignment import place
 from reissue.methods.invariance.buckets import Demand, plan
 from reissue.methods.invariance.signatures import Signatures
 from reissue.methods.invariance.splitting import split
-from reissue.model.boxes import losses, snap
+from reissue.model.boxes import losses, widen_to_nodes
 from reissue.model.domain import Domain
 from reissue.model.release import Coded
 from tests.support.histories import toy_domains, uniform_tree
@@ -20,7 +20,7 @@ Group = list[list[int]]
 
 def semiperimeter(rows: list[int], codes: np.ndarray, domains: tuple[Domain, ...]) -> float:
     box = np.stack([codes[rows].min(axis=0), codes[rows].max(axis=0)], axis=1)[None].astype(np.int32)
-    return float(losses(snap(box, domains), domains).sum())
+    return float(losses(widen_to_nodes(box, domains), domains).sum())
 
 
 def plainly(group: Group, codes: np.ndarray, domains: tuple[Domain, ...]) -> list[frozenset[int]]:

@@ -17,7 +17,7 @@ from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.methods.worlds.solver import settle
 from reissue.methods.worlds.worlds import narrowed, paths_of, truth, worlds_of
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.equivalence.blocks import AMPLE
 from tests.support.histories import CHURN, generate, observe, run_series
 from tests.support.words import PlainWords
@@ -25,7 +25,7 @@ from tests.support.words import PlainWords
 NOBODY = np.empty(0, dtype=np.int64)
 
 
-def release(number: int, rows: list[tuple[int, int, int]], extra: list[tuple[int, int]] = ()) -> Release:  # type: ignore[assignment]
+def release(number: int, rows: list[tuple[int, int, int]], extra: list[tuple[int, int]] = ()) -> ObservedRelease:  # type: ignore[assignment]
     """rows: (subject, class, value); extra: (class, value) of rows that belong to nobody."""
     rows = sorted(rows)
     classes = np.array([c for _, c, _ in rows] + [c for c, _ in extra], dtype=np.int32)
@@ -34,14 +34,14 @@ def release(number: int, rows: list[tuple[int, int, int]], extra: list[tuple[int
     people = len(rows)
     subjects = np.array([s for s, _, _ in rows], dtype=np.int64)
     members = Members(subjects, classes[:people], np.zeros((people, 1), dtype=np.int32), values[:people])
-    return Release(number, np.zeros((count, 1, 2), dtype=np.int32), classes, values, members)
+    return ObservedRelease(number, np.zeros((count, 1, 2), dtype=np.int32), classes, values, members)
 
 
-def series(*releases: Release, values: int = 4) -> Observed:
+def series(*releases: ObservedRelease, values: int = 4) -> Observed:
     return Observed(releases, (Domain("a", 0, 9),), values, PlainWords())
 
 
-def enumerated(releases: list[Release], known: set[int]) -> tuple[dict[int, set[int]], list[dict[int, int]]]:
+def enumerated(releases: list[ObservedRelease], known: set[int]) -> tuple[dict[int, set[int]], list[dict[int, int]]]:
     """Every assignment of values to people that fits all releases: the values possible for each, and all of them."""
     truth_of = {int(s): int(v) for r in releases for s, v in zip(r.members.subjects, r.members.values, strict=True)}  # type: ignore[union-attr]
     people = sorted(truth_of)
@@ -60,7 +60,7 @@ def enumerated(releases: list[Release], known: set[int]) -> tuple[dict[int, set[
     return {p: {w[p] for w in found} for p in people}, found
 
 
-def random_series(rng: np.random.Generator) -> list[Release]:
+def random_series(rng: np.random.Generator) -> list[ObservedRelease]:
     people, values = int(rng.integers(3, 7)), int(rng.integers(2, 4))
     value = rng.integers(0, values, people)
     releases = []
@@ -187,7 +187,7 @@ def test_carl_compromised_tells_erica() -> None:
         PossibleWorlds(compromised=("nobody",)).run(observed)
 
 
-def possible_values(releases: list[Release], known: set[int]) -> dict[str, set[str]]:
+def possible_values(releases: list[ObservedRelease], known: set[int]) -> dict[str, set[str]]:
     """What possible worlds leave for everybody, by name."""
     paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
     worlds = worlds_of(releases, paths)

@@ -29,7 +29,7 @@ class Graph(NamedTuple):
     room: Int64
 
 
-class Search(NamedTuple):
+class PathSearch(NamedTuple):
     """Working memory of a search: all -1 between searches, so that a search pays only for what it reaches.
 
     came: int64[lefts + rights] edge by which a node was reached (-2 for a start); queue: int64[lefts + rights]
@@ -40,7 +40,7 @@ class Search(NamedTuple):
 
 
 @njit(cache=True)
-def explore(graph: Graph, search: Search, start: int, without: int, shut: int) -> tuple[int, int]:
+def search_path(graph: Graph, search: PathSearch, start: int, without: int, shut: int) -> tuple[int, int]:
     """Breadth first from a left node to a right node with room: (that node or -1, nodes reached).
 
     without: an edge that may not be used; shut: a node that may not be entered (lefts + number for a right node).
@@ -73,17 +73,17 @@ def explore(graph: Graph, search: Search, start: int, without: int, shut: int) -
 
 
 @njit(cache=True)
-def forget(search: Search, reached: int) -> None:
+def reset_search(search: PathSearch, reached: int) -> None:
     for p in range(reached):
         search.came[search.queue[p]] = -1
 
 
 @njit(cache=True)
-def send(graph: Graph, search: Search, start: int, limit: int, without: int, shut: int) -> int:
+def push_flow(graph: Graph, search: PathSearch, start: int, limit: int, without: int, shut: int) -> int:
     """Send up to `limit` units from left node `start` to room, by shortest augmenting paths; how many were sent."""
     lefts, sent = len(graph.unsent), 0
     while sent < limit:
-        end, reached = explore(graph, search, start, without, shut)
+        end, reached = search_path(graph, search, start, without, shut)
         if end >= 0:
             most, right = min(limit - sent, graph.room[end]), end
             while True:  # the narrowest backward edge of the path
@@ -103,7 +103,7 @@ def send(graph: Graph, search: Search, start: int, limit: int, without: int, shu
                 graph.flow[search.came[left]] -= most
                 right = graph.right[search.came[left]]
             sent += most
-        forget(search, reached)
+        reset_search(search, reached)
         if end < 0:
             break
     return sent

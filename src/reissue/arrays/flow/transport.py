@@ -18,7 +18,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.components import strong_components
-from reissue.arrays.flow.augmenting import Graph, Search, explore, forget, send
+from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
 from reissue.arrays.types import Bool, Int64
 
 
@@ -27,7 +27,7 @@ class Transport:
     """What the left nodes send to the right ones; lefts and rights count the nodes of each side."""
 
     graph: Graph
-    search: Search
+    search: PathSearch
 
     @staticmethod
     def of(supply: Int64, demand: Int64, left: Int64, right: Int64, flow: Int64 | None = None) -> Transport:
@@ -38,9 +38,11 @@ class Transport:
         if flow is not None:
             unsent = unsent - sums(left, sent, len(supply))
             room = room - sums(right, sent, len(demand))
-        graph = Graph(left, right, *incident(left, len(supply)), *incident(right, len(demand)), sent, unsent, room)
+        graph = Graph(
+            left, right, *edges_by_node(left, len(supply)), *edges_by_node(right, len(demand)), sent, unsent, room
+        )
         nodes = len(supply) + len(demand)
-        return Transport(graph, Search(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
+        return Transport(graph, PathSearch(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
 
     @property
     def flow(self) -> Int64:
@@ -49,16 +51,16 @@ class Transport:
 
     def saturate(self) -> int:
         """Send as much as possible; how much stays unsent. A greedy pass, then shortest augmenting paths."""
-        _greedy(self.graph)
+        _send_greedily(self.graph)
         return int(_saturate(self.graph, self.search))
 
     def push(self, left: int, limit: int) -> int:
         """Send up to `limit` units more from one left node than it had to send; how many found room."""
-        return int(send(self.graph, self.search, left, limit, -1, -1))
+        return int(push_flow(self.graph, self.search, left, limit, -1, -1))
 
     def obstruction(self) -> tuple[Bool, Bool]:
         """(lefts, rights): nodes reached from what stays unsent. The rights are all that these lefts can reach."""
-        return _reached(self.graph, self.search)
+        return _reachable_nodes(self.graph, self.search)
 
     def possible(self) -> Bool:
         """bool[edges]: edges that some maximum flow uses; for a maximum flow at hand. One pass, O(edges).
@@ -99,7 +101,7 @@ def sums(index: Int64, weight: Int64, count: int) -> Int64:
     return total
 
 
-def incident(node: Int64, count: int) -> tuple[Int64, Int64]:
+def edges_by_node(node: Int64, count: int) -> tuple[Int64, Int64]:
     """(start int64[count + 1], edges): the edges of each node, in order. O(edges)."""
     start = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(node, minlength=count), out=start[1:])
@@ -107,7 +109,7 @@ def incident(node: Int64, count: int) -> tuple[Int64, Int64]:
 
 
 @njit(cache=True)
-def _greedy(graph: Graph) -> None:
+def _send_greedily(graph: Graph) -> None:
     """Send what fits without rerouting. O(edges)."""
     for edge in range(len(graph.left)):
         more = min(graph.unsent[graph.left[edge]], graph.room[graph.right[edge]])
@@ -117,35 +119,35 @@ def _greedy(graph: Graph) -> None:
 
 
 @njit(cache=True)
-def _saturate(graph: Graph, search: Search) -> int:
+def _saturate(graph: Graph, search: PathSearch) -> int:
     """Augment from every left node that has something unsent; what no path can carry stays unsent for good."""
     left_over = 0
     for left in range(len(graph.unsent)):
         if graph.unsent[left] > 0:
-            graph.unsent[left] -= send(graph, search, left, graph.unsent[left], -1, -1)
+            graph.unsent[left] -= push_flow(graph, search, left, graph.unsent[left], -1, -1)
             left_over += graph.unsent[left]
     return left_over
 
 
 @njit(cache=True)
-def _reached(graph: Graph, search: Search) -> tuple[Bool, Bool]:
+def _reachable_nodes(graph: Graph, search: PathSearch) -> tuple[Bool, Bool]:
     lefts = len(graph.unsent)
     in_left, in_right = np.zeros(lefts, np.bool_), np.zeros(len(graph.room), np.bool_)
     for left in range(lefts):
         if graph.unsent[left] > 0 and not in_left[left]:
-            _, reached = explore(graph, search, left, -1, -1)
+            _, reached = search_path(graph, search, left, -1, -1)
             for p in range(reached):
                 node = search.queue[p]
                 if node < lefts:
                     in_left[node] = True
                 else:
                     in_right[node - lefts] = True
-            forget(search, reached)
+            reset_search(search, reached)
     return in_left, in_right
 
 
 @njit(cache=True)
-def _least(graph: Graph, search: Search, edges: Int64) -> Int64:
+def _least(graph: Graph, search: PathSearch, edges: Int64) -> Int64:
     """Take an edge's units off and send them again without it: those that find no other way must use it."""
     least = np.zeros(len(edges), np.int64)
     for i in range(len(edges)):
@@ -155,14 +157,14 @@ def _least(graph: Graph, search: Search, edges: Int64) -> Int64:
             continue
         graph.flow[edge] = 0
         graph.room[graph.right[edge]] += units
-        least[i] = units - send(graph, search, graph.left[edge], units, edge, -1)
+        least[i] = units - push_flow(graph, search, graph.left[edge], units, edge, -1)
         graph.flow[edge] = least[i]
         graph.room[graph.right[edge]] -= least[i]
     return least
 
 
 @njit(cache=True)
-def _most(graph: Graph, search: Search, edges: Int64) -> Int64:
+def _most(graph: Graph, search: PathSearch, edges: Int64) -> Int64:
     """Let the left end send all it can into this edge, others making way, and the rest wherever it fits."""
     lefts, most = len(graph.unsent), np.zeros(len(edges), np.int64)
     for i in range(len(edges)):
@@ -198,22 +200,22 @@ def _most(graph: Graph, search: Search, edges: Int64) -> Int64:
                 break
         most[i] = graph.flow[edge]
         if units > 0:
-            send(graph, search, left, units, edge, -1)
+            push_flow(graph, search, left, units, edge, -1)
     return most
 
 
 @njit(cache=True)
-def _push_past(graph: Graph, search: Search, start: int, limit: int, shut: int, also: int) -> int:
+def _push_past(graph: Graph, search: PathSearch, start: int, limit: int, shut: int, also: int) -> int:
     """As send, with two nodes that may not be entered."""
     kept = search.came[also]
     search.came[also] = -3
-    sent = send(graph, search, start, limit, -1, shut)
+    sent = push_flow(graph, search, start, limit, -1, shut)
     search.came[also] = kept
     return sent
 
 
 @njit(cache=True)
-def _least_into(graph: Graph, search: Search, rights: Int64) -> Int64:
+def _least_into(graph: Graph, search: PathSearch, rights: Int64) -> Int64:
     """Send everything a right node takes elsewhere; what finds no other room must come to it."""
     lefts, least = len(graph.unsent), np.zeros(len(rights), np.int64)
     for i in range(len(rights)):
@@ -224,7 +226,7 @@ def _least_into(graph: Graph, search: Search, rights: Int64) -> Int64:
             if units == 0:
                 continue
             graph.flow[edge] = 0
-            sent = send(graph, search, graph.left[edge], units, -1, lefts + right)
+            sent = push_flow(graph, search, graph.left[edge], units, -1, lefts + right)
             graph.flow[edge] = units - sent
             graph.room[right] += sent
             least[i] += units - sent

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.sets import once
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.audit.foreign.labels import LONGEST, short
 from reissue.coding import MISSING
@@ -188,8 +188,8 @@ def _class_numbers(
         return None
     _, dense = np.unique(numbers, return_inverse=True)
     for column in labels.values():
-        pairs = once(dense.astype(np.int64) * (len(column.labels) + 1) + column.index)
-        if len(once(pairs // (len(column.labels) + 1))) < len(pairs) and not ours:
+        pairs = sorted_unique(dense.astype(np.int64) * (len(column.labels) + 1) + column.index)
+        if len(sorted_unique(pairs // (len(column.labels) + 1))) < len(pairs) and not ours:
             notes.append(f"the column '{name}' is no class number (rows of one number differ) and was left alone.")
             return None
     return dense.astype(np.int32)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.sets import once, without
+from reissue.arrays.sets import difference, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.audit.foreign.labels import Told, intervals, learned, short
 from reissue.audit.foreign.matching import BY_CONTENT, Matched, by_content, by_exact, by_order
@@ -22,8 +22,8 @@ from reissue.engine.text import Text
 from reissue.errors import ReleaseError, SettingsError
 from reissue.history.identities import Identities
 from reissue.history.lookalikes import refuse_lookalikes
-from reissue.model.boxes import hulls, snap
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded
 from reissue.schema import Schema
 
@@ -157,7 +157,7 @@ def _value_codes(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
     return np.array(codes, dtype=np.int32)[inverse.reshape(-1)]
 
 
-def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> tuple[Release, Int32]:
+def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> tuple[ObservedRelease, Int32]:
     """(the release without members, int32[rows of the file]: the class of each row, -1 if suppressed)."""
     boxes = np.empty((one.rows, len(coding.attributes), 2), dtype=np.int32)
     for a, name in enumerate(coding.attributes):
@@ -178,7 +178,7 @@ def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> t
     if not np.array_equal(boxes[~hidden], boxes[first[classes[~hidden]]]):
         raise ReleaseError(f"{one.name}: rows of one class differ in their labels. The file was altered.")
     values = _value_codes(one.sensitive, coding, one.rows)
-    return Release(number, boxes[first], classes[~hidden], values[~hidden]), classes
+    return ObservedRelease(number, boxes[first], classes[~hidden], values[~hidden]), classes
 
 
 def _classes(one: Published, hidden: Bool) -> Int32:
@@ -194,16 +194,16 @@ def _classes(one: Published, hidden: Bool) -> Int32:
     return classes
 
 
-def _anatomized(number: int, one: Published, codes: Int32, coding: Coding) -> tuple[Release, Int32]:
+def _anatomized(number: int, one: Published, codes: Int32, coding: Coding) -> tuple[ObservedRelease, Int32]:
     assert one.counts is not None and one.classes is not None  # noqa: PT018
     their_classes, sensitive, counts = one.counts
     count = int(one.classes.max()) + 1
     if int(their_classes.max(initial=-1)) + 1 != count:
         raise ReleaseError(f"{one.name}: the two tables name different classes.")
     values = _value_codes(sensitive, coding, len(counts))
-    boxes = snap(hulls(np.asfortranarray(codes), one.classes, count), coding.domains)
+    boxes = widen_to_nodes(bounding_boxes(np.asfortranarray(codes), one.classes, count), coding.domains)
     rows = np.repeat(their_classes, counts), np.repeat(values, counts)
-    return Release(number, boxes, *rows, anatomized=True), one.classes
+    return ObservedRelease(number, boxes, *rows, anatomized=True), one.classes
 
 
 def _kept(one: Published, classes: Int32) -> dict[str, Text]:
@@ -218,7 +218,7 @@ def _numbered(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64], lis
     for snapshot in loaded:
         numbers = join_identifiers((known, np.arange(len(known), dtype=np.int64)), snapshot.identifiers).copy()
         new = np.flatnonzero(numbers < 0)
-        gone = without(once(subjects[-1]), once(numbers)) if subjects else new[:0]
+        gone = difference(sorted_unique(subjects[-1]), sorted_unique(numbers)) if subjects else new[:0]
         before = Identities(known, np.arange(len(known)))
         refuse_lookalikes(snapshot.identifiers, numbers < 0, gone, before, f"{snapshot.name}: column '{column}'")
         numbers[new] = len(known) + np.arange(len(new))
@@ -228,7 +228,13 @@ def _numbered(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64], lis
 
 
 def _matched(
-    one: Published, release: Release, row_class: Int32, coded: Coded, coding: Coding, match: str, notes: list[str]
+    one: Published,
+    release: ObservedRelease,
+    row_class: Int32,
+    coded: Coded,
+    coding: Coding,
+    match: str,
+    notes: list[str],
 ) -> Matched:
     if one.counts is not None:
         rows = _exact_codes(one, coding), row_class

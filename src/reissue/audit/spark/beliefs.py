@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.lazy import Asked
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool
 from reissue.audit.spark.portion import NamedPortion
 from reissue.history.spark_counts import COUNTS, counts_of, sums_for
@@ -24,7 +24,7 @@ from reissue.methods.beliefs.attack import BackgroundKnowledge, Part
 from reissue.methods.beliefs.attack_cycle import EVERYWHERE
 from reissue.methods.beliefs.estimated_knowledge import SUPPORT
 from reissue.model.fragment_counts import Counts, Whole
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Telling:
         return self.attack.part(observed(self.portions[fragment]), told)
 
 
-class NamedReleases(Asked[Release]):
+class NamedReleases(Asked[ObservedRelease]):
     """The releases of a fragment under the names of the whole, read anew whenever one is asked for: none is kept."""
 
     def __init__(self, portion: NamedPortion) -> None:
@@ -78,7 +78,7 @@ class NamedReleases(Asked[Release]):
     def __len__(self) -> int:
         return len(self._portion.shelf.releases)
 
-    def at(self, position: int) -> Release:
+    def at(self, position: int) -> ObservedRelease:
         return self._portion.named(position)
 
 
@@ -95,7 +95,7 @@ def _counted(attack: BackgroundKnowledge, portion: NamedPortion) -> Iterator[pa.
         for kind, counts in one.tally.everywhere.items():
             yield _table(kind, one.number, fragment, counts, np.zeros(len(counts.key), dtype=np.bool_))
         near = one.tally.nearby
-        yield _table(NEARBY, one.number, fragment, near, seek(one.asked, near.key)[1])
+        yield _table(NEARBY, one.number, fragment, near, lookup(one.asked, near.key)[1])
 
 
 def _table(kind: str, number: int, fragment: int, counts: Counts, asked: Bool) -> pa.Table:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.components import connected
+from reissue.arrays.components import connected_components
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.parallel import Task
 from reissue.audit.spark.portion import shape_of
 from reissue.coding import Coding
 from reissue.ledger import Shelf
 from reissue.methods.attack import Attack, Outcome
-from reissue.model.observed import Members, Observed, Release
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
 from reissue.model.series_parts import Links, links_of, only, parts_of
@@ -143,10 +143,12 @@ def knots(rows: pa.Table, counts: Sequence[int]) -> tuple[Int64, Int64]:
         own = np.flatnonzero(release == position)
         nothing = np.empty((len(own), 0), dtype=np.int32)
         members = Members(subject[own], number[own], nothing, number[own])
-        seen.append(Release(position + 1, np.empty((count, 0, 2), dtype=np.int32), number[own], number[own], members))
+        seen.append(
+            ObservedRelease(position + 1, np.empty((count, 0, 2), dtype=np.int32), number[own], number[own], members)
+        )
     links, first = links_of(seen), _first(counts)
     tail, head = first[links.earlier] + links.left, first[links.later] + links.right
-    component = connected(tail, head, int(first[-1]))
+    component = connected_components(tail, head, int(first[-1]))
     representative = np.unique(component, return_index=True)[1].astype(np.int64)[component]
     moved = np.flatnonzero(representative != np.arange(len(representative)))
     return moved, representative[moved]
@@ -170,7 +172,9 @@ class Gather:
             boxes, anatomized = shape_of(self.shelf, self.coding, position, None)
             nothing = np.empty((len(own), 0), dtype=np.int32)
             facts = Facts(record.number, boxes, subject[own], number[own], value[own], nothing, anatomized)
-            releases.append(only(Release.of(facts), np.flatnonzero(self.bins[position] == part).astype(np.int32)))
+            releases.append(
+                only(ObservedRelease.of(facts), np.flatnonzero(self.bins[position] == part).astype(np.int32))
+            )
         return Observed(releases, self.coding.domains, len(self.coding.values), TokenWords())
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.sets import once, union
+from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.audit.spark.portion import NamedPortion
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.equivalence.attack import Equivalence, Look
 from reissue.methods.equivalence.attack_tally import Tally
 from reissue.methods.invariance.signatures import hashed
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
 
@@ -135,7 +135,7 @@ class _Together:
         found = self.spark.collect(there, "people at risk")
         release, subject = (np.array(found.column(name)) for name in PRESENT.names)
         numbers = [record.number for record in self.portion.shelf.releases]
-        return {number: once(subject[release == position]) for position, number in enumerate(numbers)}
+        return {number: sorted_unique(subject[release == position]) for position, number in enumerate(numbers)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,5 +154,5 @@ class _Gather:
             names, classes = np.unique(number[own], return_inverse=True)
             boxes, codes = np.empty((len(names), 0, 2), dtype=np.int32), np.empty((len(own), 0), dtype=np.int32)
             facts = Facts(record.number, boxes, subject[own], classes.astype(np.int32), value[own], codes)
-            releases.append(replace(Release.of(facts), numbers=names))
+            releases.append(replace(ObservedRelease.of(facts), numbers=names))
         return Observed(releases, (), len(self.portion.coding.values), TokenWords())

@@ -23,7 +23,7 @@ from reissue.ledger import Shelf
 from reissue.methods.attack import Attack, Outcome
 from reissue.model.box_index import Points
 from reissue.model.fragments import global_subjects, scattered
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 
 FITTING = pa.schema([("release", pa.int32()), ("key", pa.binary()), ("sample", pa.int64()), ("fitting", pa.int64())])
@@ -31,7 +31,7 @@ FITTING = pa.schema([("release", pa.int32()), ("key", pa.binary()), ("sample", p
 (position), and people who fit it; all rows of one key are to be added up."""
 
 
-class ReadReleases(Asked[Release]):
+class ReadReleases(Asked[ObservedRelease]):
     """The releases of a series in today's codes, read anew whenever one is asked for: none is kept."""
 
     def __init__(
@@ -47,8 +47,8 @@ class ReadReleases(Asked[Release]):
     def __len__(self) -> int:
         return len(self._positions)
 
-    def at(self, position: int) -> Release:
-        return Release.of(PastReleases(*self._read)[self._positions[position]])
+    def at(self, position: int) -> ObservedRelease:
+        return ObservedRelease.of(PastReleases(*self._read)[self._positions[position]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Portion:
         return [Portion(own, coding, fragment, len(separate)) for own, fragment in zip(shelves, separate, strict=True)]
 
     @property
-    def releases(self) -> Sequence[Release]:
+    def releases(self) -> Sequence[ObservedRelease]:
         """In class numbers of the fragment's own."""
         return ReadReleases(self.shelf, self.coding, self.fragment)
 
@@ -182,7 +182,7 @@ class NamedPortion(Portion):
         releases = [self.named(position) for position in range(len(self.shelf.releases))]
         return Observed(releases, self.coding.domains, len(self.coding.values), TokenWords())
 
-    def named(self, position: int) -> Release:
+    def named(self, position: int) -> ObservedRelease:
         """One release of the fragment, read now, under the names of the whole."""
         return self._renamed(position, self.releases[position])
 
@@ -207,7 +207,7 @@ class NamedPortion(Portion):
             return numbers
         return scattered(self.before[position] + numbers, self.classes[position], self.shelf.releases[position].seed)
 
-    def _renamed(self, position: int, release: Release) -> Release:
+    def _renamed(self, position: int, release: ObservedRelease) -> ObservedRelease:
         if self.fragment is None:
             return release
         names = self._names(position, release.class_count).astype(np.int32)

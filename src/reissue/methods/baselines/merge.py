@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from reissue.arrays.sets import once
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.baselines.static import Algorithm, anonymize, check_algorithm, value_counts
@@ -68,7 +68,7 @@ class Merge:
         lineage = _standing(snapshot, history.caches)  # int64[rows], -1: to be anonymized now
         dissolved = self._dissolve(lineage, snapshot)
         fresh = np.flatnonzero(lineage < 0)
-        kept = once(lineage[lineage >= 0])
+        kept = sorted_unique(lineage[lineage >= 0])
         classes = np.where(lineage < 0, -1, np.searchsorted(kept, lineage)).astype(np.int32)
         boxes = _boxes(kept, history.caches, len(snapshot.domains))
         steps = [_kept_sentence(len(snapshot) - len(fresh), len(kept), dissolved)] if len(history) else []

@@ -17,7 +17,7 @@ from reissue.methods.bcf.attack_findings import Asked, Seen, weaknesses
 from reissue.methods.bcf.candidates import Chain, Targets, composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import Grouped
 from reissue.methods.bcf.joint_candidates import exact_amounts
-from reissue.model.observed import Observed, Release, Words
+from reissue.model.observed import Observed, ObservedRelease, Words
 from reissue.model.settings import check_kinds
 
 CALM = 10
@@ -100,7 +100,7 @@ class Chained:
     numbers: tuple[int, ...]
     places: tuple[tuple[Int64, Int32] | None, ...]
 
-    def extended(self, chain: Chain, release: Release) -> Chained:
+    def extended(self, chain: Chain, release: ObservedRelease) -> Chained:
         """With one more release; `chain` has it already."""
         own = release.members
         place = None if own is None else (own.subjects, own.classes)
@@ -142,7 +142,7 @@ def chains(series: Observed, notes: list[str]) -> Iterator[Chained]:
         yield chained
 
 
-def _why_apart(earlier: Release, later: Release) -> str | None:
+def _why_apart(earlier: ObservedRelease, later: ObservedRelease) -> str | None:
     """Why the later release does not continue the earlier one, as far as members tell; None if it does."""
     if earlier.members is None or later.members is None:
         return None

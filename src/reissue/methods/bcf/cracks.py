@@ -20,11 +20,11 @@ import numpy as np
 
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import components
+from reissue.arrays.components import bipartite_components
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.box_index import meeting
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Grouped:
         return Grouped.of(boxes, found.columns[0], found.columns[1], found.counts)
 
     @staticmethod
-    def published(release: Release) -> Grouped:
+    def published(release: ObservedRelease) -> Grouped:
         width = int(release.values.max()) + 1 if len(release.values) else 1
         if release.amounts is not None:
             return Grouped.counted(release.boxes, release.classes, release.values, release.amounts)
@@ -143,7 +143,7 @@ def compare(left: Grouped, right: Grouped) -> Pair:
     """Lay two releases side by side. O(comparable groups), plus flows where pieces are not complete."""
     i, j = comparable_classes(left, right)
     start, edge_left, edge_right = _comparable_groups(i, j, left.start, left.values, right.start, right.values)
-    piece_left, piece_right = components(edge_left, edge_right, len(left.values), len(right.values))
+    piece_left, piece_right = bipartite_components(edge_left, edge_right, len(left.values), len(right.values))
     pieces = max(int(piece_left.max(initial=-1)), int(piece_right.max(initial=-1))) + 1
     complete = _complete(piece_left, piece_right, piece_left[edge_left], pieces)
     supply = np.bincount(piece_left, left.counts, minlength=pieces).astype(np.int64)

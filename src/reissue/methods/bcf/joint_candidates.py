@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reissue.arrays.components import components
+from reissue.arrays.components import bipartite_components
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.bcf.candidates import Chain, Targets, possible_targets
 from reissue.methods.bcf.cracks import Grouped
@@ -35,7 +35,7 @@ class Kinds:
         self._sums = np.concatenate([release.counts for release in only.releases])
         self._rows = self._incidence(only)
         group, kind = (end.astype(np.int64) for end in self._rows.nonzero())
-        self._of_group, self._of_kind = components(group, kind, *self._rows.shape)
+        self._of_group, self._of_kind = bipartite_components(group, kind, *self._rows.shape)
 
     def _incidence(self, only: Chain) -> csr_array:
         """groups x kinds: which kinds a group's records may be."""

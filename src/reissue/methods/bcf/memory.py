@@ -15,7 +15,7 @@ from reissue.arrays.combinations import Combinations
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.bcf.candidates import Chain
 from reissue.methods.bcf.cracks import Grouped
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts, Table
 from reissue.partition.global_recoding import Cut
 
@@ -47,7 +47,7 @@ class ChainLog:
         everyone = np.concatenate([self.subjects, new])
         order = np.argsort(everyone, kind="stable")
         arrival = np.concatenate([self.arrival, np.full(len(new), release.number, dtype=np.int32)])
-        groups = Grouped.published(Release.of(release))
+        groups = Grouped.published(ObservedRelease.of(release))
         return ChainLog(
             release.number if fresh else self.start,
             everyone[order],

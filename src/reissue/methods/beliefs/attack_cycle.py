@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from reissue.arrays.lookup import seek
-from reissue.arrays.sets import once, union
+from reissue.arrays.sets import lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError
 from reissue.methods.beliefs.claims import Claims
@@ -18,8 +17,8 @@ from reissue.methods.beliefs.knowledge import Given, Knowledge, categories, chec
 from reissue.methods.beliefs.measures import gains
 from reissue.model.fragment_counts import Counts, Tally, Whole
 from reissue.model.fragments import mixed
-from reissue.model.observed import Members, Observed, Release
-from reissue.model.release import Coded, taken
+from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.release import Coded, take_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +86,8 @@ def survey(series: Observed, attacker: Attacker) -> Iterator[Surveyed]:
         fresh = np.flatnonzero(~np.isin(members.subjects, people))  # only newcomers are put into categories
         asked = tally.nearby.key
         if len(asked) and len(fresh) < len(members.subjects):
-            asked = counted_cells(taken(members.codes, fresh), members.values[fresh], series.domains).key
-        yield Surveyed(release.number, tally, once(asked))
+            asked = counted_cells(take_rows(members.codes, fresh), members.values[fresh], series.domains).key
+        yield Surveyed(release.number, tally, sorted_unique(asked))
         people = union(people, members.subjects)
 
 
@@ -108,7 +107,7 @@ def follow(
         yield _learned(beliefs, release, members, how, claims, seed + release.number)
 
 
-def rows_of(release: Release, members: Members) -> Rows:
+def rows_of(release: ObservedRelease, members: Members) -> Rows:
     """All published rows; in every class its members are put to rows in any order, since nobody knows it."""
     size = np.bincount(release.classes, minlength=release.class_count)
     inside = np.bincount(members.classes, minlength=release.class_count)
@@ -128,7 +127,9 @@ def rows_of(release: Release, members: Members) -> Rows:
     return Rows(behind, behind, release.classes, release.values, earlier, release.numbers)
 
 
-def _moving(series: Observed, told: Mapping[int, Whole] | None = None) -> Iterator[tuple[Release, Members, MoveCounts]]:
+def _moving(
+    series: Observed, told: Mapping[int, Whole] | None = None
+) -> Iterator[tuple[ObservedRelease, Members, MoveCounts]]:
     """The releases with known members, and how values have moved up to each: in this series, or as `told`."""
     last: Members | None = None
     counts, earlier = MoveCounts.none(0), np.empty(0, dtype=np.int32)
@@ -152,7 +153,7 @@ def _counted(
     had = np.full(len(members.subjects), -1, dtype=np.int32)
     if last is None:
         return MoveCounts.none(values), had
-    at, there = seek(last.subjects, members.subjects)
+    at, there = lookup(last.subjects, members.subjects)
     had[there] = last.values[at[there]]
     return counts.plus(earlier[at[there]], had[there], members.values[there], values), had
 
@@ -174,7 +175,7 @@ def _applied(
         category, size = category[new], np.bincount(members.values, minlength=values)
     else:  # the others of this fragment were counted, too; what is told says it all
         check_placed(int(whole.everywhere.get(UNPLACED, Counts.none()).count.sum()))
-        codes, own = taken(members.codes, new), members.values[new]
+        codes, own = take_rows(members.codes, new), members.values[new]
         category, shares = shares_of(knowledge, given, codes, own, series.domains, values, whole)
         size = whole.values(values)
     table = size + knowledge.smoothing / max(1, values)
@@ -184,7 +185,7 @@ def _applied(
 
 
 def _learned(
-    beliefs: Beliefs, release: Release, members: Members, how: Reasoning, claims: Claims, seed: int
+    beliefs: Beliefs, release: ObservedRelease, members: Members, how: Reasoning, claims: Claims, seed: int
 ) -> Learned:
     person, after = beliefs.posterior(how, claims, seed)
     order = np.argsort(beliefs.people[person])
@@ -192,7 +193,7 @@ def _learned(
     size = np.bincount(release.classes, minlength=release.class_count)
     width = after.shape[1]
     key, number = np.unique(release.classes.astype(np.int64) * width + release.values, return_counts=True)
-    at, there = seek(key, members.classes.astype(np.int64) * width + members.values)
+    at, there = lookup(key, members.classes.astype(np.int64) * width + members.values)
     share = np.where(there, number[at], 0) / np.maximum(1, size[members.classes])
     shown = replace(members, values=np.where(there, members.values, release_value(release, members)))
     gain = gains(after, members.classes, shown.values, release.classes, release.values)
@@ -208,7 +209,7 @@ def _learned(
     )
 
 
-def release_value(release: Release, members: Members) -> Int32:
+def release_value(release: ObservedRelease, members: Members) -> Int32:
     """int32[members]: some value that is published in each member's class."""
     first = np.zeros(release.class_count, dtype=np.int32)
     first[release.classes] = release.values

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from reissue.arrays.sets import once
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, claims_for
@@ -17,11 +17,11 @@ from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.growing import Believed, grow, join
 from reissue.methods.beliefs.knowledge import Given, Knowledge, counted, moves_of, shares_of
 from reissue.methods.beliefs.measures import divergences, entropies
-from reissue.model.boxes import hulls, snap
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Tally
 from reissue.model.release import Candidate, Coded, Counterfeits, History
-from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, spared
+from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, tighten_limits
 
 Leftovers = Literal["suppress", "relax", "counterfeit"]
 
@@ -167,7 +167,7 @@ def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, pro
     most = promise.J + ROUNDING
     told, asked = _told(history, values), limits
     if len(told) > 1:
-        asked = spared(limits, distribution(told[1]))
+        asked = tighten_limits(limits, distribution(told[1]))
     classes, published = _grown(line, rows, asked, most), snapshot.values.copy()
     span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
@@ -193,7 +193,7 @@ def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, pro
         published[undone] = snapshot.values[undone]
         patience -= len(classes)
         if patience < 0:
-            asked = spared(limits, table.table)
+            asked = tighten_limits(limits, table.table)
 
 
 def _told(history: History, values: int) -> list[Int64]:
@@ -237,7 +237,7 @@ def _counts(values: Int32, value_count: int) -> Int64:
 
 def _numbered(classes: Int32) -> Int32:
     """Classes that have rows numbered 0, 1, ...; -1 stays."""
-    used = once(classes[classes >= 0])
+    used = sorted_unique(classes[classes >= 0])
     numbered = np.searchsorted(used, classes).astype(np.int32)
     return np.where(classes >= 0, numbered, np.int32(-1))
 
@@ -269,7 +269,7 @@ def _candidate(
     asked = (kept.requirement.k, kept.J, kept.requirement.beta, kept.requirement.t)
     extras = {**applied.extras(), "kept": np.array([np.nan if limit is None else limit for limit in asked])}
     return Candidate(
-        boxes=snap(hulls(snapshot.codes, grouped.classes, number), snapshot.domains),
+        boxes=widen_to_nodes(bounding_boxes(snapshot.codes, grouped.classes, number), snapshot.domains),
         classes=classes,
         counterfeits=fakes,
         steps=_steps(snapshot, kept, grouped, applied, len(invented), relaxed),

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.lookup import seek
-from reissue.arrays.sets import once, union, without
+from reissue.arrays.sets import difference, lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.beliefs.claims import Claims, mixed
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
@@ -192,7 +191,7 @@ class Beliefs:
     def counted(self, subjects: Int64, values: Int32, value_count: int) -> tuple[MoveCounts, Int32]:
         """(the counts with the moves from the last release to these rows, int32[rows] the value there or -1)."""
         real = np.flatnonzero(self.rows.subjects >= 0)
-        at, there = seek(self.rows.subjects[real], subjects)
+        at, there = lookup(self.rows.subjects[real], subjects)
         last = real[at[there]]
         had = np.full(len(subjects), -1, dtype=np.int32)
         had[there] = self.rows.values[last]
@@ -236,11 +235,11 @@ class Beliefs:
 
     def priors(self, subjects: Int64, applied: Applied, number: int) -> tuple[Float64, Bool]:
         """(float64[n, v] the prior of each subject in release `number`, bool[n] who is new). Call it when settled."""
-        at, known = seek(self.people, subjects)
+        at, known = lookup(self.people, subjects)
         values = max(self.prior.shape[1], applied.values)
         prior = np.empty((len(subjects), values))
         prior[known] = widened(self.prior, values)[at[known]]
-        fresh, listed = seek(applied.newcomers, subjects[~known])
+        fresh, listed = lookup(applied.newcomers, subjects[~known])
         if not listed.all():
             raise ValueError("a newcomer without a category")
         prior[~known] = widened(applied.shares, values)[applied.category[fresh]]
@@ -259,7 +258,7 @@ class Beliefs:
     def seen(self, rows: Rows, number: int, how: Reasoning, applied: Applied) -> Beliefs:
         """With the rows of release `number`: everybody in it gets their prior there. Call it when settled."""
         values = max(self.prior.shape[1], applied.values)
-        inside = once(rows.people[rows.people >= 0])
+        inside = sorted_unique(rows.people[rows.people >= 0])
         prior, _ = self.priors(inside, applied, number)
         people = union(self.people, inside)
         old, now = np.searchsorted(people, self.people), np.searchsorted(people, inside)
@@ -278,7 +277,7 @@ def believed(facts: Facts, applied: Applied) -> Rows:
     """The rows of a release with the people an attacker takes to be behind them."""
     people = np.where(facts.real, facts.subjects, np.int64(-1))
     order = np.argsort(applied.stand_ins, kind="stable")
-    at, stands = seek(applied.stand_ins[order], facts.subjects)
+    at, stands = lookup(applied.stand_ins[order], facts.subjects)
     people[stands] = applied.behind[order][at[stands]]
     return Rows(facts.subjects, people, facts.classes, facts.values, np.full(len(people), -1, dtype=np.int32))
 
@@ -305,7 +304,7 @@ def applied_to(beliefs: Beliefs, facts: Facts, steps: int, smoothing: float) -> 
     table = np.bincount(facts.values[real], minlength=values) + smoothing / values
     table = table / table.sum()
     counts, _ = beliefs.counted(facts.subjects[real], facts.values[real], values)
-    newcomers = without(facts.subjects[real], beliefs.people)
+    newcomers = difference(facts.subjects[real], beliefs.people)
     category = np.zeros(len(newcomers), dtype=np.int32)
     return Applied(counts.moves(table, steps, smoothing), newcomers, category, table[None, :], seed=facts.number)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.sets import common, once, union, without
+from reissue.arrays.sets import difference, intersection, sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
@@ -16,7 +16,7 @@ from reissue.methods.correlation.correlations import Unsafe, differing, followed
 from reissue.methods.correlation.explanations import explain, listed
 from reissue.methods.correlation.inference import Restricted, World, infer, world_of
 from reissue.methods.correlation.simulation import draw, simulate
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
 
@@ -164,10 +164,10 @@ class HistoricalCorrelation:
         told = infer(world, people)
         lost = _losses(world, told)
         if involving is not None and last > 1:
-            lost = without(lost, np.sort(self._known_before(world, releases[:-1], people, told)))
+            lost = difference(lost, np.sort(self._known_before(world, releases[:-1], people, told)))
         disclosed = lost[told.left[lost] == 1]
         for number in at_risk:
-            here = common(followed(releases[number - 1]).subjects, world.subjects[disclosed])
+            here = intersection(followed(releases[number - 1]).subjects, world.subjects[disclosed])
             at_risk[number] = union(at_risk[number], here)
         measures |= {
             "compromised": float(len(people)),
@@ -211,7 +211,9 @@ class HistoricalCorrelation:
         except KeyError as error:
             raise SettingsError(f"There is no subject number {error} in these releases.") from error
 
-    def _known_before(self, world: World, releases: Sequence[Release], people: Int64, told: Restricted) -> Int64:
+    def _known_before(
+        self, world: World, releases: Sequence[ObservedRelease], people: Int64, told: Restricted
+    ) -> Int64:
         """int64[]: positions of those who had lost as many values before the last release."""
         before = world_of(releases)
         there = np.isin(world.subjects[people], before.subjects)
@@ -259,7 +261,7 @@ def _losses(world: World, told: Restricted) -> Int64:
 def _mark(at_risk: dict[int, Int64], series: Observed, position: int, pairs: Unsafe) -> None:
     """Add those in whom the two classes of each pair differ to the people at risk in either release."""
     release = series.releases[position]
-    for number in once(pairs.release):
+    for number in sorted_unique(pairs.release):
         its = pairs.release == number
         earlier = series.releases[int(number) - 1]
         mine, theirs = differing(release, pairs.newer[its], earlier, pairs.older[its])
@@ -272,7 +274,7 @@ def _class_measures(series: Observed, found: dict[int, Unsafe]) -> dict[str, flo
     smallest = min((int(pairs.apart.min()) for pairs in found.values() if len(pairs)), default=0)
     return {
         "classes": float(sum(series.releases[i].class_count for i in found)),
-        "unsafe_classes": float(sum(len(once(pairs.newer)) for pairs in found.values())),
+        "unsafe_classes": float(sum(len(sorted_unique(pairs.newer)) for pairs in found.values())),
         "unsafe_pairs": float(sum(map(len, found.values()))),
         "smallest_difference": float(smallest),
     }

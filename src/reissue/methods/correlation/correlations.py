@@ -20,10 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.lookup import seek
-from reissue.arrays.sets import once
+from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Int32, Int64
-from reissue.model.observed import Members, Release
+from reissue.model.observed import Members, ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Followed:
     values: Int32
 
 
-def followed(release: Release) -> Followed:
+def followed(release: ObservedRelease) -> Followed:
     """The rows of a release that can be recognized in others. It is taken that counterfeits can: that is the stronger
     attacker, since a counterfeit that stays makes the sets in which two classes differ smaller."""
     if release.members is None:
@@ -72,7 +71,7 @@ class Unsafe:
         return len(self.newer)
 
 
-def unsafe_pairs(releases: Sequence[Release], position: int, n: int) -> Unsafe:
+def unsafe_pairs(releases: Sequence[ObservedRelease], position: int, n: int) -> Unsafe:
     """Every class of releases[position] against all earlier releases. O(rows x releases its rows lived in).
 
     Looking a release's rows up in an earlier one is a merge of two sorted lists; only rows found are counted.
@@ -84,7 +83,7 @@ def unsafe_pairs(releases: Sequence[Release], position: int, n: int) -> Unsafe:
     found: list[tuple[Int32, Int32, Int32, Int64]] = []
     for earlier in (releases[i] for i in range(position)):
         theirs = followed(earlier)
-        at, there = seek(theirs.subjects, mine.subjects)
+        at, there = lookup(theirs.subjects, mine.subjects)
         old = np.full(len(order), -1, dtype=np.int32)
         if there.any():
             old[there] = theirs.classes[at[there]]
@@ -130,13 +129,13 @@ def _overlaps(start, old, sizes, old_classes, n):  # type: ignore[no-untyped-def
     return newer[:pairs].copy(), older[:pairs].copy(), shared[:pairs].copy()
 
 
-def differing(release: Release, newer: Int32, earlier: Release, older: Int32) -> tuple[Int64, Int64]:
+def differing(release: ObservedRelease, newer: Int32, earlier: ObservedRelease, older: Int32) -> tuple[Int64, Int64]:
     """Over all pairs of class newer[i] of `release` and older[i] of `earlier`: (people only in the newer class, people
     only in the older), int64 subjects ascending, without counterfeits. O(rows + rows of the pairs)."""
     return _only_in(release, newer, earlier, older), _only_in(earlier, older, release, newer)
 
 
-def _only_in(here: Release, mine: Int32, there: Release, theirs: Int32) -> Int64:
+def _only_in(here: ObservedRelease, mine: Int32, there: ObservedRelease, theirs: Int32) -> Int64:
     rows, others = followed(here), followed(there)
     wanted = np.zeros(here.class_count, dtype=np.bool_)
     wanted[mine] = True
@@ -146,15 +145,15 @@ def _only_in(here: Release, mine: Int32, there: Release, theirs: Int32) -> Int64
     size = np.diff(start)[mine]
     pair = np.repeat(np.arange(len(mine)), size)
     row = order[np.arange(len(pair)) + np.repeat(start[mine] - (np.cumsum(size) - size), size)]
-    at, found = seek(others.subjects, rows.subjects[row])
+    at, found = lookup(others.subjects, rows.subjects[row])
     other = np.full(len(row), -1, dtype=np.int32)
     if found.any():
         other[found] = others.classes[at[found]]
-    alone = once(rows.subjects[row[other != theirs[pair]]])
+    alone = sorted_unique(rows.subjects[row[other != theirs[pair]]])
     return alone[alone >= 0]
 
 
-def same_values(one: Release, a: int, other: Release, b: int) -> bool:
+def same_values(one: ObservedRelease, a: int, other: ObservedRelease, b: int) -> bool:
     """Whether two classes show the same multiset of values (definition 3)."""
     left, right = np.sort(one.values[one.classes == a]), np.sort(other.values[other.classes == b])
     return bool(np.array_equal(left, right))

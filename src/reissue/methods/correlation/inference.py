@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.correlation.correlations import followed
 from reissue.methods.correlation.inference_kernel import CT, GIVEN, HC, restrict, shown_everywhere
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 
 __all__ = ["CT", "GIVEN", "HC", "Restricted", "World", "infer", "world_of"]
 
@@ -60,13 +60,13 @@ class World:
 
     def people(self, subjects: Int64) -> Int64:
         """int64[n]: positions of subjects, which must be there."""
-        at, there = seek(self.subjects, subjects)
+        at, there = lookup(self.subjects, subjects)
         if not there.all():
             raise KeyError(int(subjects[~there][0]))
         return at
 
 
-def world_of(releases: Sequence[Release]) -> World:
+def world_of(releases: Sequence[ObservedRelease]) -> World:
     """Lay the releases side by side. O(rows of all releases log rows)."""
     rows = [followed(release) for release in releases]
     offset = np.concatenate([[0], np.cumsum([release.class_count for release in releases])]).astype(np.int64)
@@ -107,7 +107,7 @@ def _starts(sorted_owner: Int64, count: int) -> Int64:
     return np.searchsorted(sorted_owner, np.arange(count + 1)).astype(np.int64)
 
 
-def _shown(release: Release) -> tuple[Int64, Int32, Int32]:
+def _shown(release: ObservedRelease) -> tuple[Int64, Int32, Int32]:
     """(int64[classes] different values of each class, int32[] the values, int32[] their counts)."""
     classes, values, counts = release.groups
     return np.bincount(classes, minlength=release.class_count), values, counts.astype(np.int32)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.invariance.signatures import remember
 from reissue.model.release import Facts, Table
@@ -47,7 +47,7 @@ class Trails:
         return self._of(self.fakes, numbers, len(self.subjects))
 
     def _of(self, table: Int64, wanted: Int64, offset: int) -> tuple[Int64, Int64]:
-        at, there = seek(table, wanted)
+        at, there = lookup(table, wanted)
         begin, end = np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.int64)
         begin[there], end[there] = self.start[offset + at[there]], self.start[offset + at[there] + 1]
         return begin, end
@@ -78,7 +78,7 @@ def remember_trails(caches: Mapping[str, Table], release: Facts) -> dict[str, Ta
     numbers = np.asarray(fakes["subject"], dtype=np.int64)
     group = (release.classes + len(before.sizes)).astype(np.int32)
     here = np.full(len(subjects) + len(numbers), -1, dtype=np.int32)  # the class of each in this release
-    here[seek(subjects, release.subjects[release.real])[0]] = group[release.real]
+    here[lookup(subjects, release.subjects[release.real])[0]] = group[release.real]
     here[len(subjects) :] = group[~release.real]  # counterfeits come in the order of the facts
     parts = [before.of(subjects), before.of_fakes(numbers)]
     begin, end = (np.concatenate(side) for side in zip(*parts, strict=True))

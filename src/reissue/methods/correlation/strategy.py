@@ -25,7 +25,7 @@ from reissue.methods.invariance.buckets import demand_of, divide, plan
 from reissue.methods.invariance.signatures import Known, recall
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes
-from reissue.model.boxes import hulls, snap
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import check_choices, check_kinds
@@ -177,8 +177,8 @@ class CorSplit:
         """(boxes, int32[fakes, attributes] the counterfeits' codes)."""
         if self.publishing == "anatomized":  # the exact codes of counterfeits are published, so the box covers them
             codes, classes = np.concatenate([rows.codes, fakes.codes]), np.concatenate([real, fake_classes])
-            return snap(hulls(codes, classes, count), rows.domains), fakes.codes
-        boxes = snap(hulls(rows.codes, real, count), rows.domains)
+            return widen_to_nodes(bounding_boxes(codes, classes, count), rows.domains), fakes.codes
+        boxes = widen_to_nodes(bounding_boxes(rows.codes, real, count), rows.domains)
         return boxes, inside(rows.codes, real, boxes, fake_classes, fakes, rng)
 
     def _told(self, parts: Partition, retired: int) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.sets import once, union
+from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Outcome
@@ -29,7 +29,7 @@ from reissue.methods.equivalence.person_matrix import (
 )
 from reissue.methods.equivalence.smallest_attack import smallest_new_cut
 from reissue.methods.invariance.possible_values import members_of
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
 _PAIRS_ONLY = "The releases are not merged buckets: classes were only set against each other in pairs; no lower bound."
@@ -119,7 +119,7 @@ class Equivalence:
                 search.pairs(pairs)
         return search.tally
 
-    def _programs(self, releases: Sequence[Release], seen: _Seen, look: Look, search: Search) -> None:
+    def _programs(self, releases: Sequence[ObservedRelease], seen: _Seen, look: Look, search: Search) -> None:
         """Everything at once, or what shows one set where that is enough; as far as it is small."""
         rows = seen.rows
         together = np.bincount(rows.shows)[rows.shows] if look.apart else np.full(len(rows.shows), look.classes)
@@ -129,7 +129,7 @@ class Equivalence:
         if not small.all():
             search.too_large()
 
-    def _pieces(self, releases: Sequence[Release], seen: _Seen, search: Search) -> None:
+    def _pieces(self, releases: Sequence[ObservedRelease], seen: _Seen, search: Search) -> None:
         """Buckets that are merged within parts which share nobody, as in a series in fragments; by such parts.
 
         See `components` for why the bound holds. A class that shares nobody with another release cannot be attacked
@@ -229,7 +229,7 @@ class Look:
 class _Seen:
     """The classes of some releases, and everybody's way through them."""
 
-    def __init__(self, releases: Sequence[Release]) -> None:
+    def __init__(self, releases: Sequence[ObservedRelease]) -> None:
         self.rows: Rows = rows_of(releases)
         self.patterns: Patterns = patterns_of(releases, self.rows)
 
@@ -250,11 +250,16 @@ class _Seen:
             return Look(len(rows.shows), smallest, apart=False, merged=False, within=False, buckets=0)
         merged, within = bool(rows.merged.all()), bool(rows.merged_within(self.pieces).all())
         return Look(
-            len(rows.shows), smallest, True, merged, within, len(once(self.pieces[self.several].astype(np.int64)))
+            len(rows.shows),
+            smallest,
+            True,
+            merged,
+            within,
+            len(sorted_unique(self.pieces[self.several].astype(np.int64))),
         )
 
 
-def _histories(releases: Sequence[Release], sets: list[tuple[int, ...]]) -> Iterator[Block]:
+def _histories(releases: Sequence[ObservedRelease], sets: list[tuple[int, ...]]) -> Iterator[Block]:
     """The buckets that show these sets of values."""
     if sets:
         rows = rows_of(releases)
@@ -272,7 +277,7 @@ def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
     return np.asarray(hit[rows.shows], dtype=np.bool_)
 
 
-def at_risk(releases: Sequence[Release], people: Int64) -> dict[int, Int64]:
+def at_risk(releases: Sequence[ObservedRelease], people: Int64) -> dict[int, Int64]:
     """Of some people (ascending), those in each release; nothing is read if there are none."""
     some = releases if len(people) else ()
     return {release.number: people[np.isin(people, members_of(release).subjects)] for release in some}

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.lookup import seek
-from reissue.arrays.sets import once
+from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.equivalence.person_matrix import everyone
 from reissue.methods.invariance.signatures import Signatures, distinct, joined
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class _Shown:
     people: Int64
 
 
-def class_pairs(releases: Sequence[Release], *, involving: int | None = None) -> Iterator[Pairs]:
+def class_pairs(releases: Sequence[ObservedRelease], *, involving: int | None = None) -> Iterator[Pairs]:
     """All such pairs, release by release (positions); `involving` restricts to pairs with that release.
 
     O(rows log rows) for each pair of releases.
@@ -61,7 +60,7 @@ def class_pairs(releases: Sequence[Release], *, involving: int | None = None) ->
             yield _pairs(releases[i], releases[j], shown[i], shown[j], (i, j))
 
 
-def _shown(release: Release, kinds: Signatures, known: Int64) -> tuple[Signatures, Int64, _Shown]:
+def _shown(release: ObservedRelease, kinds: Signatures, known: Int64) -> tuple[Signatures, Int64, _Shown]:
     """Number the classes by their value counts divided by their greatest common divisor.
 
     known: int64[] the (value, count) pairs seen so far, in order of appearance; a class is a set of such pairs.
@@ -73,7 +72,7 @@ def _shown(release: Release, kinds: Signatures, known: Int64) -> tuple[Signature
     if len(filled):
         factor[filled] = np.gcd.reduceat(count, start[filled])
     pair = values.astype(np.int64) << 32 | count // factor[classes]
-    own_pairs = once(pair)
+    own_pairs = sorted_unique(pair)
     known = np.concatenate([known, own_pairs[~np.isin(own_pairs, known)]])
     order = np.argsort(known)
     name = order[np.searchsorted(known[order], pair)].astype(np.int32)
@@ -85,10 +84,10 @@ def _shown(release: Release, kinds: Signatures, known: Int64) -> tuple[Signature
     return kinds, known, _Shown(at[number], factor, release.sizes, people)
 
 
-def _pairs(one: Release, two: Release, left: _Shown, right: _Shown, where: tuple[int, int]) -> Pairs:
+def _pairs(one: ObservedRelease, two: ObservedRelease, left: _Shown, right: _Shown, where: tuple[int, int]) -> Pairs:
     first, first_class = everyone(one)
     second, second_class = everyone(two)
-    at, there = seek(first, second)
+    at, there = lookup(first, second)
     a, b = first_class[at[there]], second_class[there]
     real = second[there] >= 0
     key, of = np.unique(a.astype(np.int64) << 32 | b, return_inverse=True)
@@ -109,7 +108,7 @@ def _shown_people(times: Int64, left: Int64, right: Int64, both: Int64) -> Int64
     return np.asarray(apart + np.abs(times[:, 0] - times[:, 1]) * both, dtype=np.int64)
 
 
-def exposed(releases: Sequence[Release], pairs: Pairs, chosen: Int64) -> tuple[Int64, Int64]:
+def exposed(releases: Sequence[ObservedRelease], pairs: Pairs, chosen: Int64) -> tuple[Int64, Int64]:
     """(int64[] subjects, int64[] which chosen pair): real people who stand on a side of the chosen pairs' attacks."""
     one, two = everyone(releases[pairs.earlier]), everyone(releases[pairs.later])
     found = []
@@ -123,7 +122,7 @@ def exposed(releases: Sequence[Release], pairs: Pairs, chosen: Int64) -> tuple[I
         pair = np.repeat(np.arange(len(wanted)), size)
         rank = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
         person = order[low[pair] + rank] if len(pair) else np.empty(0, dtype=np.int64)
-        at, there = seek(others, who[person])
+        at, there = lookup(others, who[person])
         same = there & (other_classes[at] == against[pair]) if len(others) else there
         uneven = pairs.times[chosen][pair, 0] != pairs.times[chosen][pair, 1]
         kept = (~same | uneven) & (who[person] >= 0)

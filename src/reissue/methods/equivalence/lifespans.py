@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.flow.mincut import cut_between
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.signatures import Known, recall, remember
 from reissue.model.release import Facts, Table
@@ -74,11 +74,11 @@ def remember_spans(caches: Mapping[str, Table], release: Facts) -> dict[str, Tab
     people, real = after["subjects"], release.subjects[release.real]
     subjects = np.asarray(people["subject"], dtype=np.int64)
     signature = np.asarray(people["signature"], dtype=np.int32)
-    at, _ = seek(subjects, before.known.subjects)
+    at, _ = lookup(subjects, before.known.subjects)
     entered, left = np.full(len(subjects), now, dtype=np.int32), np.zeros(len(subjects), dtype=np.int32)
     entered[at], left[at] = before.entered, before.left
     here = np.zeros(len(subjects), dtype=np.bool_)
-    here[seek(subjects, real)[0]] = True
+    here[lookup(subjects, real)[0]] = True
     gone, back = (left == 0) & ~here, (left > 0) & here
     once = entered != TWICE
     ended = _table(signature[gone & once], entered[gone & once], np.full(int((gone & once).sum()), now, np.int32), 1)
@@ -100,7 +100,7 @@ def _fakes(before: Spans, fakes: Table, now: int) -> tuple[Int32, Table]:
     old = np.asarray(before.known.fakes["subject"], dtype=np.int64)
     numbers = np.asarray(fakes["subject"], dtype=np.int64)
     order = np.argsort(old)
-    at, there = seek(old[order], numbers)
+    at, there = lookup(old[order], numbers)
     entered = np.full(len(numbers), now, dtype=np.int32)
     entered[there] = before.fake_entered[order][at[there]]
     out = ~np.isin(old, numbers)

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.equivalence.person_matrix import Rows, everyone, rows_of, subjects_of
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 
 
-def undecided(releases: Sequence[Release], enough: int, first_new: int | None = None) -> list[tuple[int, ...]] | None:
+def undecided(
+    releases: Sequence[ObservedRelease], enough: int, first_new: int | None = None
+) -> list[tuple[int, ...]] | None:
     """The value sets of the buckets that the last release changes, and of which at most `enough` paths are known.
 
     first_new: as in `Observed`. None: the last two releases are not merged buckets with one set of values for
@@ -59,7 +61,7 @@ class _Step:
         return _Step(self.who[some], self.shows[some], self.enters[some], self.leaves[some])
 
 
-def _step(last: Sequence[Release], rows: Rows) -> _Step | None:
+def _step(last: Sequence[ObservedRelease], rows: Rows) -> _Step | None:
     """Everybody in the last two releases (or the only one); None if somebody's set has changed."""
     now, classes = everyone(last[-1])
     shows = rows.shows[rows.first[-2] + classes]
@@ -67,10 +69,10 @@ def _step(last: Sequence[Release], rows: Rows) -> _Step | None:
     if len(last) > 1:
         before, before_classes = everyone(last[0])
         before_shows = rows.shows[before_classes]
-    at, there = seek(before, now)
+    at, there = lookup(before, now)
     if len(before) and not np.array_equal(before_shows[at[there]], shows[there]):
         return None
-    gone = np.flatnonzero(~seek(now, before)[1])
+    gone = np.flatnonzero(~lookup(now, before)[1])
     who = np.concatenate([now, before[gone]])
     order = np.argsort(who, kind="stable")
     leaves = order >= len(now)
@@ -78,7 +80,7 @@ def _step(last: Sequence[Release], rows: Rows) -> _Step | None:
     return _Step(who[order], np.concatenate([shows, before_shows[gone]])[order], enters, leaves)
 
 
-def _paths(step: _Step, releases: Sequence[Release], number: int) -> Int64:
+def _paths(step: _Step, releases: Sequence[ObservedRelease], number: int) -> Int64:
     """int64[number]: the disjoint paths that these people make in each bucket. Reads who was in the older releases.
 
     Somebody who was there before, left and came back is on no path.
@@ -86,7 +88,7 @@ def _paths(step: _Step, releases: Sequence[Release], number: int) -> Int64:
     since = np.full(len(step.who), max(len(releases) - 2, 0))  # where their stay began, if they were there before
     stays, again = ~step.enters, np.zeros(len(step.who), dtype=np.bool_)
     for position in range(len(releases) - 3, -1, -1):
-        there = seek(subjects_of(releases, position), step.who)[1]
+        there = lookup(subjects_of(releases, position), step.who)[1]
         again |= there & ~stays
         stays &= there
         since[stays] = position

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.components import connected
-from reissue.arrays.lookup import seek
+from reissue.arrays.components import connected_components
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.possible_values import members_of
 from reissue.methods.invariance.signatures import Signatures, distinct, joined
-from reissue.model.observed import Listing, Release
+from reissue.model.observed import Listing, ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Block:
         return self.people[self.start[column] : self.start[column + 1]]
 
 
-def everyone(release: Release) -> tuple[Int64, Int32]:
+def everyone(release: ObservedRelease) -> tuple[Int64, Int32]:
     """(int64[n] ascending, int32[n] classes): members, and the counterfeits where they are known by number."""
     members = members_of(release)
     fakes = release.counterfeits
@@ -52,7 +52,7 @@ def everyone(release: Release) -> tuple[Int64, Int32]:
     return np.concatenate([fakes.subjects, members.subjects]), np.concatenate([fakes.classes, members.classes])
 
 
-def subjects_of(releases: Sequence[Release], position: int) -> Int64:
+def subjects_of(releases: Sequence[ObservedRelease], position: int) -> Int64:
     """int64[n] ascending: as `everyone`, without the classes; where that is possible nothing else is read."""
     return releases.subjects(position) if isinstance(releases, Listing) else everyone(releases[position])[0]
 
@@ -89,7 +89,7 @@ class Rows:
         return np.asarray(self.even & (count[of] == 1), dtype=np.bool_)
 
 
-def rows_of(releases: Sequence[Release]) -> Rows:
+def rows_of(releases: Sequence[ObservedRelease]) -> Rows:
     """Number the classes. O(all published rows log)."""
     counts = np.array([release.class_count for release in releases], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -138,7 +138,7 @@ class Patterns:
         return found
 
 
-def patterns_of(releases: Sequence[Release], rows: Rows, keep: Bool | None = None) -> Patterns:
+def patterns_of(releases: Sequence[ObservedRelease], rows: Rows, keep: Bool | None = None) -> Patterns:
     """Fold the releases; `keep` (bool[rows]) restricts to some classes. O(releases x people log people)."""
     subjects, pattern = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     parents, steps, total = [], [], 0
@@ -147,7 +147,7 @@ def patterns_of(releases: Sequence[Release], rows: Rows, keep: Bool | None = Non
         row = rows.first[position] + classes
         if keep is not None:
             who, row = who[keep[row]], row[keep[row]]
-        fresh = who[~seek(subjects, who)[1]]
+        fresh = who[~lookup(subjects, who)[1]]
         if len(fresh):
             order = np.argsort(np.concatenate([subjects, fresh]), kind="stable")
             subjects = np.concatenate([subjects, fresh])[order]
@@ -178,7 +178,7 @@ def components(rows: Rows, patterns: Patterns) -> Int32:
     """
     later = np.flatnonzero(patterns.parent >= 0)
     before, after = patterns.row[patterns.parent[later]], patterns.row[later]
-    return connected(before.astype(np.int64), after.astype(np.int64), len(rows.shows)).astype(np.int32)
+    return connected_components(before.astype(np.int64), after.astype(np.int64), len(rows.shows)).astype(np.int32)
 
 
 def invariant(rows: Rows, patterns: Patterns) -> bool:
@@ -189,7 +189,7 @@ def invariant(rows: Rows, patterns: Patterns) -> bool:
 
 
 def blocks(
-    releases: Sequence[Release], rows: Rows, patterns: Patterns, *, apart: bool, buckets: Int32 | None = None
+    releases: Sequence[ObservedRelease], rows: Rows, patterns: Patterns, *, apart: bool, buckets: Int32 | None = None
 ) -> Iterator[Block]:
     """One block per value set (or per bucket, int32[rows], if given) if `apart`, else one of everything.
 
@@ -211,7 +211,9 @@ def blocks(
             yield _block(releases, rows, patterns, steps[own], people)
 
 
-def _block(releases: Sequence[Release], rows: Rows, patterns: Patterns, steps: Int32, people: list[Int64]) -> Block:
+def _block(
+    releases: Sequence[ObservedRelease], rows: Rows, patterns: Patterns, steps: Int32, people: list[Int64]
+) -> Block:
     ways = [patterns.rows(int(step)) for step in steps]
     used = np.unique(np.concatenate([np.array(way) for way in ways]))
     inside = np.zeros((len(ways), len(used)), dtype=np.bool_)
@@ -235,7 +237,7 @@ def _block(releases: Sequence[Release], rows: Rows, patterns: Patterns, steps: I
     )
 
 
-def values_of(releases: Sequence[Release], rows: Rows, used: Int64) -> Int64:
+def values_of(releases: Sequence[ObservedRelease], rows: Rows, used: Int64) -> Int64:
     """int64[used, kinds]: how often each of these classes shows each value (only values that occur)."""
     numbers = {release.number: release for release in releases}
     counts: list[dict[int, int]] = []

@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.equivalence.lifespans import TWICE, Events, Spans, new_cuts, recall_spans, remember_spans, without
 from reissue.methods.invariance.assignment import Fakes, counterfeits, kept_fakes, place, steps
 from reissue.methods.invariance.buckets import Demand, Plan, demand_of, divide, grown, plan
 from reissue.methods.strategy import VALUES_PERSIST, Changes
-from reissue.model.boxes import hulls, snap
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import check_choices, check_kinds, check_m
@@ -131,7 +131,7 @@ class _People:
 
 def _people(spans: Spans, snapshot: Coded) -> _People:
     known = spans.known
-    at, there = seek(known.subjects, snapshot.subjects)
+    at, there = lookup(known.subjects, snapshot.subjects)
     here = np.zeros(len(known.subjects), dtype=np.bool_)
     here[at[there]] = True
     was = spans.left == 0
@@ -184,5 +184,5 @@ def _buckets_as_classes(snapshot: Coded, placed: Int32, fakes: Fakes) -> tuple[I
     used, inverse = np.unique(np.concatenate([placed, fakes.signature]), return_inverse=True)
     classes = np.asarray(inverse, dtype=np.int32)
     codes = np.concatenate([snapshot.codes, fakes.codes])
-    boxes = snap(hulls(codes, classes, len(used)), snapshot.domains)
+    boxes = widen_to_nodes(bounding_boxes(codes, classes, len(used)), snapshot.domains)
     return classes[: len(snapshot)], classes[len(snapshot) :], boxes

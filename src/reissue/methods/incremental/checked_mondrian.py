@@ -11,11 +11,11 @@ from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.incremental.checked import Checked, Standing, numbered, refuse_unsafe
 from reissue.methods.incremental.recut.cluster import Past
 from reissue.methods.incremental.recut.recut import recut_all
-from reissue.methods.incremental.recut.routing import bounds, route
+from reissue.methods.incremental.recut.routing import route
 from reissue.methods.incremental.whole_check import Beside
-from reissue.model.boxes import losses, snap
+from reissue.model.boxes import bounding_boxes, losses, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.overlap import by_bucket
+from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import classes_meet
 from reissue.partition.mondrian import mondrian
@@ -50,7 +50,7 @@ class CheckedMondrian(Checked):
     def candidate(self, snapshot: Coded, classes: Int64, steps: tuple[str, ...]) -> Candidate:
         """A release with these classes (int64[rows], any numbers; -1: left out), the boxes as narrow as can be."""
         own = numbered(classes)
-        boxes = snap(bounds(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
+        boxes = widen_to_nodes(bounding_boxes(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
         return Candidate(boxes, own, Counterfeits.none(len(snapshot.domains)), steps, extras=self.extras())
 
     def _first(self, snapshot: Coded) -> Candidate:
@@ -73,13 +73,13 @@ class CheckedMondrian(Checked):
         limits = self.requirement.limits(np.bincount(snapshot.values[kept], minlength=snapshot.value_count))
         scratch = scratch_of(forest, snapshot.value_count)
         cluster = np.where(past.fresh, -1, running.cluster[past.cell]).astype(np.int64)
-        boxes = bounds(snapshot.codes, cluster, int(running.cluster.max()) + 1)
+        boxes = bounding_boxes(snapshot.codes, cluster, int(running.cluster.max()) + 1)
         codes = np.ascontiguousarray(snapshot.codes)  # whole rows are gathered from it, and lie together there
         row_leaf, cluster_leaf = route(codes[fresh], snapshot.values[fresh], boxes, forest, limits, scratch)
         leaf = np.empty(len(kept), dtype=np.int64)
         new = past.fresh[kept]
         leaf[new], leaf[~new] = row_leaf, cluster_leaf[cluster[kept[~new]]]
-        start, order = by_bucket(leaf, int(max(row_leaf.max(), cluster_leaf.max(initial=0))) + 1)
+        start, order = sort_by_bucket(leaf, int(max(row_leaf.max(), cluster_leaf.max(initial=0))) + 1)
         at = kept[order]
         rows = Rows(codes[at], snapshot.values[at], np.arange(len(at)))
         known = Past(
@@ -130,7 +130,7 @@ class CheckedMondrian(Checked):
         """float64[rows]: the information each row loses (its part of AIL); `rows`: some that make up whole classes."""
         codes = snapshot.codes if rows is None else snapshot.codes[rows]
         own = numbered(classes if rows is None else classes[rows])
-        boxes = snap(bounds(codes, own, int(own.max()) + 1), snapshot.domains)
+        boxes = widen_to_nodes(bounding_boxes(codes, own, int(own.max()) + 1), snapshot.domains)
         return np.asarray(losses(boxes, snapshot.domains).sum(axis=1)[own], dtype=np.float64)
 
     def _beside_foreign(self, past: Standing, kept: Int64, history: History) -> tuple[Int64, str]:
@@ -157,7 +157,7 @@ class CheckedMondrian(Checked):
 
     def _reason(self, check: Beside, past: Standing, classes: Int64) -> str | None:
         own = numbered(classes)
-        boxes = snap(bounds(past.snapshot.codes, own, int(own.max()) + 1), past.snapshot.domains)
+        boxes = widen_to_nodes(bounding_boxes(past.snapshot.codes, own, int(own.max()) + 1), past.snapshot.domains)
         return check.breach(own, boxes)
 
 

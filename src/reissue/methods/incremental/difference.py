@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.flow.augmenting import Graph, Search, explore, forget, send
+from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.incremental.difference_region import Gap, Part
 from reissue.methods.incremental.difference_shares import too_frequent
-from reissue.model.overlap import Groups, Overlap, by_bucket
+from reissue.model.overlap import Groups, Overlap, sort_by_bucket
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +81,8 @@ def _unchanged(left: Groups, right: Groups, overlap: Overlap) -> Bool:
 def _suspect(part: Part, k: int, share: tuple[int, int]) -> Bool:
     """bool[components]: those that need flows. A star has one set that matters, all of it, and is decided at once."""
     total = part.components
-    left_start, left_order = by_bucket(part.left_component, total)
-    right_start, right_order = by_bucket(part.right_component, total)
+    left_start, left_order = sort_by_bucket(part.left_component, total)
+    right_start, right_order = sort_by_bucket(part.right_component, total)
     values = int(max(part.left.value.max(initial=0), part.right.value.max(initial=0))) + 1
     left, right = ((groups.start, groups.value, groups.count) for groups in (part.left, part.right))
     return _unsafe_stars(left_start, left_order, right_start, right_order, *left, *right, k, *share, values)
@@ -173,7 +173,7 @@ def _too_few(part: Part, k: int, link_risk: Bool, loose_risk: Bool, limit: int) 
 
 @njit(cache=True)
 def _tightest(
-    graph: Graph, search: Search, is_open: Bool, loose: Int64, k: int, link_level: Int64, loose_level: Int64
+    graph: Graph, search: PathSearch, is_open: Bool, loose: Int64, k: int, link_level: Int64, loose_level: Int64
 ) -> tuple[Int64, Int64]:
     """(least int64[lefts], dropped): the smallest difference of a set with each left class, up to k.
 
@@ -198,7 +198,7 @@ def _tightest(
                 size = _gap(graph, search, other, e, k, loose, link_level, loose_level)
                 if size < least[other]:
                     least[other], dropped[other] = size, e
-        send(graph, search, e, units, -1, -1)
+        push_flow(graph, search, e, units, -1, -1)
     return least, dropped
 
 
@@ -227,13 +227,13 @@ def _put_back(graph: Graph, left: int, units: int) -> None:
 
 @njit(cache=True)
 def _gap(
-    graph: Graph, search: Search, e: int, shut: int, k: int, loose: Int64, link_level: Int64, loose_level: Int64
+    graph: Graph, search: PathSearch, e: int, shut: int, k: int, loose: Int64, link_level: Int64, loose_level: Int64
 ) -> int:
     """How many units more e can push, up to k; below k the people of that difference are marked with its size."""
     lefts = len(graph.unsent)
-    size = send(graph, search, e, k, -1, shut)
+    size = push_flow(graph, search, e, k, -1, shut)
     if size < k:
-        _, reached = explore(graph, search, e, -1, shut)
+        _, reached = search_path(graph, search, e, -1, shut)
         for p in range(reached):
             right = search.queue[p] - lefts
             if right < 0:
@@ -244,22 +244,22 @@ def _gap(
                     link_level[edge] = min(link_level[edge], size)
             if loose[right] > 0:
                 loose_level[right] = min(loose_level[right], size)
-        forget(search, reached)
+        reset_search(search, reached)
     _put_back(graph, e, size)
     return size
 
 
 @njit(cache=True)
-def _witness(graph: Graph, search: Search, e: int, dropped: int, k: int) -> tuple[Int64, Int64]:
+def _witness(graph: Graph, search: PathSearch, e: int, dropped: int, k: int) -> tuple[Int64, Int64]:
     """(lefts, rights): the set behind a class's smallest difference."""
     lefts, units = len(graph.unsent), 0
     if dropped >= 0:
         units = _take_out(graph, dropped)
-    size = send(graph, search, e, k, -1, dropped)
-    _, reached = explore(graph, search, e, -1, dropped)
+    size = push_flow(graph, search, e, k, -1, dropped)
+    _, reached = search_path(graph, search, e, -1, dropped)
     nodes = search.queue[:reached].copy()
-    forget(search, reached)
+    reset_search(search, reached)
     _put_back(graph, e, size)
     if dropped >= 0:
-        send(graph, search, dropped, units, -1, -1)
+        push_flow(graph, search, dropped, units, -1, -1)
     return nodes[nodes < lefts], nodes[nodes >= lefts] - lefts

@@ -17,7 +17,7 @@ from reissue.methods.attack_parts import PEOPLE, merge_steps
 from reissue.methods.attack_sides import Side, check_settings, names, pairs_of, people, whole
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
 from reissue.model.requirement import as_fraction
 from reissue.model.settings import check_kinds
@@ -146,7 +146,7 @@ def _risky(found: Gaps, right: Side, overlap: Overlap) -> Int64:
     return right.members.subjects[risk]
 
 
-def _classes(release: Release, numbers: Int64) -> str:
+def _classes(release: ObservedRelease, numbers: Int64) -> str:
     if len(numbers) == 1:
         return f"class {release.called(numbers[0])}"
     some = ", ".join(str(release.called(number)) for number in numbers[:5])

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.components import components
-from reissue.arrays.flow.augmenting import Graph, Search
-from reissue.arrays.flow.transport import Transport, incident
+from reissue.arrays.components import bipartite_components
+from reissue.arrays.flow.augmenting import Graph, PathSearch
+from reissue.arrays.flow.transport import Transport, edges_by_node
 from reissue.arrays.types import Bool, Int64
-from reissue.model.overlap import Groups, Overlap, by_bucket
+from reissue.model.overlap import Groups, Overlap, sort_by_bucket
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Part:
         edge_left, edge_right = place[overlap.left[kept]], right_place[overlap.right[kept]]
         shared = overlap.shared[kept]
         filled = np.bincount(edge_right, weights=shared, minlength=len(rights)).astype(np.int64)
-        labels = components(edge_left, edge_right, len(lefts), len(rights))
+        labels = bipartite_components(edge_left, edge_right, len(lefts), len(rights))
         loose = right.sizes[rights] - filled
         own = left.pick(lefts), right.pick(rights)
         return Part(*own, lefts, rights, edge_left, edge_right, shared, kept, loose, *labels)
@@ -100,7 +100,7 @@ class Part:
 
     def values(self) -> Iterator[tuple[int, Bool]]:
         """(value, bool[components]) for every value in the right classes of the part: the components that show it."""
-        start, groups = by_bucket(self.right.value, int(self.right.value.max(initial=-1)) + 1)
+        start, groups = sort_by_bucket(self.right.value, int(self.right.value.max(initial=-1)) + 1)
         component = self.right_component[self.right.classes[groups]]
         for value in range(len(start) - 1):
             if start[value] < start[value + 1]:
@@ -115,14 +115,14 @@ class Part:
     @cached_property
     def _incident(self) -> tuple[Int64, Int64, Int64, Int64]:
         """The edges of each left and right class: the same for every value, and a third of the cost of a flow."""
-        return *incident(self.edge_left, len(self.lefts)), *incident(self.edge_right, len(self.rights))
+        return *edges_by_node(self.edge_left, len(self.lefts)), *edges_by_node(self.edge_right, len(self.rights))
 
     def transport(self, supply: Int64, demand: Int64) -> Transport:
         """A transport along the edges, with nothing sent yet."""
         flow = np.zeros(len(self.edge_left), dtype=np.int64)
         graph = Graph(self.edge_left, self.edge_right, *self._incident, flow, supply, demand)
         nodes = len(self.lefts) + len(self.rights)
-        return Transport(graph, Search(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
+        return Transport(graph, PathSearch(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
 
     def weights(self, value: int, top: Int64, bottom: Int64) -> tuple[Int64, Int64]:
         """w of each left and right class for one value, at least 0 (a class above c by itself is not a difference).

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.components import components
-from reissue.arrays.sets import without
+from reissue.arrays.components import bipartite_components
+from reissue.arrays.sets import difference
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.methods.incremental.difference_region import Gap, Part, counts_of
 
@@ -90,7 +90,9 @@ def _obstructions(part: Part, value: int, top: Int64, bottom: Int64) -> _Sets | 
         return None
     lefts, rights = transport.obstruction()
     tied = np.flatnonzero(rights[part.edge_right] & lefts[part.edge_left])
-    label, label_right = components(part.edge_left[tied], part.edge_right[tied], len(part.lefts), len(part.rights))
+    label, label_right = bipartite_components(
+        part.edge_left[tied], part.edge_right[tied], len(part.lefts), len(part.rights)
+    )
     label[~lefts], label_right[~rights] = -1, -1
     total = max(label.max(), label_right.max()) + 1
     size, count = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
@@ -121,5 +123,5 @@ def _sharpened(sets: _Sets, components: int) -> list[tuple[_Sets, Int64]]:
         at, one = more.best()
         better = more.count[one] * bottom[at] > top[at] * more.size[one]
         at, one = at[better], one[better]
-    others = without(sets.filled, np.sort(first))
+    others = difference(sets.filled, np.sort(first))
     return [(sets, others), *((its, best[(turn == i) & (best >= 0)]) for i, its in enumerate(found))]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import components
+from reissue.arrays.components import bipartite_components
 from reissue.arrays.types import Int32, Int64
 from reissue.model.overlap import Groups, Overlap
 from reissue.model.release import Table
@@ -118,7 +118,7 @@ class Running:
 def _tie(cluster: Int64, overlap: Overlap, new: Int32 | Int64, old: Int64, classes: int) -> Int64:
     """int64[cells]: clusters after a release: those that its classes tie together become one."""
     clusters = int(cluster.max(initial=-1)) + 1
-    label, class_label = components(cluster[overlap.left], overlap.right, clusters, classes)
+    label, class_label = bipartite_components(cluster[overlap.left], overlap.right, clusters, classes)
     tied = np.concatenate([label[cluster[overlap.left]], class_label[new], label[cluster[old]]])
     return np.unique(tied, return_inverse=True)[1].astype(np.int64)
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.lookup import seek
-from reissue.arrays.sets import once
+from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.incremental.tracing_filter import Laid, Part, settled, suspicious
 from reissue.methods.incremental.tracing_graph import BACKWARD, FORCED, FORWARD, GroupGraph, group_graph, trace
@@ -151,7 +150,7 @@ def _traced(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], 
     narrowed: dict[bool, tuple[Int64, Int32]] = {}
 
     def hull_fit(edges: Int64, nodes: Int64, backward: bool) -> Int64:
-        there, which = graph.pair[edges], once(nodes)
+        there, which = graph.pair[edges], sorted_unique(nodes)
         if backward:
             outer, mine = left_boxes[pair_left[there]], right_boxes[laid.newer.classes[which]]
         else:
@@ -179,7 +178,7 @@ def _hulls(outer: Int32, place: Int64, mine: Int32) -> Int32:
 def _pair_of(overlap: Overlap, pair_left: Int64, pair_right: Int64, rights: int) -> Int64:
     """int64[links]: the meeting pair of each link; -1 if the boxes do not meet: a subject's attributes have changed."""
     key = pair_left * rights + pair_right
-    pair, there = seek(key, overlap.left * rights + overlap.right)
+    pair, there = lookup(key, overlap.left * rights + overlap.right)
     return np.where(there, pair, -1)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import components
+from reissue.arrays.components import bipartite_components
 from reissue.arrays.flow.transport import sums
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.incremental.tracing_graph import group_graph, trace
@@ -43,7 +43,7 @@ class Laid:
     @cached_property
     def labels(self) -> tuple[Int64, Int64]:
         """(int64[lefts], int64[rights]): the component of each class; classes that share subjects are in one."""
-        return components(self.overlap.left, self.overlap.right, len(self.older.sizes), len(self.newer.sizes))
+        return bipartite_components(self.overlap.left, self.overlap.right, len(self.older.sizes), len(self.newer.sizes))
 
     @cached_property
     def components(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.flow.transport import Transport, sums
-from reissue.arrays.sets import once
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.overlap import Groups
 
@@ -134,14 +134,14 @@ def trace(
     wide[graph.left[usable & ~thin]] = True  # also rows that may have gone: they may be anywhere in their box
     edges = np.flatnonzero(usable & ~wide[graph.left])
     if len(edges):
-        nodes, people = once(graph.left[edges]), hull_fit(edges, graph.left[edges], False)
+        nodes, people = sorted_unique(graph.left[edges]), hull_fit(edges, graph.left[edges], False)
         few = people < k
         found.append((FORWARD, nodes[few], graph.supply[nodes[few]], people[few]))
     wide = np.zeros(len(graph.demand), np.bool_)
     wide[graph.right[usable & ~thin]] = True
     edges = np.flatnonzero(usable & real & ~wide[graph.right])
     if len(edges):
-        nodes, people = once(graph.right[edges]), hull_fit(edges, graph.right[edges], True)
+        nodes, people = sorted_unique(graph.right[edges]), hull_fit(edges, graph.right[edges], True)
         nodes, people = nodes[people < k], people[people < k]
         least = transport.least_into(nodes)
         found.append((BACKWARD, nodes[least > 0], least[least > 0], people[least > 0]))
@@ -165,6 +165,6 @@ def _thin(
     right = sums(graph.right[usable], sure[usable], len(graph.demand)) < k
     right &= sums(graph.right[used], sure[used] + 1, len(graph.demand)) > 0
     asked = real & (sure < k) & (used | (usable & (left[graph.left] | right[graph.right])))
-    pairs, fit = once(graph.pair[asked]), np.full(len(known), k, dtype=np.int64)
+    pairs, fit = sorted_unique(graph.pair[asked]), np.full(len(known), k, dtype=np.int64)
     fit[pairs] = count(pairs)
     return fit, asked & (np.where(real, fit[graph.pair], k) < k) if len(known) else asked

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.sets import once
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.incremental.checked import Checked, Standing
 from reissue.methods.incremental.difference import gaps
@@ -144,7 +144,7 @@ def with_class_boxes(caches: Mapping[str, Table], release: Facts) -> Table:
 def class_boxes(caches: Mapping[str, Table], releases: int, attributes: int) -> list[Int32] | None:
     """The boxes of every earlier release, int32[classes, attributes, 2] each; None if the caches do not have them."""
     table = caches.get(BOXES)
-    if table is None or len(once(np.asarray(table["release"], dtype=np.int64))) != releases:
+    if table is None or len(sorted_unique(np.asarray(table["release"], dtype=np.int64))) != releases:
         return None
     boxes = np.empty((len(table["release"]), attributes, 2), dtype=np.int32)
     for a in range(attributes):

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.attack_sides import named_releases
 from reissue.methods.invariance.possible_values import Possible, Uniqueness, follow, look_back, members_of, uniqueness
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
 
@@ -58,7 +58,7 @@ class Association:
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         state = Possible.nobody()
-        shown: list[tuple[Release, Uniqueness]] = []
+        shown: list[tuple[ObservedRelease, Uniqueness]] = []
         at_risk: dict[int, Int64] = {}
         if involving is None:
             for release in series.releases:
@@ -95,14 +95,16 @@ class Association:
         uneven = unique.most * self.m > unique.size
         return np.asarray(uneven | ~unique.weak(self.m) if self.invariant else uneven, dtype=np.bool_)
 
-    def _at_risk(self, release: Release, unique: Uniqueness, exposed: Bool) -> Int64:
+    def _at_risk(self, release: ObservedRelease, unique: Uniqueness, exposed: Bool) -> Int64:
         """int64[]: members who are exposed themselves or sit in a bad class."""
         members = members_of(release)
         bad = np.zeros(release.class_count, dtype=np.bool_)
         bad[unique.classes[self._bad(unique)]] = True
         return members.subjects[exposed | bad[members.classes]]
 
-    def _bad_classes(self, shown: list[tuple[Release, Uniqueness]]) -> list[tuple[Release, Uniqueness, int]]:
+    def _bad_classes(
+        self, shown: list[tuple[ObservedRelease, Uniqueness]]
+    ) -> list[tuple[ObservedRelease, Uniqueness, int]]:
         return [(release, unique, int(i)) for release, unique in shown for i in np.flatnonzero(self._bad(unique))]
 
     def _of_people(self, series: Observed, state: Possible, people: Int64, involving: int | None) -> list[Finding]:
@@ -111,7 +113,7 @@ class Association:
         until = len(series) if involving is None else involving
         where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in worst}
         for release in (series.releases[position] for position in range(until if len(worst) else 0)):
-            at, there = seek(members_of(release).subjects, state.subjects[worst])
+            at, there = lookup(members_of(release).subjects, state.subjects[worst])
             for i, its in zip(worst[there], members_of(release).classes[at[there]], strict=True):
                 where[int(i)].append((release.number, release.called(its)))
         return [self._person(series, state, i, classes) for i, classes in where.items()]
@@ -140,11 +142,11 @@ class Association:
             rank=(-1.0 / max(len(values), 1), 0, len(values), int(state.subjects[i])),
         )
 
-    def _of_classes(self, series: Observed, classes: list[tuple[Release, Uniqueness, int]]) -> list[Finding]:
+    def _of_classes(self, series: Observed, classes: list[tuple[ObservedRelease, Uniqueness, int]]) -> list[Finding]:
         classes = sorted(classes, key=lambda c: -float(c[1].most[c[2]] / c[1].size[c[2]]))[: self.limit]
         return [self._class(series, release, unique, i) for release, unique, i in classes]
 
-    def _class(self, series: Observed, release: Release, unique: Uniqueness, i: int) -> Finding:
+    def _class(self, series: Observed, release: ObservedRelease, unique: Uniqueness, i: int) -> Finding:
         words = series.words
         number, most, size = int(unique.classes[i]), int(unique.most[i]), int(unique.size[i])
         value = words.value(int(unique.value[i]))
@@ -169,7 +171,7 @@ class Association:
             rank=(-most / size, 1, release.number, release.called(number)),
         )
 
-    def _measures(self, state: Possible, shown: list[tuple[Release, Uniqueness]]) -> dict[str, float]:
+    def _measures(self, state: Possible, shown: list[tuple[ObservedRelease, Uniqueness]]) -> dict[str, float]:
         m, steady = self.m, not bool(state.changed.any())
         weak = all(bool(unique.weak(m).all()) for _, unique in shown)
         strict = all(bool(unique.strict(m).all()) for _, unique in shown)

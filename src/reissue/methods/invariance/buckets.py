@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.methods.invariance.eligibility import supply
@@ -44,7 +44,7 @@ class Plan:
 def divide(snapshot: Coded, known: Known, m: int) -> Int32:
     """Phase 1. int32[rows]: the signature each row has since its first release, -1 for new rows. O(n log people)."""
     _refuse_changed(snapshot, known)
-    at, there = seek(known.subjects, snapshot.subjects)
+    at, there = lookup(known.subjects, snapshot.subjects)
     bucket = np.full(len(snapshot), -1, dtype=np.int32)
     bucket[there] = known.signature[at[there]]
     old = np.flatnonzero(there)
@@ -67,7 +67,7 @@ def divide(snapshot: Coded, known: Known, m: int) -> Int32:
 
 def _refuse_changed(snapshot: Coded, known: Known) -> None:
     """Whoever was shown with two sets has only their intersection left, which no later class can make good."""
-    changed = snapshot.subjects[seek(known.changed, snapshot.subjects)[1]]
+    changed = snapshot.subjects[lookup(known.changed, snapshot.subjects)[1]]
     if len(changed) == 0:
         return
     raise InfeasiblePolicy(

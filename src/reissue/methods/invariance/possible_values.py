@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.signatures import Signatures, distinct, joined, of_classes
-from reissue.model.observed import Members, Release
+from reissue.model.observed import Members, ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Uniqueness:
         return np.asarray((self.kinds >= m) & (self.most == 1), dtype=np.bool_)
 
 
-def uniqueness(release: Release) -> Uniqueness:
+def uniqueness(release: ObservedRelease) -> Uniqueness:
     """Per class with rows, its different values and their counts. O(rows log rows)."""
     classes, values, counts = release.groups
     if len(classes) == 0:
@@ -77,13 +77,13 @@ class Possible:
         )
 
 
-def members_of(release: Release) -> Members:
+def members_of(release: ObservedRelease) -> Members:
     if release.members is None:
         raise ValueError(f"The members of release {release.number} are not known.")
     return release.members
 
 
-def shown(release: Release, rows: Int64, known: Signatures) -> tuple[Signatures, Int32]:
+def shown(release: ObservedRelease, rows: Int64, known: Signatures) -> tuple[Signatures, Int32]:
     """(`known` with what it lacked, int32[rows]: the value set of each of these members' class). O(release rows)."""
     classes = members_of(release).classes[rows]
     wanted = np.zeros(release.class_count, dtype=np.bool_)
@@ -114,14 +114,14 @@ def meet(sets: Signatures, left: Int32, right: Int32) -> tuple[Signatures, Int32
     return union, at[number][of]
 
 
-def follow(state: Possible, release: Release) -> tuple[Possible, Int64]:
+def follow(state: Possible, release: ObservedRelease) -> tuple[Possible, Int64]:
     """The state after one more release, and int64[members]: where each of its members is in it.
 
     O(people ever seen + release rows log release rows).
     """
     members = members_of(release)
     sets, now = shown(release, np.arange(len(members.subjects)), state.sets)
-    at, there = seek(state.subjects, members.subjects)
+    at, there = lookup(state.subjects, members.subjects)
     candidates, changed = state.candidates.copy(), state.changed.copy()
     moved = np.flatnonzero(there)[candidates[at[there]] != now[there]]
     if len(moved):
@@ -135,7 +135,7 @@ def follow(state: Possible, release: Release) -> tuple[Possible, Int64]:
     return merged, np.searchsorted(merged.subjects, members.subjects)
 
 
-def look_back(releases: Sequence[Release], newest: int, first_new: int | None = None) -> Possible:
+def look_back(releases: Sequence[ObservedRelease], newest: int, first_new: int | None = None) -> Possible:
     """What release `newest` (its position) adds for its members.
 
     A member whose last class before showed the same set as its class now loses nothing by the new release, so only the
@@ -151,7 +151,7 @@ def look_back(releases: Sequence[Release], newest: int, first_new: int | None = 
         if len(open_) == 0:
             break
         older = releases[position]
-        at, there = seek(members_of(older).subjects, subjects[open_])
+        at, there = lookup(members_of(older).subjects, subjects[open_])
         found = open_[there]
         sets, then = shown(older, at[there], sets)
         same = (then == now[found]) & ~changed[found]

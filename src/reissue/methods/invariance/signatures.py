@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.lookup import seek
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
 from reissue.model.release import Facts, Table
 
@@ -213,7 +213,7 @@ def remember(caches: Mapping[str, Table], release: Facts) -> dict[str, Table]:
 
 def _with_new(known: Known, subjects: Int64, signature: Int32) -> tuple[Int64, Int32, Int64]:
     """The table of people with those added who were never published before; and whose class shows another set now."""
-    at, there = seek(known.subjects, subjects)
+    at, there = lookup(known.subjects, subjects)
     fresh, its = subjects[~there], signature[~there]
     differ = signature[there] != known.signature[at[there]]
     changed = np.union1d(known.changed, subjects[there][differ]) if differ.any() else known.changed

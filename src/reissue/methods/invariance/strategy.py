@@ -14,7 +14,7 @@ from reissue.methods.invariance.buckets import demand_of, divide, plan
 from reissue.methods.invariance.signatures import recall, remember
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes
-from reissue.model.boxes import hulls, snap
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import check_choices, check_kinds, check_m
@@ -73,8 +73,8 @@ class MInvariance:
         classes, number = split(codes, bucket, values, all_keys, snapshot.domains)
         real, fake = classes[:rows], classes[rows:]
         if self.publishing == "anatomized":  # the exact codes of counterfeits are published, so the box covers them
-            return real, fake, snap(hulls(codes, classes, number), snapshot.domains)
-        return real, fake, snap(hulls(snapshot.codes, real, number), snapshot.domains)
+            return real, fake, widen_to_nodes(bounding_boxes(codes, classes, number), snapshot.domains)
+        return real, fake, widen_to_nodes(bounding_boxes(snapshot.codes, real, number), snapshot.domains)
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         return remember(caches, release)

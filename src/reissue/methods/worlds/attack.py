@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.sets import common, union
+from reissue.arrays.sets import intersection, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
@@ -16,7 +16,7 @@ from reissue.methods.attack_sides import check_settings, named_releases, names, 
 from reissue.methods.worlds.settled_series import View
 from reissue.methods.worlds.solver import Inconsistent, settle
 from reissue.methods.worlds.worlds import narrowed, paths_of, truth, worlds_of
-from reissue.model.observed import Observed, Release
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.requirement import as_fraction
 from reissue.model.settings import check_kinds
 
@@ -97,7 +97,7 @@ class PossibleWorlds:
             attack=self.name,
             findings=tuple(findings),
             total=int(broken.sum() + ruled_out.sum()),
-            at_risk={r.number: common(_subjects(r), exposed) for r in releases},
+            at_risk={r.number: intersection(_subjects(r), exposed) for r in releases},
             measures=view.measures(len(exposed)),
             notes=self.notes(view.tallies),
             tallies=view.tallies,
@@ -121,7 +121,7 @@ class PossibleWorlds:
             )
         return tuple(notes)
 
-    def _seen(self, series: Observed, releases: list[Release]) -> View | None:
+    def _seen(self, series: Observed, releases: list[ObservedRelease]) -> View | None:
         """The settled series; None if no world fits it."""
         paths = paths_of(releases, self._known(series, releases))
         worlds = worlds_of(releases, paths)
@@ -134,7 +134,7 @@ class PossibleWorlds:
             return None
         return View(releases, paths, worlds, settled)
 
-    def _known(self, series: Observed, releases: list[Release]) -> Int64:
+    def _known(self, series: Observed, releases: list[ObservedRelease]) -> Int64:
         """int64[]: the numbers of the compromised."""
         everyone = union(*(_subjects(r) for r in releases))
         numbers = [person for person in self.compromised if isinstance(person, int)]
@@ -215,6 +215,6 @@ def people_named(who: tuple[str, ...], size: int) -> str:
     return f"{people(size)} ({', '.join(who[:3])}{', ...' if len(who) > 3 else ''})"
 
 
-def _subjects(release: Release) -> Int64:
+def _subjects(release: ObservedRelease) -> Int64:
     assert release.members is not None, "needs_members: the auditor skips the attack otherwise"
     return release.members.subjects

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.sets import once
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.methods.worlds.solver import Settled
 from reissue.methods.worlds.worlds import Paths, Worlds
-from reissue.model.observed import Release
+from reissue.model.observed import ObservedRelease
 from reissue.model.requirement import as_fraction
 
 
@@ -19,7 +19,7 @@ from reissue.model.requirement import as_fraction
 class View:
     """A settled series, by path."""
 
-    releases: list[Release]
+    releases: list[ObservedRelease]
     paths: Paths
     worlds: Worlds
     settled: Settled
@@ -99,7 +99,7 @@ class View:
 
     def _people_of(self, entries: Bool) -> Int64:
         """int64[]: the paths of people with one of these entries."""
-        paths = once(self.worlds.path[entries])
+        paths = sorted_unique(self.worlds.path[entries])
         return np.asarray(paths[paths < self.paths.people], dtype=np.int64)
 
     @cached_property

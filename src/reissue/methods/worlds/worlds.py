@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.components import connected
+from reissue.arrays.components import connected_components
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.model.observed import Members, Release
+from reissue.model.observed import Members, ObservedRelease
 
 ROUNDS = 200
 """Bounds are carried round at most this often; each round is sound, more only tighten."""
@@ -40,7 +40,7 @@ class Paths:
     people: int
 
 
-def paths_of(releases: Sequence[Release], compromised: Int64) -> Paths:
+def paths_of(releases: Sequence[ObservedRelease], compromised: Int64) -> Paths:
     """The paths of all members, and of the rows that belong to none of them. O(people * releases * log people)."""
     members = [_members(release) for release in releases]
     subjects = union(*(m.subjects for m in members))
@@ -66,13 +66,13 @@ def paths_of(releases: Sequence[Release], compromised: Int64) -> Paths:
     )
 
 
-def _members(release: Release) -> Members:
+def _members(release: ObservedRelease) -> Members:
     if release.members is None:
         raise ValueError(f"The members of release {release.number} are not known.")
     return release.members
 
 
-def _nobodys(releases: Sequence[Release], members: Sequence[Members]) -> tuple[Int32, Int64]:
+def _nobodys(releases: Sequence[ObservedRelease], members: Sequence[Members]) -> tuple[Int32, Int64]:
     """One path for each class with more rows than members: (int32[n, releases], int64[n] the rows beyond them)."""
     ways, sizes = [np.empty((0, len(releases)), dtype=np.int32)], [np.empty(0, dtype=np.int64)]
     for i, (release, m) in enumerate(zip(releases, members, strict=True)):
@@ -110,7 +110,7 @@ class Worlds:
         return len(self.path)
 
 
-def worlds_of(releases: Sequence[Release], paths: Paths) -> Worlds:
+def worlds_of(releases: Sequence[ObservedRelease], paths: Paths) -> Worlds:
     """The equations of a series. O(entries * releases * log groups)."""
     offset, keys, width = 0, [], 1 + max((int(r.values.max(initial=0)) for r in releases), default=0)
     totals = [np.empty(0, dtype=np.int64)]
@@ -134,7 +134,7 @@ def worlds_of(releases: Sequence[Release], paths: Paths) -> Worlds:
     return Worlds(path[possible], value[possible], cells[possible], np.concatenate(totals), paths.size)
 
 
-def _first_values(releases: Sequence[Release], paths: Paths) -> tuple[Int32, Int32]:
+def _first_values(releases: Sequence[ObservedRelease], paths: Paths) -> tuple[Int32, Int32]:
     """(path, value): the values that the first class of each path shows, by path."""
     first = np.argmax(paths.classes >= 0, axis=1)
     owners, values = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
@@ -212,14 +212,14 @@ def components(worlds: Worlds, open_entries: Int64) -> list[Int64]:
     kept = place[entry] >= 0
     paths = len(worlds.size)
     row = worlds.path[entry[kept]].astype(np.int64)
-    label = connected(row, paths + cell[kept].astype(np.int64), paths + len(worlds.total))
+    label = connected_components(row, paths + cell[kept].astype(np.int64), paths + len(worlds.total))
     own = label[worlds.path[open_entries]]
     order = np.argsort(own, kind="stable")
     parts = np.split(open_entries[order], np.flatnonzero(np.diff(own[order])) + 1)
     return sorted(parts, key=len)
 
 
-def truth(worlds: Worlds, releases: Sequence[Release], paths: Paths) -> Int64 | None:
+def truth(worlds: Worlds, releases: Sequence[ObservedRelease], paths: Paths) -> Int64 | None:
     """int64[entries]: the counts that really were, a world that needs no search; None if values have changed."""
     value = np.full(len(paths.subjects), -1, dtype=np.int32)
     for release in releases:

@@ -229,16 +229,3 @@ def _sides_meet(part: Part, limits: Limits, scratch: Scratch) -> bool:
     return slice_meets(picked, 0, left, scratch.counts, scratch.present, limits) and slice_meets(
         picked, left, total, scratch.counts, scratch.present, limits
     )
-
-
-@njit(cache=True)
-def bounds(codes: Int32, label: Int32 | Int64, count: int) -> Int32:
-    """int32[count, attributes, 2]: hulls of the rows with each label; rows with label -1 are ignored. O(rows)."""
-    boxes = np.empty((count, codes.shape[1], 2), np.int32)
-    boxes[:, :, 0], boxes[:, :, 1] = np.iinfo(np.int32).max, np.iinfo(np.int32).min
-    for a in range(codes.shape[1]):
-        for row in range(len(label)):
-            if label[row] >= 0:
-                boxes[label[row], a, 0] = min(boxes[label[row], a, 0], codes[row, a])
-                boxes[label[row], a, 1] = max(boxes[label[row], a, 1], codes[row, a])
-    return boxes
