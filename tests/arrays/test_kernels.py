@@ -10,10 +10,9 @@ from pathlib import Path
 KERNELS = """
 import sys
 import numpy as np
-from reissue.arrays import warm_up as kernels
-from reissue.arrays.compiled import njit
+from reissue.arrays.compiled import njit, warm_up
 
-kernels.load()
+warm_up()
 
 @njit(cache=True)
 def spread(numbers):

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.engine import identifiers
-from reissue.engine.identifiers import join_identifiers, normalize, repeated
+from reissue.engine.identifiers import hashes, join_identifiers, normalize, repeated
 
 
 @pytest.mark.parametrize(
@@ -63,18 +62,21 @@ def test_of_several_numbers_the_latest_counts() -> None:
     assert join_identifiers(known, pa.array(["b", "a", None, "c"])).tolist() == [2, 9, -1, -1]
 
 
-def test_several_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_known_ones_are_found_as_a_dictionary_finds_them() -> None:
     rng = np.random.default_rng(3)
     names, numbers = [f"p{number}" for number in rng.integers(0, 300, 500)], rng.permutation(500)
     wanted = pa.array([f"p{number}" for number in rng.integers(0, 400, 300)])
-    found = {}
+    found: dict[str, int] = {}
     for name, number in zip(names, numbers.tolist(), strict=True):
         found[name] = max(number, found.get(name, -1))
-    monkeypatch.setattr(identifiers, "WORTH_A_THREAD", 1)
-    for threads in (1, 2, 7):
-        monkeypatch.setattr(identifiers, "processors", lambda threads=threads: threads)
-        got = join_identifiers((pa.array(names), numbers), wanted).tolist()
-        assert got == [found.get(name, -1) for name in wanted.to_pylist()]
+    got = join_identifiers((pa.array(names), numbers), wanted).tolist()
+    assert got == [found.get(name, -1) for name in wanted.to_pylist()]
+
+
+def test_hashes_are_fnv_1a_of_the_bytes() -> None:
+    """The published test vectors: fragments must be the same on every machine."""
+    text = pa.array(["x", "", "a", "foobar"]).slice(1)
+    assert hashes(text).tolist() == [0xCBF29CE484222325, 0xAF63DC4C8601EC8C, 0x85944171F73967E8]
 
 
 def test_decimals_with_a_fraction_are_no_identifiers() -> None:

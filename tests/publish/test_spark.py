@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reissue as ri
+from reissue.engine.spark import verbs
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError, SnapshotError
 from reissue.methods.strategy import Strategy
 from reissue.publish.spark import publishing as distributed
@@ -77,7 +78,7 @@ def test_every_strategy_keeps_its_guarantee_and_gives_the_same_release(strategy:
 def test_rows_never_come_to_the_driver(strategy: Strategy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All transfers go through one counted method; a publish of 3,000 rows brings a handful of summaries."""
     engines = []
-    monkeypatch.setattr(distributed, "connect", lambda settings: engines.append(spark.engine()) or engines[-1])
+    monkeypatch.setattr(verbs, "connect", lambda settings: engines.append(spark.engine()) or engines[-1])
     file = tmp_path / "snapshot.parquet"
     with ri.Series.create(tmp_path / "s", NOTED, strategy, seed=1, fragments=3, engine="spark") as series:
         for table in People(4).months(2, CHURN if strategy.supports.gone else INSERTS, first=3_000):

@@ -16,6 +16,7 @@ algebra. Here it does so only where there is something to compile.
 # mypy: allow-untyped-calls
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from pickle import Unpickler
@@ -29,7 +30,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.environment import _rebuild_env
 from numba.core.runtime.nrt import rtsys
 
-__all__ = ["njit"]
+__all__ = ["njit", "processors", "warm_up"]
 
 
 class _Files(IndexDataCacheFile):
@@ -117,3 +118,19 @@ else:
             return dispatcher
 
         return compiled
+
+
+def warm_up() -> None:
+    """Let numba set itself up, by running the smallest kernel."""
+    njit(cache=True)(_nothing)()
+
+
+def _nothing() -> None:
+    """The smallest kernel."""
+
+
+def processors() -> int:
+    """How many threads of this process can work at once: the processors it may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from itertools import pairwise
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from reissue.arrays.processors import processors
 from reissue.arrays.types import Int64
 from reissue.engine.text import as_text
 
 WHOLE_FLOAT = r"^[0-9]+\.0+$"
-WORTH_A_THREAD = 100_000
-"""From so many known identifiers for each of them, they are looked for by several threads."""
 
 
 def normalize(column: pa.ChunkedArray, plain: bool | None = None) -> tuple[pa.Array, Int64]:
@@ -83,10 +79,7 @@ class Repeated:
 
 def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
-    from reissue.arrays.text_index import index
-
-    known = identifiers.drop_null()
-    extra = int((index(*_buffers(known))[1] != np.arange(len(known))).sum())
+    extra = len(identifiers) - identifiers.null_count - pc.count_distinct(identifiers).as_py()
     if extra == 0:
         return 0, []
     import polars as pl
@@ -108,34 +101,38 @@ def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> In
     names, numbers = known
     if len(names) == 0 or len(identifiers) == 0:
         return np.full(len(identifiers), -1, dtype=np.int64)
-    from reissue.arrays.text_index import highest, index
+    wanted = identifiers.cast(pa.large_string()).dictionary_encode()  # fewer than those ever known
+    place = pc.index_in(names.cast(pa.large_string()), value_set=wanted.dictionary)
+    found: Int64 = np.full(len(wanted.dictionary) + 1, -1, dtype=np.int64)
+    np.maximum.at(found, np.asarray(place.fill_null(-1)), numbers)
+    found[-1] = -1  # known ones that nobody asks about
+    rows: Int64 = found[np.asarray(wanted.indices.fill_null(-1))]
+    return rows
 
-    wanted, (data, starts), numbers = _buffers(identifiers), _buffers(names), np.ascontiguousarray(numbers)
-    table, first = index(*wanted)
 
-    def sought(part: tuple[int, int]) -> Int64:
-        low, high = part
-        return highest(table, *wanted, data, starts[low : high + 1], numbers[low:high])
+def hashes(identifiers: pa.Array) -> NDArray[np.uint64]:
+    """uint64[rows]: FNV-1a of the bytes of each text, the same on every machine and in every version. O(bytes)."""
+    if isinstance(identifiers, pa.ChunkedArray):
+        identifiers = identifiers.combine_chunks()
+    text = identifiers.cast(pa.large_string())
+    offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+    content = text.buffers()[2]
+    return _compiled_fnv()(offsets.copy(), np.frombuffer(content or b"", dtype=np.uint8).copy())
 
-    parts = max(1, min(processors(), len(numbers) // WORTH_A_THREAD))  # each waits for memory most of its time
-    limits = np.linspace(0, len(numbers), parts + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(parts) as pool:
-        found = reduce(np.maximum, pool.map(sought, pairwise(limits)))[first]
-    if identifiers.null_count:
-        found[np.asarray(identifiers.is_null())] = -1
+
+@cache
+def _compiled_fnv() -> Callable[[Int64, NDArray[np.uint8]], NDArray[np.uint64]]:
+    """Compiled where it is needed: reading a table must not wait for numba."""
+    from reissue.arrays.compiled import njit
+
+    return njit(cache=True)(_fnv)
+
+
+def _fnv(offsets: Int64, content: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    found = np.empty(len(offsets) - 1, dtype=np.uint64)
+    for row in range(len(found)):
+        value = np.uint64(0xCBF29CE484222325)
+        for place in range(offsets[row], offsets[row + 1]):
+            value = (value ^ np.uint64(content[place])) * np.uint64(0x100000001B3)
+        found[row] = value
     return found
-
-
-def _buffers(text: pa.Array | pa.ChunkedArray) -> tuple[NDArray[np.uint8], Int64]:
-    """(bytes, int64[n + 1] where each text begins and the last one ends) of text, without copying large strings."""
-    whole = text.cast(pa.large_string())
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], pa.large_string())
-    _, offsets, data = whole.buffers()
-    content = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.empty(0, dtype=np.uint8)
-    starts = np.zeros(1, dtype=np.int64)
-    if len(whole):
-        starts = np.frombuffer(offsets, dtype=np.int64)[whole.offset : whole.offset + len(whole) + 1]
-    for array in (content, starts):  # kernels are compiled for one kind of arrays
-        array.flags.writeable = False
-    return content, starts

@@ -13,8 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from reissue.arrays.compiled import njit
-from reissue.arrays.processors import processors
+from reissue.arrays.compiled import njit, processors
 from reissue.arrays.types import Int32, Int64
 from reissue.model.boxes import widen_to_nodes
 from reissue.model.domain import Domain

@@ -82,7 +82,7 @@ class Division:
         """The rows of each fragment, in the order of the source."""
         if self.count == 1:
             return [rows]
-        from reissue.engine.hashing import hashes
+        from reissue.engine.identifiers import hashes
 
         home = self.of(rows.codes, rows.numbers, hashes(rows.identifiers) if self.tree.by_identifier else None)
         order = np.argsort(home, kind="stable")

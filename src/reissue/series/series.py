@@ -190,11 +190,12 @@ class Series:
 
     def _begin_reading(self, snapshot: Source) -> Ahead:
         """Read the snapshot beside the slowest imports."""
-        from reissue.arrays import warm_up as kernels
         from reissue.engine.ahead import Ahead
 
         ahead = Ahead(snapshot, self.coding.schema)
-        kernels.load()
+        from reissue.arrays.compiled import warm_up  # imports numba
+
+        warm_up()
         return ahead
 
     def changed_strategy(self, name: str | None, settings: Sequence[str]) -> Strategy | None:

@@ -236,7 +236,7 @@ def _repeated(
         return []
 
     def hashed(table: pa.Table, _: Int64) -> Iterable[pa.Table]:
-        from reissue.engine.hashing import hashes
+        from reissue.engine.identifiers import hashes
 
         yield pa.table({"hash": hashes(normalize(table.column(name), plain)[0].drop_null()).view(np.int64)})
 

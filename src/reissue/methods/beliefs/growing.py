@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reissue.arrays.compiled import njit
-from reissue.arrays.processors import processors
+from reissue.arrays.compiled import njit, processors
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.beliefs.neighbours import begin, heap_for, nearest, plant
 from reissue.model.requirement_kernels import TOLERANCE, Limits, meets

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from reissue.arrays.compiled import njit
-from reissue.arrays.processors import processors
+from reissue.arrays.compiled import njit, processors
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.model.domain import Domain
 

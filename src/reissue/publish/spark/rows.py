@@ -44,7 +44,7 @@ def with_fragment(rows: Frame, division: Division) -> Frame:
     schema = deepcopy(rows.schema).add("fragment", "integer")
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        from reissue.engine.hashing import hashes
+        from reissue.engine.identifiers import hashes
 
         for batch in batches:
             table = pa.Table.from_batches([batch])

@@ -8,8 +8,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from reissue.arrays.compiled import njit
-from reissue.arrays.processors import processors
+from reissue.arrays.compiled import njit, processors
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.incremental.recut.check import Classes, Cluster, keeps
 from reissue.methods.incremental.recut.check_difference import Desk, desk

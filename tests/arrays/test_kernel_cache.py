@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from reissue.arrays import kernel_cache as cache
+from reissue import arrays
 
 
 @pytest.fixture
@@ -15,18 +17,18 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The temporary folder of a user who may write nowhere else."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")  # so that it is restored afterwards
     monkeypatch.delenv("NUMBA_CACHE_DIR")
-    monkeypatch.setattr(cache, "_writable", lambda folder: False)
+    monkeypatch.setattr(arrays, "_writable", lambda folder: False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
 
 def test_a_folder_of_the_users_own(nowhere: Path) -> None:
-    cache.find_place()
+    arrays.find_place()
     place = Path(os.environ["NUMBA_CACHE_DIR"])
     assert place.parent == nowhere
     assert place.stat().st_mode & 0o777 == 0o700
     del os.environ["NUMBA_CACHE_DIR"]
-    cache.find_place()
+    arrays.find_place()
     assert Path(os.environ["NUMBA_CACHE_DIR"]) == place, "the next process finds its kernels again"
 
 
@@ -35,13 +37,13 @@ def test_a_folder_that_others_could_fill_is_not_used(nowhere: Path) -> None:
     planted = nowhere / f"reissue-kernels-{os.getuid()}"
     (nowhere / "elsewhere").mkdir(mode=0o700)
     planted.symlink_to(nowhere / "elsewhere")
-    cache.find_place()
+    arrays.find_place()
     assert Path(os.environ["NUMBA_CACHE_DIR"]) != planted
     planted.unlink()
     planted.mkdir()
     planted.chmod(0o777)
     del os.environ["NUMBA_CACHE_DIR"]
-    cache.find_place()
+    arrays.find_place()
     assert Path(os.environ["NUMBA_CACHE_DIR"]) != planted
 
 
@@ -49,6 +51,22 @@ def test_nothing_is_changed_where_numba_finds_a_place(monkeypatch: pytest.Monkey
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")  # so that it is restored afterwards
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not" / "yet"))
-    cache.find_place()
+    arrays.find_place()
     assert "NUMBA_CACHE_DIR" not in os.environ
     assert not (tmp_path / "not").exists()
+
+
+def test_the_first_kernel_of_a_user_who_can_write_nowhere_is_kept(tmp_path: Path) -> None:
+    code = (
+        "import os\nos.access = lambda *_: False\n"
+        "import reissue, pyarrow\n"
+        "from reissue.engine.identifiers import hashes\nhashes(pyarrow.array(['a']))\n"
+        "print(os.environ['NUMBA_CACHE_DIR'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    place = Path(done.stdout.strip())
+    assert place.parent == tmp_path
+    assert list(place.rglob("*.nbi")), "the kernel was compiled for this process alone"
