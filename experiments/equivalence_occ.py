@@ -18,7 +18,7 @@ from experiments.occ import ROOT, VALUES, People, Published, errors, publish, re
 from experiments.words import Numbers
 
 from reissue.methods.equivalence.attack import Equivalence
-from reissue.methods.equivalence.class_pairs import class_pairs, exposed
+from reissue.methods.equivalence.class_pairs import find_class_pairs, find_exposed
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
@@ -83,9 +83,9 @@ def compromised_by_pairs(published: Published) -> list[int]:
     found = np.empty(0, dtype=np.int64)
     counts = [0]
     for position in range(1, len(series)):
-        for pairs in class_pairs(series.releases, involving=position):
+        for pairs in find_class_pairs(series.releases, involving=position):
             chosen = np.flatnonzero(pairs.size < E)
-            found = np.union1d(found, exposed(series.releases, pairs, chosen)[0])
+            found = np.union1d(found, find_exposed(series.releases, pairs, chosen)[0])
         counts.append(len(found))
     return counts
 

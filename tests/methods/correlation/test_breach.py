@@ -10,8 +10,8 @@ from reissue.methods.correlation.breach_probability import (
     breach_probability,
     choose_degree,
     ct_probability,
+    find_longest_life,
     hc_probability,
-    longest_life,
 )
 
 
@@ -69,7 +69,7 @@ def test_the_longest_life_is_the_longest() -> None:
     for _ in range(200):
         p, m, h = float(rng.uniform(0.01, 0.5)), int(rng.integers(2, 9)), float(rng.uniform(0.01, 0.9))
         n = int(rng.integers(1, m + 1))
-        lived = longest_life(p, m, h, n)
+        lived = find_longest_life(p, m, h, n)
         assert lived == 0 or f(p, lived, m, n) < h
         assert f(p, lived + 1, m, n) >= h * (1 - 1e-9)
 

@@ -9,8 +9,8 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.methods.correlation.attack import HistoricalCorrelation
-from reissue.methods.correlation.correlations import unsafe_pairs
-from reissue.methods.correlation.inference import infer, world_of
+from reissue.methods.correlation.correlations import find_unsafe_pairs
+from reissue.methods.correlation.inference import build_world, infer
 from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -102,7 +102,7 @@ def test_unsafe_is_definition_3_where_classes_have_one_size_and_never_less() -> 
         n = int(rng.integers(1, values + 1))
         groups = groups_of(series)
         for position in range(len(series)):
-            flagged = set(unsafe_pairs(series.releases, position, n).newer.tolist())
+            flagged = set(find_unsafe_pairs(series.releases, position, n).newer.tolist())
             for group in groups:
                 if group.release != position + 1:
                     continue
@@ -144,7 +144,7 @@ def test_the_fixed_point_is_that_of_definitions_2_and_4() -> None:
         rng = np.random.default_rng(seed)
         series, truth = random_series(rng, values=int(rng.integers(2, 5)), merge=0.0, fakes=seed % 3 == 0)
         real = [s for s in truth if s >= 0]
-        world = world_of(series.releases)
+        world = build_world(series.releases)
         there = world.subjects[world.subjects >= 0]
         chosen = rng.permutation(there)[: int(rng.integers(0, 4))]
         expected = fixed_point(series, truth, {int(s) for s in chosen})
@@ -169,7 +169,7 @@ def test_merged_classes_never_rule_out_the_truth_and_lose_nothing_of_the_definit
     for seed in range(800):
         rng = np.random.default_rng(seed)
         series, truth = random_series(rng, values=int(rng.integers(2, 4)), merge=0.7, fakes=seed % 2 == 0)
-        world = world_of(series.releases)
+        world = build_world(series.releases)
         chosen = rng.permutation(world.subjects[world.subjects >= 0])[:3]
         expected = fixed_point(series, truth, {int(s) for s in chosen})
         told = infer(world, world.people(np.sort(chosen)))
@@ -186,7 +186,7 @@ def test_every_loss_is_explained_back_to_compromised_people() -> None:
         rng = np.random.default_rng(seed)
         series, truth = random_series(rng, values=3, merge=0.3, fakes=seed % 2 == 0)
         chosen = tuple(int(s) for s in rng.permutation([s for s in truth if s >= 0])[:3])
-        world = world_of(series.releases)
+        world = build_world(series.releases)
         chosen = tuple(s for s in chosen if s in world.subjects)
         if not chosen:
             continue

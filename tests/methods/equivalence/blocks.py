@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.equivalence.person_matrix import Block, blocks, patterns_of, rows_of
+from reissue.methods.equivalence.person_matrix import Block, make_blocks, number_classes, trace_patterns
 from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -28,8 +28,8 @@ def series_of(releases: list[tuple[Int64, Int32, Int32]], value_count: int) -> O
 
 
 def all_blocks(series: Observed, *, apart: bool = True) -> list[Block]:
-    rows = rows_of(series.releases)
-    return list(blocks(series.releases, rows, patterns_of(series.releases, rows), apart=apart))
+    rows = number_classes(series.releases)
+    return list(make_blocks(series.releases, rows, trace_patterns(series.releases, rows), apart=apart))
 
 
 def buckets_over_time(rng: np.random.Generator, *, returns: bool, sizes: int = 5) -> Observed:

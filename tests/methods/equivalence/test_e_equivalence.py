@@ -8,8 +8,8 @@ import pytest
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.equivalence.attack import Equivalence
 from reissue.methods.equivalence.lifespans import recall_spans
-from reissue.methods.equivalence.person_matrix import blocks, patterns_of, rows_of
-from reissue.methods.equivalence.smallest_attack import smallest_attack, smallest_new_cut
+from reissue.methods.equivalence.person_matrix import make_blocks, number_classes, trace_patterns
+from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut, solve_smallest_attack
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.attack import Association
 from reissue.methods.invariance.strategy import MInvariance
@@ -32,12 +32,12 @@ def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, e: int, 
     for number in range(1, len(releases) + 1):
         assert Equivalence(e=e).run(series, involving=number).breaches == ()
     assert Equivalence(e=e).run(series).breaches == ()
-    rows = rows_of(series.releases)
-    for block in blocks(series.releases, rows, patterns_of(series.releases, rows), apart=True):
-        cut = smallest_new_cut(block)
+    rows = number_classes(series.releases)
+    for block in make_blocks(series.releases, rows, trace_patterns(series.releases, rows), apart=True):
+        cut = find_smallest_new_cut(block)
         assert cut is None or cut > 2 * (e - 1)
         if exact and e > 1:
-            proof = smallest_attack(block, e - 1, AMPLE)
+            proof = solve_smallest_attack(block, e - 1, AMPLE)
             assert proof.proven
             assert proof.way is None, "an attack of fewer than e people exists"
 

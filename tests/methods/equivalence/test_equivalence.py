@@ -7,8 +7,8 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.methods.equivalence.attack import Equivalence
-from reissue.methods.equivalence.person_matrix import invariant, patterns_of, rows_of
-from reissue.methods.equivalence.smallest_attack import whole_cut
+from reissue.methods.equivalence.person_matrix import is_invariant, number_classes, trace_patterns
+from reissue.methods.equivalence.smallest_attack import find_whole_cut
 from reissue.model.observed import Observed
 from tests.methods.equivalence.blocks import AMPLE, all_blocks, series_of
 from tests.support.clinic import NAMES, TABLE_1B, TABLE_3B, TABLE_4, TABLE_5, TABLE_6, TABLE_7, clinic
@@ -61,7 +61,7 @@ def test_example_5_person_and_value_matrices() -> None:
 def test_example_9_minimum_cuts() -> None:
     first, second = all_blocks(clinic(TABLE_4, TABLE_5, TABLE_6))
     assert {NAMES[int(s)] for s in first.people if s >= 0} == {"Alice", "Bob", "Chris", "Dan", "Greg"}
-    assert (whole_cut(first), whole_cut(second)) == (4, 2)
+    assert (find_whole_cut(first), find_whole_cut(second)) == (4, 2)
 
 
 def test_table_7_has_no_attack_below_2() -> None:
@@ -118,5 +118,5 @@ def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
 
 
 def test_an_m_invariant_series_is_recognized() -> None:
-    rows = rows_of(clinic(TABLE_1B, TABLE_3B).releases)
-    assert invariant(rows, patterns_of(clinic(TABLE_1B, TABLE_3B).releases, rows))
+    rows = number_classes(clinic(TABLE_1B, TABLE_3B).releases)
+    assert is_invariant(rows, trace_patterns(clinic(TABLE_1B, TABLE_3B).releases, rows))

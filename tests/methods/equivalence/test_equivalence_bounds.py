@@ -8,7 +8,12 @@ import numpy as np
 
 import reissue as ri
 from reissue.methods.equivalence.attack import Equivalence
-from reissue.methods.equivalence.smallest_attack import found_attacks, smallest_attack, smallest_new_cut, whole_cut
+from reissue.methods.equivalence.smallest_attack import (
+    find_smallest_new_cut,
+    find_whole_cut,
+    solve_smallest_attack,
+    try_attacks,
+)
 from reissue.model.observed import Observed
 from tests.methods.equivalence.blocks import AMPLE, all_blocks, buckets_over_time, series_of, smallest_by_enumeration
 from tests.support.divided import CHURN, SCHEMA, People
@@ -18,7 +23,7 @@ def test_integer_program_equals_enumeration_of_definition_10() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
         (block,) = all_blocks(buckets_over_time(rng, returns=seed % 2 == 1, sizes=3))
-        proof = smallest_attack(block, int(block.weight.sum()), AMPLE)
+        proof = solve_smallest_attack(block, int(block.weight.sum()), AMPLE)
         assert proof.proven
         assert (proof.way.size if proof.way else None) == smallest_by_enumeration(block), seed
 
@@ -33,7 +38,7 @@ def test_integer_program_on_classes_that_are_not_invariant() -> None:
             subjects = np.flatnonzero(rng.random(8) < 0.8).astype(np.int64)
             releases.append((subjects, (np.arange(len(subjects)) % 2).astype(np.int32), truth[subjects]))
         (block,) = all_blocks(series_of(releases, 2), apart=False)
-        proof = smallest_attack(block, int(block.weight.sum()), AMPLE)
+        proof = solve_smallest_attack(block, int(block.weight.sum()), AMPLE)
         expected = smallest_by_enumeration(block, reach=5)
         if proof.way is None:
             assert proof.proven
@@ -51,10 +56,10 @@ def test_theorem_2_twice_the_minimum_attack_is_at_least_the_minimum_cut() -> Non
     tight = 0
     for seed in range(300):
         (block,) = all_blocks(buckets_over_time(np.random.default_rng(seed), returns=False))
-        attacks = found_attacks(block)
+        attacks = try_attacks(block)
         if attacks:
-            assert 2 * attacks[0].size >= whole_cut(block)
-            tight += 2 * attacks[0].size == whole_cut(block)
+            assert 2 * attacks[0].size >= find_whole_cut(block)
+            tight += 2 * attacks[0].size == find_whole_cut(block)
     assert tight > 30  # the bound is reached often enough to mean something
 
 
@@ -62,13 +67,13 @@ def test_the_new_cuts_are_the_minimum_cut_of_the_final_graph() -> None:
     """Without returns, looking at each release when it was made finds the cut that theorem 2 takes of the whole."""
     for seed in range(300):
         (block,) = all_blocks(buckets_over_time(np.random.default_rng(seed), returns=False))
-        assert smallest_new_cut(block) == whole_cut(block)
+        assert find_smallest_new_cut(block) == find_whole_cut(block)
 
 
 def test_the_bound_holds_when_people_come_back() -> None:
     for seed in range(60):
         (block,) = all_blocks(buckets_over_time(np.random.default_rng(seed), returns=True, sizes=3))
-        cut, least = smallest_new_cut(block), smallest_by_enumeration(block, reach=3)
+        cut, least = find_smallest_new_cut(block), smallest_by_enumeration(block, reach=3)
         if least is not None:
             assert cut is not None
             assert 2 * least >= cut, seed
@@ -113,7 +118,7 @@ def test_the_bound_holds_for_every_attack_on_buckets_that_share_nobody() -> None
         outcome = Equivalence(e=2).run(series)
         assert not any("no lower bound" in note for note in outcome.notes)
         (block,) = all_blocks(series)
-        proof = smallest_attack(block, int(block.weight.sum()), AMPLE)
+        proof = solve_smallest_attack(block, int(block.weight.sum()), AMPLE)
         assert proof.proven
         if proof.way is None:
             assert "smallest_attack" not in outcome.measures

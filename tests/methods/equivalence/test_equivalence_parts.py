@@ -11,10 +11,10 @@ import pytest
 from reissue.arrays.sets import union
 from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
-from reissue.methods.equivalence.attack import MERGED, PAIRS, PIECES, Equivalence, Look, at_risk
-from reissue.methods.equivalence.attack_tally import Tally
+from reissue.methods.equivalence.attack import MERGED, PAIRS, PIECES, Equivalence, SeriesShape, locate_people
+from reissue.methods.equivalence.attack_tally import SearchTotals
 from reissue.methods.equivalence.strategy import EEquivalence
-from reissue.methods.invariance.signatures import hashed
+from reissue.methods.invariance.signatures import hash_sets
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -83,16 +83,16 @@ def parts_of(series: Observed, parts: int) -> list[Observed]:
     for release in series.releases:
         classes, values, _ = release.groups
         start = np.searchsorted(classes, np.arange(release.class_count + 1)).astype(np.int64)
-        bins.append((hashed(start, values) % np.uint64(parts)).astype(np.int32))
+        bins.append((hash_sets(start, values) % np.uint64(parts)).astype(np.int32))
     return split(series, bins)
 
 
-def by_parts(attack: Equivalence, series: Observed, look: Look | None = None) -> Outcome:
+def by_parts(attack: Equivalence, series: Observed, look: SeriesShape | None = None) -> Outcome:
     """As workers do it; look: instead of what the parts together look like."""
     parts = parts_of(series, PARTS)
-    whole = look or Look.added([attack.look(part) for part in parts])
-    tally = Tally.added([pickle.loads(pickle.dumps(attack.searched(part, whole))) for part in parts])
-    return attack.concluded(tally, whole, at_risk(series.releases, union(*tally.risky)))
+    whole = look or SeriesShape.sum_up([attack.describe_shape(part) for part in parts])
+    tally = SearchTotals.sum_up([pickle.loads(pickle.dumps(attack.search_part(part, whole))) for part in parts])
+    return attack.conclude(tally, whole, locate_people(series.releases, union(*tally.risky)))
 
 
 def told(outcome: Outcome) -> dict[str, object]:
@@ -109,17 +109,17 @@ def test_parts_tell_what_the_whole_tells(kind: str) -> None:
     for seed in range(4):
         series = series_like(kind, seed)
         for attack in (Equivalence(e=2), Equivalence(e=4, limit=3), Equivalence(e=3, exact=True, time_limit=AMPLE)):
-            whole = attack.look(series)
+            whole = attack.describe_shape(series)
             assert whole.way == WAYS[kind], seed
-            together = Look.added([attack.look(part) for part in parts_of(series, PARTS)])
+            together = SeriesShape.sum_up([attack.describe_shape(part) for part in parts_of(series, PARTS)])
             if not whole.apart:
-                together = together.mixed()
+                together = together.as_mixed()
             assert together == whole
-            if not whole.whole_only(attack):
+            if not whole.needs_whole(attack):
                 outcome = attack.run(series)
                 assert told(by_parts(attack, series, together)) == told(outcome), (seed, attack)
                 findings += len(outcome.findings)
-        several += len([part for part in parts_of(series, PARTS) if attack.look(part).classes]) > 1
+        several += len([part for part in parts_of(series, PARTS) if attack.describe_shape(part).classes]) > 1
     assert findings > 10
     assert several > 2
 
@@ -131,19 +131,19 @@ def test_no_part_sees_that_somebody_has_classes_elsewhere() -> None:
     series = series_of([(people, classes, values) for classes in pairs], 4)
     attack = Equivalence()
     apart = split(series, [np.array([0, 1], dtype=np.int32), np.array([2, 3], dtype=np.int32)])
-    looks = Look.added([attack.look(part) for part in apart])
+    looks = SeriesShape.sum_up([attack.describe_shape(part) for part in apart])
     assert looks.way == MERGED
-    assert not attack.look(series).apart
-    assert attack.look(series) == looks.mixed()
+    assert not attack.describe_shape(series).apart
+    assert attack.describe_shape(series) == looks.as_mixed()
 
 
 def test_a_small_series_is_searched_all_at_once_if_the_minimum_is_asked_for() -> None:
     small, large = published(Static(k=3), 3, people=20), series_like("any", 3)
     for series, whole in ((small, True), (large, False)):
-        assert Equivalence().look(series).whole_only(Equivalence(exact=True)) == whole
-        assert not Equivalence().look(series).whole_only(Equivalence())
+        assert Equivalence().describe_shape(series).needs_whole(Equivalence(exact=True)) == whole
+        assert not Equivalence().describe_shape(series).needs_whole(Equivalence())
     invariant = series_like("invariant", 3)
-    assert not Equivalence().look(invariant).whole_only(Equivalence(exact=True))
+    assert not Equivalence().describe_shape(invariant).needs_whole(Equivalence(exact=True))
 
 
 def test_a_series_without_releases() -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reissue.methods.equivalence.newcomers import undecided
-from reissue.methods.equivalence.smallest_attack import smallest_new_cut
+from reissue.methods.equivalence.newcomers import find_undecided
+from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
 from reissue.model.observed import Observed, ObservedRelease
 from tests.methods.equivalence.blocks import all_blocks, buckets_over_time
 
@@ -42,10 +42,10 @@ def test_a_bucket_is_decided_by_disjoint_paths_which_its_cut_exceeds(returns: bo
     for seed in range(150):
         series = buckets_over_time(np.random.default_rng(seed), returns=returns)
         (block,) = all_blocks(series)
-        cut, known = smallest_new_cut(block, only_last=True) or 0, paths(series)
+        cut, known = find_smallest_new_cut(block, only_last=True) or 0, paths(series)
         changed = any(there[-2] != there[-1] for there in presence(series).values())
         for enough in (0, 2, 4, 7) if changed else ():
-            found = undecided(series.releases, enough)
+            found = find_undecided(series.releases, enough)
             assert found == (SETS if known <= enough else []), seed
             assert found == SETS or cut > enough, seed
             decided, large = decided + (found == []), large + (cut > enough)
@@ -55,7 +55,7 @@ def test_a_bucket_is_decided_by_disjoint_paths_which_its_cut_exceeds(returns: bo
 def test_an_unchanged_bucket_is_decided() -> None:
     releases = buckets_over_time(np.random.default_rng(3), returns=True).releases
     again = replace(releases[-1], number=len(releases) + 1)
-    assert undecided([*releases, again], 1_000) == []
+    assert find_undecided([*releases, again], 1_000) == []
 
 
 def test_numbers_that_are_certainly_new_need_not_be_looked_for() -> None:
@@ -63,7 +63,7 @@ def test_numbers_that_are_certainly_new_need_not_be_looked_for() -> None:
         releases = buckets_over_time(np.random.default_rng(seed), returns=True).releases
         first_new = max(int(one.members.subjects.max(initial=-1)) for one in releases[:-1] if one.members) + 1
         for enough in (0, 2, 5):
-            assert undecided(releases, enough, first_new) == undecided(releases, enough)
+            assert find_undecided(releases, enough, first_new) == find_undecided(releases, enough)
 
 
 class Lists(Sequence[ObservedRelease]):
@@ -92,11 +92,11 @@ def test_of_older_releases_only_the_lists_of_people_are_read_and_none_where_newc
         releases = buckets_over_time(np.random.default_rng(seed), returns=False).releases
         lists = Lists(releases)
         for enough in (0, 2, 6):
-            assert undecided(lists, enough) == undecided(releases, enough)
+            assert find_undecided(lists, enough) == find_undecided(releases, enough)
         asked.append(lists.asked)
         first_new = max(int(one.members.subjects.max(initial=-1)) for one in releases[:-1] if one.members) + 1
         new = sum(releases[-1].members.subjects >= first_new) if releases[-1].members else 0
         fresh = Lists(releases)
-        undecided(fresh, new - 1, first_new)
+        find_undecided(fresh, new - 1, first_new)
         assert fresh.asked == 0
     assert max(asked) == 6  # two older releases, three times

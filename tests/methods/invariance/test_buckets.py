@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.invariance.buckets import Demand, assign, plan
-from reissue.methods.invariance.eligibility import supply
+from reissue.methods.invariance.buckets import Demand, assign_sets, plan_buckets
+from reissue.methods.invariance.eligibility import plan_supply
 from reissue.methods.invariance.signatures import Signatures
 
 
@@ -34,9 +34,9 @@ def test_supply_uses_as_few_counterfeits_as_enumeration() -> None:
         if best is None:
             refused += 1
             with pytest.raises(InfeasiblePolicy):
-                supply(shortfall, new, new, m, repair=False)
+                plan_supply(shortfall, new, new, m, repair=False)
             continue
-        use = supply(shortfall, new, new, m, repair=False)
+        use = plan_supply(shortfall, new, new, m, repair=False)
         assert int((shortfall - use.taken).sum()) == best
         assert eligible(new - use.taken, m)
         assert (use.taken <= np.minimum(new, shortfall)).all()
@@ -49,7 +49,7 @@ def test_repair_adds_the_fewest_counterfeits_that_make_the_rest_eligible() -> No
     for _ in range(120):
         values = 3
         shortfall, new = rng.integers(0, 3, values), rng.integers(0, 5, values)
-        use = supply(shortfall, new, new, 3, repair=True)
+        use = plan_supply(shortfall, new, new, 3, repair=True)
         total = int((shortfall - use.taken).sum() + use.repair.sum())
         best = min(
             cost + sum(added)
@@ -63,12 +63,12 @@ def test_repair_adds_the_fewest_counterfeits_that_make_the_rest_eligible() -> No
 def test_refusal_names_the_value_its_share_and_the_largest_feasible_m() -> None:
     new = np.array([31, 20, 20, 29])
     with pytest.raises(InfeasiblePolicy) as refusal:
-        supply(np.zeros(4, dtype=np.int64), new, new, 4, repair=False)
+        plan_supply(np.zeros(4, dtype=np.int64), new, new, 4, repair=False)
     message = str(refusal.value)
     assert "{value:0} is 31.0% of the 100 new rows" in message
     assert "at most 25.0%" in message
     assert "largest feasible m is 3" in message
-    assert supply(np.zeros(4, dtype=np.int64), new, new, 3, repair=False).taken.sum() == 0
+    assert plan_supply(np.zeros(4, dtype=np.int64), new, new, 3, repair=False).taken.sum() == 0
 
 
 def test_largest_feasible_m_in_a_refusal_is_exact() -> None:
@@ -79,7 +79,7 @@ def test_largest_feasible_m_in_a_refusal_is_exact() -> None:
         if len(feasible) == 7:
             continue
         with pytest.raises(InfeasiblePolicy, match=f"largest feasible m is {max(feasible)}\\."):
-            supply(shortfall, new, new, max(feasible) + 1, repair=False)
+            plan_supply(shortfall, new, new, max(feasible) + 1, repair=False)
 
 
 def random_signatures(rng: np.random.Generator, number: int, values: int, m: int) -> Signatures:
@@ -99,7 +99,7 @@ def test_assignment_places_every_eligible_row_once_in_sets_of_m_values() -> None
             continue
         done += 1
         known = random_signatures(rng, 3, values, m)
-        signatures, sets = assign(known, rest, m)
+        signatures, sets = assign_sets(known, rest, m)
         placed = np.bincount(signatures.values, weights=sets[signatures.owner], minlength=values)
         assert (placed == rest).all()
         assert (signatures.sizes >= m).all()
@@ -115,7 +115,7 @@ def test_plans_are_balanced_and_use_every_new_row() -> None:
         new = rng.integers(0, 8, values)
         none, zero = np.zeros(len(known.values), dtype=np.int64), np.zeros(len(known), dtype=np.int64)
         demand = Demand(known, alive, new, new, none, zero)
-        made = plan(demand, m, repair=bool(trial % 2)) if trial % 2 or _feasible(known, alive, new, m) else None
+        made = plan_buckets(demand, m, repair=bool(trial % 2)) if trial % 2 or _feasible(known, alive, new, m) else None
         if made is None:
             continue
         assert (made.quota >= 0).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.methods.invariance.signatures import Signatures, joined, of_classes, recall, remember
+from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, recall, remember
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.model.domain import Domain
 from reissue.model.hilbert import hilbert_keys
@@ -23,7 +23,7 @@ def test_classes_with_equal_values_share_a_signature() -> None:
     for _ in range(300):
         count, rows = int(rng.integers(1, 9)), int(rng.integers(0, 30))
         classes, values = rng.integers(0, count, rows).astype(np.int32), rng.integers(0, 4, rows).astype(np.int32)
-        signatures, number = of_classes(classes, values, count)
+        signatures, number = collect_sets(classes, values, count)
         expected = [frozenset(values[classes == c].tolist()) for c in range(count)]
         assert [sets_of(signatures)[i] for i in number] == expected
         assert len(set(sets_of(signatures))) == len(signatures)
@@ -36,8 +36,8 @@ def test_joining_keeps_the_known_numbers() -> None:
         for _ in range(2):
             classes, values = rng.integers(0, 5, 15).astype(np.int32), rng.integers(0, 4, 15).astype(np.int32)
             used, classes = np.unique(classes, return_inverse=True)
-            tables.append(of_classes(classes.astype(np.int32), values, len(used))[0])
-        union, number = joined(*tables)
+            tables.append(collect_sets(classes.astype(np.int32), values, len(used))[0])
+        union, number = join_sets(*tables)
         assert sets_of(union)[: len(tables[0])] == sets_of(tables[0])
         assert [sets_of(union)[i] for i in number] == sets_of(tables[1])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.invariance.assignment import place
-from reissue.methods.invariance.buckets import Demand, plan
+from reissue.methods.invariance.assignment import place_rows
+from reissue.methods.invariance.buckets import Demand, plan_buckets
 from reissue.methods.invariance.signatures import Signatures
 from reissue.methods.invariance.splitting import split
 from reissue.model.boxes import losses, widen_to_nodes
@@ -105,10 +105,10 @@ def test_new_rows_go_to_the_bucket_they_are_near_to() -> None:
     alive = np.array([0, 3, 0, 3])
     new = np.array([6, 0, 0])
     demand = Demand(signatures, alive, new, new, np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64))
-    made = plan(demand, 2, repair=False)
+    made = plan_buckets(demand, 2, repair=False)
     assert made.quota.tolist() == [3, 0, 3, 0]
     keys = np.array([10, 11, 12, 90, 91, 92, 95, 9, 93, 13, 94, 8])
     bucket = np.array([0, 0, 0, 1, 1, 1, -1, -1, -1, -1, -1, -1], dtype=np.int32)
     values = np.array([1, 1, 1, 2, 2, 2, 0, 0, 0, 0, 0, 0], dtype=np.int32)
     rows = Coded(np.arange(12), np.zeros((12, 1), dtype=np.int32), values, (Domain("a", 0, 1),), 3)
-    assert place(made, rows, bucket, keys).tolist() == [0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 1, 0]
+    assert place_rows(made, rows, bucket, keys).tolist() == [0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 1, 0]

@@ -17,9 +17,9 @@ from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.audit.spark.portion import NamedPortion
 from reissue.methods.attack import Attack, Outcome
-from reissue.methods.equivalence.attack import Equivalence, Look
-from reissue.methods.equivalence.attack_tally import Tally
-from reissue.methods.invariance.signatures import hashed
+from reissue.methods.equivalence.attack import Equivalence, SeriesShape
+from reissue.methods.equivalence.attack_tally import SearchTotals
+from reissue.methods.invariance.signatures import hash_sets
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
@@ -72,7 +72,7 @@ class _Reading:
         release = place[0].named(place[1])
         everybody = [some for some in (release.counterfeits, release.members) if some is not None]
         classes, values, start = release.groups[0], release.groups[1], np.arange(release.class_count + 1)
-        sets = hashed(np.searchsorted(classes, start).astype(np.int64), values)
+        sets = hash_sets(np.searchsorted(classes, start).astype(np.int64), values)
         names = np.arange(release.class_count, dtype=np.int32) if release.numbers is None else release.numbers
         for some in everybody:
             columns = {
@@ -97,16 +97,16 @@ class _Together:
 
     def outcome(self) -> Outcome | None:
         attack = self.attack
-        looks = self._each(attack.look)
-        if not looks:
+        shapes = self._each(attack.describe_shape)
+        if not shapes:
             return None
-        look = Look.added(looks)
-        if look.apart and not self._steady:
-            look = look.mixed()
-        if look.whole_only(attack):
+        shape = SeriesShape.sum_up(shapes)
+        if shape.apart and not self._steady:
+            shape = shape.as_mixed()
+        if shape.needs_whole(attack):
             return None
-        tally = Tally.added(self._each(lambda part: attack.searched(part, look)))
-        return attack.concluded(tally, look, self._at_risk(union(*tally.risky)))
+        tally = SearchTotals.sum_up(self._each(lambda part: attack.search_part(part, shape)))
+        return attack.conclude(tally, shape, self._at_risk(union(*tally.risky)))
 
     def _each(self, task: Callable[[Observed], Told]) -> list[Told]:
         """What the task tells of each part, in the order of the parts."""

@@ -12,10 +12,16 @@ from reissue.arrays.sets import difference, intersection, sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
-from reissue.methods.correlation.correlations import Unsafe, differing, followed, same_values, unsafe_pairs
-from reissue.methods.correlation.explanations import explain, listed
-from reissue.methods.correlation.inference import Restricted, World, infer, world_of
-from reissue.methods.correlation.simulation import draw, simulate
+from reissue.methods.correlation.correlations import (
+    Unsafe,
+    find_differing,
+    find_unsafe_pairs,
+    follow_rows,
+    show_same_values,
+)
+from reissue.methods.correlation.explanations import explain, list_names
+from reissue.methods.correlation.inference import Restricted, World, build_world, infer
+from reissue.methods.correlation.simulation import draw_compromised, simulate
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
@@ -74,12 +80,12 @@ class HistoricalCorrelation:
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         last = len(series) if involving is None else involving
         positions = range(last) if involving is None else range(involving - 1, involving)
-        found = {i: unsafe_pairs(series.releases, i, int(self.n)) for i in positions}
+        found = {i: find_unsafe_pairs(series.releases, i, int(self.n)) for i in positions}
         at_risk: dict[int, Int64] = {series.releases[i].number: np.empty(0, dtype=np.int64) for i in positions}
         for i, pairs in found.items():
             _mark(at_risk, series, i, pairs)
         findings, total = self._of_pairs(series, found), sum(map(len, found.values()))
-        measures = _class_measures(series, found)
+        measures = _measure_classes(series, found)
         notes = list(self.notes({}))
         if self.compromised or self.p is not None:
             people, more, number = self._compromised(series, last, involving, measures, at_risk)
@@ -104,7 +110,9 @@ class HistoricalCorrelation:
 
     def _of_pairs(self, series: Observed, found: dict[int, Unsafe]) -> list[Finding]:
         """One finding for each of the worst pairs: those that differ least."""
-        least = [(_rank(series, i, pairs, int(k)), i, int(k)) for i, pairs in found.items() for k in self._least(pairs)]
+        least = [
+            (_rank_pair(series, i, pairs, int(k)), i, int(k)) for i, pairs in found.items() for k in self._least(pairs)
+        ]
         return [self._pair(series, i, found[i], k) for _, i, k in sorted(least)[: self.limit]]
 
     def _least(self, pairs: Unsafe) -> Int64:
@@ -114,11 +122,11 @@ class HistoricalCorrelation:
         words, release = series.words, series.releases[position]
         earlier = series.releases[int(pairs.release[k]) - 1]
         newer, older, apart = int(pairs.newer[k]), int(pairs.older[k]), int(pairs.apart[k])
-        mine, theirs = differing(release, pairs.newer[k : k + 1], earlier, pairs.older[k : k + 1])
+        mine, theirs = find_differing(release, pairs.newer[k : k + 1], earlier, pairs.older[k : k + 1])
         sides = [_names(words.subject, side) for side in (theirs, mine)]
         both = f"The classes of {words.release(earlier.number)} and {words.release(release.number)}"
         where = f"({words.box(release.boxes[newer])})"
-        if same_values(release, newer, earlier, older):
+        if show_same_values(release, newer, earlier, older):
             if apart == 1:
                 learned = "have the same value: whoever knows one knows the other"
             else:
@@ -144,7 +152,7 @@ class HistoricalCorrelation:
             breach=True,
             sentence=sentence,
             details={"older": tuple(theirs.tolist()), "newer": tuple(mine.tolist())},
-            rank=_rank(series, position, pairs, k),
+            rank=_rank_pair(series, position, pairs, k),
         )
 
     # People who lose values when others are compromised.
@@ -159,15 +167,15 @@ class HistoricalCorrelation:
     ) -> tuple[list[Finding], str, int]:
         """(findings, a note, how many people lose values); adds to the measures and to those at risk."""
         releases = [series.releases[i] for i in range(last)]
-        world = world_of(releases)
-        people = draw(world, self.p, self.seed) if self.p is not None else self._named(series, world)
+        world = build_world(releases)
+        people = draw_compromised(world, self.p, self.seed) if self.p is not None else self._named(series, world)
         told = infer(world, people)
-        lost = _losses(world, told)
+        lost = _find_losses(world, told)
         if involving is not None and last > 1:
             lost = difference(lost, np.sort(self._known_before(world, releases[:-1], people, told)))
         disclosed = lost[told.left[lost] == 1]
         for number in at_risk:
-            here = intersection(followed(releases[number - 1]).subjects, world.subjects[disclosed])
+            here = intersection(follow_rows(releases[number - 1]).subjects, world.subjects[disclosed])
             at_risk[number] = union(at_risk[number], here)
         measures |= {
             "compromised": float(len(people)),
@@ -215,7 +223,7 @@ class HistoricalCorrelation:
         self, world: World, releases: Sequence[ObservedRelease], people: Int64, told: Restricted
     ) -> Int64:
         """int64[]: positions of those who had lost as many values before the last release."""
-        before = world_of(releases)
+        before = build_world(releases)
         there = np.isin(world.subjects[people], before.subjects)
         was = infer(before, before.people(world.subjects[people[there]]))
         at = world.people(before.subjects)
@@ -243,14 +251,14 @@ class HistoricalCorrelation:
         )
 
 
-def _rank(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[float, ...]:
+def _rank_pair(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[float, ...]:
     """Pairs that differ least come first."""
     release, number = series.releases[position], int(pairs.release[k])
     newer, older = release.called(pairs.newer[k]), series.releases[number - 1].called(pairs.older[k])
     return int(pairs.apart[k]), release.number, number, newer, older
 
 
-def _losses(world: World, told: Restricted) -> Int64:
+def _find_losses(world: World, told: Restricted) -> Int64:
     """int64[]: positions of real people who are not compromised and lost a value they could have had."""
     full = np.diff(world.entry_start)
     losing = (told.left < full) & (world.subjects >= 0)
@@ -264,13 +272,13 @@ def _mark(at_risk: dict[int, Int64], series: Observed, position: int, pairs: Uns
     for number in sorted_unique(pairs.release):
         its = pairs.release == number
         earlier = series.releases[int(number) - 1]
-        mine, theirs = differing(release, pairs.newer[its], earlier, pairs.older[its])
+        mine, theirs = find_differing(release, pairs.newer[its], earlier, pairs.older[its])
         for where, who in ((release.number, mine), (int(number), theirs)):
             if where in at_risk:
                 at_risk[where] = union(at_risk[where], who)
 
 
-def _class_measures(series: Observed, found: dict[int, Unsafe]) -> dict[str, float]:
+def _measure_classes(series: Observed, found: dict[int, Unsafe]) -> dict[str, float]:
     smallest = min((int(pairs.apart.min()) for pairs in found.values() if len(pairs)), default=0)
     return {
         "classes": float(sum(series.releases[i].class_count for i in found)),
@@ -281,4 +289,4 @@ def _class_measures(series: Observed, found: dict[int, Unsafe]) -> dict[str, flo
 
 
 def _names(name: Callable[[int], str], subjects: Int64) -> str:
-    return listed(name(int(s)) for s in subjects.tolist()) if len(subjects) else "a counterfeit row"
+    return list_names(name(int(s)) for s in subjects.tolist()) if len(subjects) else "a counterfeit row"

@@ -43,16 +43,16 @@ def choose_degree(p: float, L: int, m: int, h: float) -> int:
     for n in range(1, m + 1):
         if breach_probability(p, L, m, n) < h:
             return n
-    raise _refusal(p, L, m, h)
+    raise _explain_refusal(p, L, m, h)
 
 
-def _refusal(p: float, releases: int, m: int, h: float) -> InfeasiblePolicy:
+def _explain_refusal(p: float, releases: int, m: int, h: float) -> InfeasiblePolicy:
     reached = min(breach_probability(p, releases, m, n) for n in range(1, m + 1))
     remedies = []
-    lived = longest_life(p, m, h)
+    lived = find_longest_life(p, m, h)
     if lived:
         remedies.append(f"publish nobody more than {lived} times (L={lived})")
-    larger = _smallest_m(p, releases, m, h)
+    larger = _find_smallest_m(p, releases, m, h)
     if larger:
         remedies.append(f"raise m to {larger}")
     if reached < 0.9999:
@@ -68,7 +68,7 @@ def _refusal(p: float, releases: int, m: int, h: float) -> InfeasiblePolicy:
     )
 
 
-def longest_life(p: float, m: int, h: float, n: int | None = None) -> int:
+def find_longest_life(p: float, m: int, h: float, n: int | None = None) -> int:
     """The largest L for which degree n (or some degree in 1..m) keeps the breach probability below h; 0 if none."""
     degrees = range(1, m + 1) if n is None else (n,)
 
@@ -86,7 +86,7 @@ def longest_life(p: float, m: int, h: float, n: int | None = None) -> int:
     return low
 
 
-def _smallest_m(p: float, releases: int, m: int, h: float) -> int | None:
+def _find_smallest_m(p: float, releases: int, m: int, h: float) -> int | None:
     """The smallest larger m, within reason, for which some degree will do."""
     for larger in range(m + 1, 10 * m + 1):
         if any(breach_probability(p, releases, larger, n) < h for n in range(1, larger + 1)):

@@ -18,7 +18,7 @@ import numpy as np
 
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.correlation.cor_partition_kernels import exchange_unsafe, merge_unsafe, unsafe_together
-from reissue.methods.invariance.buckets import Demand, Plan
+from reissue.methods.invariance.buckets import BucketPlan, Demand
 from reissue.model.domain import Domain
 
 WINDOW = 12
@@ -26,7 +26,7 @@ WINDOW = 12
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class RowTrails:
     """The trails of the rows that are being published.
 
     begin, end: int64[rows] the trail of each row in groups; groups: int32[]; sizes: int32[classes ever published]
@@ -39,7 +39,7 @@ class History:
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class RepairedClasses:
     """classes: int32[rows]; count: number of classes; lacking: bool[count] classes that need a set of counterfeits.
 
     unsafe, merged: how many classes were unsafe after the split, and how many of them were repaired by merging
@@ -52,7 +52,7 @@ class Partition:
     merged: int
 
 
-def wanting(demand: Demand, bucket: Int32, history: History, n: int) -> Demand:
+def ask_for_rows(demand: Demand, bucket: Int32, history: RowTrails, n: int) -> Demand:
     """The demand with one more set of new rows for every bucket that would be unsafe even as one class.
 
     bucket: int32[rows], -1 = new. Only buckets hardly larger than the largest earlier class can be: few are looked at.
@@ -71,18 +71,18 @@ def wanting(demand: Demand, bucket: Int32, history: History, n: int) -> Demand:
     return replace(demand, extra=extra)
 
 
-def without_empty_sets(plan: Plan) -> Plan:
+def drop_empty_sets(plan: BucketPlan) -> BucketPlan:
     """The plan without sets of counterfeits only: what a bucket asked for and no new row can give."""
     if len(plan.signatures) == 0:
         return plan
     fewest = np.minimum.reduceat(plan.counterfeits, plan.signatures.start[:-1])
     fakes = plan.counterfeits - fewest[plan.signatures.owner]
-    return Plan(plan.signatures, plan.height - fewest, plan.alive, fakes)
+    return BucketPlan(plan.signatures, plan.height - fewest, plan.alive, fakes)
 
 
-def cor_partition(
-    classes: Int32, bucket: Int32, values: Int32, codes: Int32, domains: Sequence[Domain], history: History, n: int
-) -> Partition:
+def repair_classes(
+    classes: Int32, bucket: Int32, values: Int32, codes: Int32, domains: Sequence[Domain], history: RowTrails, n: int
+) -> RepairedClasses:
     """Repair the classes of a split; all arrays are over rows.
 
     O(rows log rows + rows x releases they lived in), plus per unsafe class a bounded number of such checks.
@@ -104,4 +104,4 @@ def cor_partition(
     repaired[order] = np.repeat(number, np.diff(start))
     needy = np.zeros(count - int(joins.sum()), dtype=np.bool_)
     needy[number[lacking]] = True
-    return Partition(repaired, len(needy), needy, int(unsafe), int(left.sum() - lacking.sum()))
+    return RepairedClasses(repaired, len(needy), needy, int(unsafe), int(left.sum() - lacking.sum()))

@@ -26,7 +26,7 @@ from reissue.model.observed import Members, ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class FollowedRows:
     """Everybody of one release whom an attacker can follow: members, and counterfeits where they are known.
 
     subjects: int64[rows] ascending; classes: int32[rows]; values: int32[rows] the true values
@@ -37,7 +37,7 @@ class Followed:
     values: Int32
 
 
-def followed(release: ObservedRelease) -> Followed:
+def follow_rows(release: ObservedRelease) -> FollowedRows:
     """The rows of a release that can be recognized in others. It is taken that counterfeits can: that is the stronger
     attacker, since a counterfeit that stays makes the sets in which two classes differ smaller."""
     if release.members is None:
@@ -51,7 +51,7 @@ def followed(release: ObservedRelease) -> Followed:
     if (np.diff(subjects) < 0).any():
         order = np.argsort(subjects, kind="stable")
         subjects, classes, values = subjects[order], classes[order], values[order]
-    return Followed(subjects, classes, values)
+    return FollowedRows(subjects, classes, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,24 +71,24 @@ class Unsafe:
         return len(self.newer)
 
 
-def unsafe_pairs(releases: Sequence[ObservedRelease], position: int, n: int) -> Unsafe:
+def find_unsafe_pairs(releases: Sequence[ObservedRelease], position: int, n: int) -> Unsafe:
     """Every class of releases[position] against all earlier releases. O(rows x releases its rows lived in).
 
     Looking a release's rows up in an earlier one is a merge of two sorted lists; only rows found are counted.
     """
     release = releases[position]
-    mine = followed(release)
+    mine = follow_rows(release)
     order = np.argsort(mine.classes, kind="stable")
     start = np.searchsorted(mine.classes[order], np.arange(release.class_count + 1)).astype(np.int64)
     found: list[tuple[Int32, Int32, Int32, Int64]] = []
     for earlier in (releases[i] for i in range(position)):
-        theirs = followed(earlier)
+        theirs = follow_rows(earlier)
         at, there = lookup(theirs.subjects, mine.subjects)
         old = np.full(len(order), -1, dtype=np.int32)
         if there.any():
             old[there] = theirs.classes[at[there]]
-        newer, older, shared = _overlaps(start, old[order], release.sizes, earlier.class_count, n)
-        apart = _apart(shared, release.sizes[newer], earlier.sizes[older], n)
+        newer, older, shared = _count_overlaps(start, old[order], release.sizes, earlier.class_count, n)
+        apart = _measure_apart(shared, release.sizes[newer], earlier.sizes[older], n)
         bad = apart > 0
         number = np.full(int(bad.sum()), earlier.number, dtype=np.int32)
         found.append((newer[bad], number, older[bad], apart[bad]))
@@ -99,7 +99,7 @@ def unsafe_pairs(releases: Sequence[ObservedRelease], position: int, n: int) -> 
     return Unsafe(newer, number, older, apart)
 
 
-def _apart(shared: Int64, size: Int64, old_size: Int64, n: int) -> Int64:
+def _measure_apart(shared: Int64, size: Int64, old_size: Int64, n: int) -> Int64:
     """int64[pairs]: rows in which the classes of an unsafe pair differ; 0 where the pair is safe."""
     partly = (shared > size - n) & (shared < size)
     within = (shared == size) & (old_size > size) & (old_size < size + n)
@@ -107,7 +107,7 @@ def _apart(shared: Int64, size: Int64, old_size: Int64, n: int) -> Int64:
 
 
 @njit(cache=True)
-def _overlaps(start, old, sizes, old_classes, n):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def _count_overlaps(start, old, sizes, old_classes, n):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """(int32[pairs] class, int32[pairs] old class, int64[pairs] rows they share) where they share more than |Q| - n.
 
     start: int64[classes + 1]; old: int32[rows] the old class of each row, -1 if it was not there. O(rows).
@@ -129,14 +129,16 @@ def _overlaps(start, old, sizes, old_classes, n):  # type: ignore[no-untyped-def
     return newer[:pairs].copy(), older[:pairs].copy(), shared[:pairs].copy()
 
 
-def differing(release: ObservedRelease, newer: Int32, earlier: ObservedRelease, older: Int32) -> tuple[Int64, Int64]:
+def find_differing(
+    release: ObservedRelease, newer: Int32, earlier: ObservedRelease, older: Int32
+) -> tuple[Int64, Int64]:
     """Over all pairs of class newer[i] of `release` and older[i] of `earlier`: (people only in the newer class, people
     only in the older), int64 subjects ascending, without counterfeits. O(rows + rows of the pairs)."""
-    return _only_in(release, newer, earlier, older), _only_in(earlier, older, release, newer)
+    return _find_only_in(release, newer, earlier, older), _find_only_in(earlier, older, release, newer)
 
 
-def _only_in(here: ObservedRelease, mine: Int32, there: ObservedRelease, theirs: Int32) -> Int64:
-    rows, others = followed(here), followed(there)
+def _find_only_in(here: ObservedRelease, mine: Int32, there: ObservedRelease, theirs: Int32) -> Int64:
+    rows, others = follow_rows(here), follow_rows(there)
     wanted = np.zeros(here.class_count, dtype=np.bool_)
     wanted[mine] = True
     order = np.flatnonzero(wanted[rows.classes])
@@ -153,7 +155,7 @@ def _only_in(here: ObservedRelease, mine: Int32, there: ObservedRelease, theirs:
     return alone[alone >= 0]
 
 
-def same_values(one: ObservedRelease, a: int, other: ObservedRelease, b: int) -> bool:
+def show_same_values(one: ObservedRelease, a: int, other: ObservedRelease, b: int) -> bool:
     """Whether two classes show the same multiset of values (definition 3)."""
     left, right = np.sort(one.values[one.classes == a]), np.sort(other.values[other.classes == b])
     return bool(np.array_equal(left, right))

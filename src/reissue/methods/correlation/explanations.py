@@ -38,7 +38,7 @@ def explain(world: World, told: Restricted, words: Words, person: int) -> Chain:
     return Chain(f"{text}.", tuple(sorted(teller.used)))
 
 
-def listed(names: Iterable[str], most: int = _MOST_NAMES) -> str:
+def list_names(names: Iterable[str], most: int = _MOST_NAMES) -> str:
     """ "a, b and c"; long lists are cut with the number of the others."""
     all_names = list(names)
     if len(all_names) > most:
@@ -134,7 +134,7 @@ class _Teller:
         return self.words.subject(number) if number >= 0 else "a counterfeit row"
 
     def _names(self, people: list[int]) -> str:
-        return listed(self.name(person) for person in people)
+        return list_names(self.name(person) for person in people)
 
     def _release(self, cls: int) -> str:
         return self.words.release(int(self.world.number[cls]))

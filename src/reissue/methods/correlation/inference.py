@@ -17,11 +17,11 @@ import numpy as np
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.correlation.correlations import followed
+from reissue.methods.correlation.correlations import follow_rows
 from reissue.methods.correlation.inference_kernel import CT, GIVEN, HC, restrict, shown_everywhere
 from reissue.model.observed import ObservedRelease
 
-__all__ = ["CT", "GIVEN", "HC", "Restricted", "World", "infer", "world_of"]
+__all__ = ["CT", "GIVEN", "HC", "Restricted", "World", "build_world", "infer"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class World:
     entries: Int32
 
     @property
-    def lived(self) -> Int64:
+    def release_count(self) -> Int64:
         """int64[people]: in how many releases each was."""
         return np.diff(self.trail_start)
 
@@ -66,9 +66,9 @@ class World:
         return at
 
 
-def world_of(releases: Sequence[ObservedRelease]) -> World:
+def build_world(releases: Sequence[ObservedRelease]) -> World:
     """Lay the releases side by side. O(rows of all releases log rows)."""
-    rows = [followed(release) for release in releases]
+    rows = [follow_rows(release) for release in releases]
     offset = np.concatenate([[0], np.cumsum([release.class_count for release in releases])]).astype(np.int64)
     subject = np.concatenate([np.empty(0, dtype=np.int64), *(r.subjects for r in rows)])
     cls = np.concatenate([np.empty(0, dtype=np.int64), *(r.classes + offset[i] for i, r in enumerate(rows))])
@@ -76,13 +76,13 @@ def world_of(releases: Sequence[ObservedRelease]) -> World:
     subjects, first, person = np.unique(subject, return_index=True, return_inverse=True)
     total = int(offset[-1])
     by_class, by_person = np.argsort(cls, kind="stable"), np.argsort(person, kind="stable")
-    class_start = _starts(cls[by_class], total)
-    values = [_shown(release) for release in releases]
+    class_start = _find_starts(cls[by_class], total)
+    values = [_list_values(release) for release in releases]
     sizes = np.concatenate([np.empty(0, dtype=np.int64), *(release.sizes for release in releases)])
     kinds = np.concatenate([np.empty(0, dtype=np.int64), *(v[0] for v in values)])
     value_start = np.concatenate([[0], np.cumsum(kinds)]).astype(np.int64)
     shown = np.concatenate([np.empty(0, dtype=np.int32), *(v[1] for v in values)])
-    trail_start, trail = _starts(person[by_person], len(subjects)), cls[by_person].astype(np.int32)
+    trail_start, trail = _find_starts(person[by_person], len(subjects)), cls[by_person].astype(np.int32)
     keep = shown_everywhere(trail_start, trail, value_start, shown)
     entry_start, entries = keep
     return World(
@@ -103,11 +103,11 @@ def world_of(releases: Sequence[ObservedRelease]) -> World:
     )
 
 
-def _starts(sorted_owner: Int64, count: int) -> Int64:
+def _find_starts(sorted_owner: Int64, count: int) -> Int64:
     return np.searchsorted(sorted_owner, np.arange(count + 1)).astype(np.int64)
 
 
-def _shown(release: ObservedRelease) -> tuple[Int64, Int32, Int32]:
+def _list_values(release: ObservedRelease) -> tuple[Int64, Int32, Int32]:
     """(int64[classes] different values of each class, int32[] the values, int32[] their counts)."""
     classes, values, counts = release.groups
     return np.bincount(classes, minlength=release.class_count), values, counts.astype(np.int32)

@@ -34,7 +34,7 @@ class Trails:
     sizes: Int32
 
     @property
-    def lived(self) -> Int64:
+    def release_count(self) -> Int64:
         """int64[people + fakes]: in how many releases each was."""
         return np.diff(self.start)
 

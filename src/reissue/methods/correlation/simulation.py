@@ -9,7 +9,7 @@ from reissue.methods.correlation.breach_probability import breach_probability, c
 from reissue.methods.correlation.inference import CT, HC, World, infer
 
 
-def draw(world: World, p: float, seed: int, trial: int = 0) -> Int64:
+def draw_compromised(world: World, p: float, seed: int, trial: int = 0) -> Int64:
     """int64[]: positions of real people, each compromised with probability p."""
     rng = np.random.default_rng([seed, trial])
     return np.flatnonzero((rng.random(len(world.subjects)) < p) & (world.subjects >= 0))
@@ -28,7 +28,7 @@ def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str
     wrong = world.entries != world.truth[owner]
     ct, hc, once, breach, found = [], [], [], [], []
     for trial in range(trials):
-        people = draw(world, p, seed, trial)
+        people = draw_compromised(world, p, seed, trial)
         counted = real.copy()
         counted[people] = False
         mine = counted[owner] & wrong
@@ -46,7 +46,7 @@ def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str
         "measured_breach": float(np.mean(breach)),
         "disclosed_mean": float(np.mean(found)),
         "measured_breach_spread": float(np.std(breach)),
-        **_predicted(world, p, n, real),
+        **_predict(world, p, n, real),
     }
 
 
@@ -54,9 +54,9 @@ def _share(what: Bool, among: Bool) -> float:
     return float(what[among].mean()) if among.any() else 0.0
 
 
-def _predicted(world: World, p: float, n: int, real: Bool) -> dict[str, float]:
+def _predict(world: World, p: float, n: int, real: Bool) -> dict[str, float]:
     """The formulas at everybody's own number of releases and possible values, averaged over people."""
-    lived, kinds = world.lived[real], np.diff(world.entry_start)[real]
+    lived, kinds = world.release_count[real], np.diff(world.entry_start)[real]
     if len(lived) == 0:
         return {"predicted_ct": 0.0, "predicted_hc": 0.0, "predicted_breach": 0.0}
     pairs, weight = np.unique(np.stack([lived, kinds]), axis=1, return_counts=True)

@@ -15,14 +15,19 @@ from reissue.methods.correlation.breach_probability import (
     breach_probability,
     check_chances,
     choose_degree,
-    longest_life,
+    find_longest_life,
 )
-from reissue.methods.correlation.cor_partition import History as Past
-from reissue.methods.correlation.cor_partition import Partition, cor_partition, wanting, without_empty_sets
+from reissue.methods.correlation.cor_partition import (
+    RepairedClasses,
+    RowTrails,
+    ask_for_rows,
+    drop_empty_sets,
+    repair_classes,
+)
 from reissue.methods.correlation.memory import Trails, recall_trails, remember_trails
-from reissue.methods.invariance.assignment import Fakes, counterfeits, inside, place, steps
-from reissue.methods.invariance.buckets import demand_of, divide, plan
-from reissue.methods.invariance.signatures import Known, recall
+from reissue.methods.invariance.assignment import Fakes, describe_steps, make_counterfeits, place_rows, redraw_outside
+from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
+from reissue.methods.invariance.signatures import PastSignatures, recall
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
@@ -102,18 +107,19 @@ class CorSplit:
         rng = np.random.default_rng(history.seed)
         trails = recall_trails(history.caches)
         stays = self._within_limit(snapshot, trails)  # bool[rows]
-        rows = snapshot if stays.all() else _only(snapshot, stays)
+        rows = snapshot if stays.all() else _take_rows(snapshot, stays)
         known = self._without_old_fakes(recall(history.caches, snapshot.codes.shape[1]), trails)
         bucket = divide(rows, known, self.m)  # int32[rows], -1 = new
-        past = Past(*trails.of(rows.subjects), trails.groups, trails.sizes)
-        demand = wanting(demand_of(rows, known, bucket), bucket, past, self.degree)
-        decided = without_empty_sets(plan(demand, self.m, repair=self.on_ineligible == "counterfeit"))  # counts only
+        past = RowTrails(*trails.of(rows.subjects), trails.groups, trails.sizes)
+        demand = ask_for_rows(count_demand(rows, known, bucket), bucket, past, self.degree)
+        repair = self.on_ineligible == "counterfeit"
+        decided = drop_empty_sets(plan_buckets(demand, self.m, repair=repair))  # counts only
         keys = hilbert_keys(rows.codes, rows.domains)
-        placed = place(decided, rows, bucket, keys)  # int32[rows]
-        fakes = counterfeits(decided, known, rows, placed, rng)
+        placed = place_rows(decided, rows, bucket, keys)  # int32[rows]
+        fakes = make_counterfeits(decided, known, rows, placed, rng)
         parts = self._partition(rows, placed, keys, fakes, past, trails)
-        told = steps(demand, decided, fakes, parts.count)
-        fakes, fake_classes = _with_sets(parts, rows, placed, fakes, min(known.lowest, 0), rng)
+        told = describe_steps(demand, decided, fakes, parts.count)
+        fakes, fake_classes = _add_sets(parts, rows, placed, fakes, min(known.lowest, 0), rng)
         real = parts.classes[: len(rows)]
         boxes, codes = self._boxes(rows, real, fakes, fake_classes, parts.count, rng)
         classes = np.full(len(snapshot), -1, dtype=np.int32)
@@ -143,24 +149,24 @@ class CorSplit:
             now, then = (breach_probability(self.p, lived, self.m, self.degree) for lived in (self.L, needed))
             odds = f", which raises the probability of a breach from {now:.4g} to {then:.4g}"
             if self.h is not None and then >= self.h:
-                most = longest_life(self.p, self.m, self.h, self.degree)
+                most = find_longest_life(self.p, self.m, self.h, self.degree)
                 odds += f" (not below h={self.h:g}; with n={self.degree} at most L={most} is)"
         return (
             f"{people:,} subjects of this snapshot were published {self.L} times already, the limit L={self.L}. "
             f'Raise L to {needed}{odds}, or set on_limit="retire": they are then left out of this and later releases.'
         )
 
-    def _without_old_fakes(self, known: Known, trails: Trails) -> Known:
+    def _without_old_fakes(self, known: PastSignatures, trails: Trails) -> PastSignatures:
         """Counterfeits that were published L times give way to new ones."""
         if self.L is None or len(trails.fakes) == 0:
             return known
-        fresh = trails.lived[len(trails.subjects) :] < self.L
+        fresh = trails.release_count[len(trails.subjects) :] < self.L
         fakes = {name: column[fresh] for name, column in known.fakes.items()}
         return replace(known, fakes=fakes, fake_codes=known.fake_codes[fresh])
 
     def _partition(
-        self, rows: Coded, placed: Int32, keys: Int64, fakes: Fakes, past: Past, trails: Trails
-    ) -> Partition:
+        self, rows: Coded, placed: Int32, keys: Int64, fakes: Fakes, past: RowTrails, trails: Trails
+    ) -> RepairedClasses:
         """Phase 4: split every bucket, then repair what is unsafe."""
         codes = np.concatenate([rows.codes, fakes.codes])
         all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, rows.domains)])
@@ -169,7 +175,7 @@ class CorSplit:
         classes, _ = split(codes, bucket, values, all_keys, rows.domains)
         begin, end = trails.of_fakes(fakes.subjects)
         everything = replace(past, begin=np.concatenate([past.begin, begin]), end=np.concatenate([past.end, end]))
-        return cor_partition(classes, bucket, values, codes, rows.domains, everything, self.degree)
+        return repair_classes(classes, bucket, values, codes, rows.domains, everything, self.degree)
 
     def _boxes(
         self, rows: Coded, real: Int32, fakes: Fakes, fake_classes: Int32, count: int, rng: np.random.Generator
@@ -179,9 +185,9 @@ class CorSplit:
             codes, classes = np.concatenate([rows.codes, fakes.codes]), np.concatenate([real, fake_classes])
             return widen_to_nodes(bounding_boxes(codes, classes, count), rows.domains), fakes.codes
         boxes = widen_to_nodes(bounding_boxes(rows.codes, real, count), rows.domains)
-        return boxes, inside(rows.codes, real, boxes, fake_classes, fakes, rng)
+        return boxes, redraw_outside(rows.codes, real, boxes, fake_classes, fakes, rng)
 
-    def _told(self, parts: Partition, retired: int) -> tuple[str, ...]:
+    def _told(self, parts: RepairedClasses, retired: int) -> tuple[str, ...]:
         sets = int(parts.lacking.sum())
         said: tuple[str, ...] = (
             f"Cor-Partition with n={self.degree}: {parts.unsafe} classes of the split were unsafe; "
@@ -199,13 +205,13 @@ class CorSplit:
         return {"m": float(self.m), "invariant": 1.0, "n": float(self.degree)}
 
 
-def _only(snapshot: Coded, kept: Bool) -> Coded:
+def _take_rows(snapshot: Coded, kept: Bool) -> Coded:
     codes = np.asfortranarray(snapshot.codes[kept])
     return replace(snapshot, subjects=snapshot.subjects[kept], codes=codes, values=snapshot.values[kept])
 
 
-def _with_sets(
-    parts: Partition, rows: Coded, placed: Int32, fakes: Fakes, lowest: int, rng: np.random.Generator
+def _add_sets(
+    parts: RepairedClasses, rows: Coded, placed: Int32, fakes: Fakes, lowest: int, rng: np.random.Generator
 ) -> tuple[Fakes, Int32]:
     """(the counterfeits with one more of every value in each class that lacks a set, int32[] their classes).
 

@@ -13,22 +13,22 @@ from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Outcome
-from reissue.methods.equivalence.attack_search import Search
-from reissue.methods.equivalence.attack_tally import Tally
-from reissue.methods.equivalence.class_pairs import class_pairs
-from reissue.methods.equivalence.newcomers import undecided
+from reissue.methods.equivalence.attack_search import EquivalenceSearch
+from reissue.methods.equivalence.attack_tally import SearchTotals
+from reissue.methods.equivalence.class_pairs import find_class_pairs
+from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.person_matrix import (
     Block,
+    ClassRows,
     Patterns,
-    Rows,
-    blocks,
-    components,
-    invariant,
-    patterns_of,
-    rows_of,
+    connect_classes,
+    is_invariant,
+    make_blocks,
+    number_classes,
+    trace_patterns,
 )
-from reissue.methods.equivalence.smallest_attack import smallest_new_cut
-from reissue.methods.invariance.possible_values import members_of
+from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
+from reissue.methods.invariance.possible_values import require_members
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
@@ -81,63 +81,67 @@ class Equivalence:
         if involving is not None:
             return self._added(series, involving)
         seen = _Seen(series.releases)
-        tally = self._searched(series, seen, seen.look)
-        return self.concluded(tally, seen.look, at_risk(series.releases, union(*tally.risky)))
+        tally = self._searched(series, seen, seen.describe_shape)
+        return self.conclude(tally, seen.describe_shape, locate_people(series.releases, union(*tally.risky)))
 
     # -- a series, or a part of it: all classes that show some sets of values
 
-    def look(self, part: Observed) -> Look:
-        """What `searched` must know of the parts together, told by one of them."""
-        return _Seen(part.releases).look
+    def describe_shape(self, part: Observed) -> SeriesShape:
+        """What `search_part` must know of the parts together, told by one of them."""
+        return _Seen(part.releases).describe_shape
 
-    def searched(self, part: Observed, look: Look) -> Tally:
-        """What is found in a part of a series that looks so. See `Look` for why parts can be searched one by one."""
-        return self._searched(part, _Seen(part.releases), look)
+    def search_part(self, part: Observed, shape: SeriesShape) -> SearchTotals:
+        """What is found in a part of such a series. See `SeriesShape` for why parts can be searched one by one."""
+        return self._searched(part, _Seen(part.releases), shape)
 
-    def concluded(self, tally: Tally, look: Look, risks: Mapping[int, Int64]) -> Outcome:
-        """What is told of a series that looks so, from what was found in it, or in all its parts."""
-        by_signature = look.apart and look.smallest is not None
+    def conclude(self, tally: SearchTotals, shape: SeriesShape, risks: Mapping[int, Int64]) -> Outcome:
+        """What is told of a series of this shape, from what was found in it, or in all its parts."""
+        by_signature = shape.apart and shape.smallest is not None
         notes = {
             _BY_SIGNATURE: by_signature,
             _IN_PIECES: bool(tally.cuts),
-            _PAIRS_ONLY: look.way == PAIRS,
+            _PAIRS_ONLY: shape.way == PAIRS,
         }
         told = [note for note, holds in notes.items() if holds]
-        return tally.outcome(self.name, risks, told, look.smallest if by_signature else None)
+        return tally.outcome(self.name, risks, told, shape.smallest if by_signature else None)
 
-    def _searched(self, part: Observed, seen: _Seen, look: Look) -> Tally:
-        search, rows, releases = Search(self, part), seen.rows, part.releases
-        if look.way == MERGED:
-            for block in blocks(releases, rows, seen.patterns, apart=True):
+    def _searched(self, part: Observed, seen: _Seen, shape: SeriesShape) -> SearchTotals:
+        search, rows, releases = EquivalenceSearch(self, part), seen.rows, part.releases
+        if shape.way == MERGED:
+            for block in make_blocks(releases, rows, seen.patterns, apart=True):
                 search.bucket(block)
-        elif look.way == PIECES:
+        elif shape.way == PIECES:
             self._pieces(releases, seen, search)
         else:
             if self.exact:
-                self._programs(releases, seen, look, search)
-            for pairs in class_pairs(releases):
+                self._programs(releases, seen, shape, search)
+            for pairs in find_class_pairs(releases):
                 search.pairs(pairs)
         return search.tally
 
-    def _programs(self, releases: Sequence[ObservedRelease], seen: _Seen, look: Look, search: Search) -> None:
+    def _programs(
+        self, releases: Sequence[ObservedRelease], seen: _Seen, shape: SeriesShape, search: EquivalenceSearch
+    ) -> None:
         """Everything at once, or what shows one set where that is enough; as far as it is small."""
         rows = seen.rows
-        together = np.bincount(rows.shows)[rows.shows] if look.apart else np.full(len(rows.shows), look.classes)
+        together = np.bincount(rows.shows)[rows.shows] if shape.apart else np.full(len(rows.shows), shape.classes)
         small = np.asarray(together <= _MOST_ROWS, dtype=np.bool_)
-        for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=look.apart):
+        for block in make_blocks(releases, rows, trace_patterns(releases, rows, small), apart=shape.apart):
             search.program(block)
         if not small.all():
             search.too_large()
 
-    def _pieces(self, releases: Sequence[ObservedRelease], seen: _Seen, search: Search) -> None:
+    def _pieces(self, releases: Sequence[ObservedRelease], seen: _Seen, search: EquivalenceSearch) -> None:
         """Buckets that are merged within parts which share nobody, as in a series in fragments; by such parts.
 
-        See `components` for why the bound holds. A class that shares nobody with another release cannot be attacked
-        alone: its cut is all its rows, and only bounds attacks that combine it.
+        See `connect_classes` for why the bound holds. A class that shares nobody with another release cannot be
+        attacked alone: its cut is all its rows, and only bounds attacks that combine it.
         """
         rows, pieces, several = seen.rows, seen.pieces, seen.several
         small = self.exact & (np.bincount(rows.shows)[rows.shows] <= _MOST_ROWS)
-        for block in blocks(releases, rows, patterns_of(releases, rows, small), apart=True) if small.any() else ():
+        for block in (
+            make_blocks(releases, rows, trace_patterns(releases, rows, small), apart=True) if small.any() else ()
+        ):
             search.program(block)  # all parts of a set at once
         search.tally.others = bool(small.any())
         if small.all():
@@ -145,10 +149,10 @@ class Equivalence:
         sizes = np.concatenate([release.sizes for release in releases])
         alone = np.flatnonzero(~several & ~small & (sizes > 0))
         search.tally.cuts.append((rows.shows[alone], sizes[alone]))
-        kept = patterns_of(releases, rows, np.asarray(several & ~small, dtype=np.bool_))
+        kept = trace_patterns(releases, rows, np.asarray(several & ~small, dtype=np.bool_))
         where = {number: position for position, number in enumerate(release.number for release in releases)}
-        for block in blocks(releases, rows, kept, apart=True, buckets=pieces):
-            cut = smallest_new_cut(block)
+        for block in make_blocks(releases, rows, kept, apart=True, buckets=pieces):
+            cut = find_smallest_new_cut(block)
             if cut is not None:
                 row = int(rows.first[where[int(block.release[0])]] + block.number[0])
                 search.tally.cuts.append((rows.shows[row : row + 1], np.array([cut], dtype=np.int64)))
@@ -159,19 +163,19 @@ class Equivalence:
     def _added(self, series: Observed, number: int) -> Outcome:
         """Publish must be able to prove that nothing is shown, so what cannot be decided counts as broken."""
         releases = series.releases if number == len(series) else series.releases[:number]
-        search, notes = Search(self, series), []
-        open_sets = undecided(releases, 2 * (self.e - 1), series.first_new)
+        search, notes = EquivalenceSearch(self, series), []
+        open_sets = find_undecided(releases, 2 * (self.e - 1), series.first_new)
         if open_sets is None:
-            for pairs in class_pairs(releases, involving=number - 1):
+            for pairs in find_class_pairs(releases, involving=number - 1):
                 search.pairs(pairs)
             notes.append(_PAIRS_ONLY)
             if search.tally.total == 0 and self.e > 1:  # every attack shows at least one person
-                search.unproven(((number, 0),), 1)
+                search.write_unproven(((number, 0),), 1)
         else:  # merged buckets
             search.tally.bound(self.e)
-            for block in _histories(releases, open_sets):
+            for block in _make_histories(releases, open_sets):
                 search.bucket(block, only_last=True)
-        return search.tally.outcome(self.name, at_risk(series.releases, union(*search.tally.risky)), notes)
+        return search.tally.outcome(self.name, locate_people(series.releases, union(*search.tally.risky)), notes)
 
 
 MERGED, PIECES, PAIRS = "merged", "pieces", "pairs"
@@ -179,11 +183,11 @@ MERGED, PIECES, PAIRS = "merged", "pieces", "pairs"
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesShape:
     """What decides how a series is searched; parts of it that have all classes of some sets of values add up.
 
     Whatever the way, classes are only weighed against classes that show the same values, but for the small series that
-    is searched all at once (`whole_only`). So parts can be searched one by one, once the way is known, which is a
+    is searched all at once (`needs_whole`). So parts can be searched one by one, once the way is known, which is a
     property of the whole series.
 
     classes:  of all releases together; smallest: values of the smallest set, if there are any
@@ -206,23 +210,23 @@ class Look:
             return MERGED
         return PIECES if self.apart and self.within and self.buckets <= _MOST_BUCKETS else PAIRS
 
-    def whole_only(self, attack: Equivalence) -> bool:
+    def needs_whole(self, attack: Equivalence) -> bool:
         """Whether parts cannot be searched one by one."""
         return attack.exact and not self.apart and self.classes <= _MOST_ROWS
 
-    def mixed(self) -> Look:
-        """The look of a series in which somebody's classes show different sets."""
+    def as_mixed(self) -> SeriesShape:
+        """The shape of a series in which somebody's classes show different sets."""
         return replace(self, apart=False, merged=False, within=False, buckets=0)
 
     @staticmethod
-    def added(looks: Sequence[Look]) -> Look:
-        return Look(
-            sum(one.classes for one in looks),
-            min((one.smallest for one in looks if one.smallest is not None), default=None),
-            all(one.apart for one in looks),
-            all(one.merged for one in looks),
-            all(one.within for one in looks),
-            sum(one.buckets for one in looks),
+    def sum_up(shapes: Sequence[SeriesShape]) -> SeriesShape:
+        return SeriesShape(
+            sum(one.classes for one in shapes),
+            min((one.smallest for one in shapes if one.smallest is not None), default=None),
+            all(one.apart for one in shapes),
+            all(one.merged for one in shapes),
+            all(one.within for one in shapes),
+            sum(one.buckets for one in shapes),
         )
 
 
@@ -230,12 +234,12 @@ class _Seen:
     """The classes of some releases, and everybody's way through them."""
 
     def __init__(self, releases: Sequence[ObservedRelease]) -> None:
-        self.rows: Rows = rows_of(releases)
-        self.patterns: Patterns = patterns_of(releases, self.rows)
+        self.rows: ClassRows = number_classes(releases)
+        self.patterns: Patterns = trace_patterns(releases, self.rows)
 
     @cached_property
     def pieces(self) -> Int32:
-        return components(self.rows, self.patterns)
+        return connect_classes(self.rows, self.patterns)
 
     @cached_property
     def several(self) -> Bool:
@@ -243,13 +247,13 @@ class _Seen:
         return np.asarray(np.bincount(self.pieces)[self.pieces] > 1, dtype=np.bool_)
 
     @cached_property
-    def look(self) -> Look:
+    def describe_shape(self) -> SeriesShape:
         rows = self.rows
         smallest = int(rows.sets.sizes.min()) if len(rows.sets) else None
-        if not invariant(rows, self.patterns):
-            return Look(len(rows.shows), smallest, apart=False, merged=False, within=False, buckets=0)
+        if not is_invariant(rows, self.patterns):
+            return SeriesShape(len(rows.shows), smallest, apart=False, merged=False, within=False, buckets=0)
         merged, within = bool(rows.merged.all()), bool(rows.merged_within(self.pieces).all())
-        return Look(
+        return SeriesShape(
             len(rows.shows),
             smallest,
             True,
@@ -259,14 +263,14 @@ class _Seen:
         )
 
 
-def _histories(releases: Sequence[ObservedRelease], sets: list[tuple[int, ...]]) -> Iterator[Block]:
+def _make_histories(releases: Sequence[ObservedRelease], sets: list[tuple[int, ...]]) -> Iterator[Block]:
     """The buckets that show these sets of values."""
     if sets:
-        rows = rows_of(releases)
-        yield from blocks(releases, rows, patterns_of(releases, rows, _shown_by(rows, sets)), apart=True)
+        rows = number_classes(releases)
+        yield from make_blocks(releases, rows, trace_patterns(releases, rows, _find_shown_by(rows, sets)), apart=True)
 
 
-def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
+def _find_shown_by(rows: ClassRows, wanted: list[tuple[int, ...]]) -> Bool:
     """bool[rows]: classes that show one of the wanted sets of values."""
     sets = rows.sets
     chosen = {tuple(values) for values in wanted}
@@ -277,7 +281,7 @@ def _shown_by(rows: Rows, wanted: list[tuple[int, ...]]) -> Bool:
     return np.asarray(hit[rows.shows], dtype=np.bool_)
 
 
-def at_risk(releases: Sequence[ObservedRelease], people: Int64) -> dict[int, Int64]:
+def locate_people(releases: Sequence[ObservedRelease], people: Int64) -> dict[int, Int64]:
     """Of some people (ascending), those in each release; nothing is read if there are none."""
     some = releases if len(people) else ()
-    return {release.number: people[np.isin(people, members_of(release).subjects)] for release in some}
+    return {release.number: people[np.isin(people, require_members(release).subjects)] for release in some}

@@ -8,44 +8,44 @@ import numpy as np
 
 from reissue.arrays.types import Int64
 from reissue.methods.attack import Finding
-from reissue.methods.equivalence.class_pairs import Pairs
+from reissue.methods.equivalence.class_pairs import ClassPairs
 from reissue.methods.equivalence.person_matrix import Block
-from reissue.methods.equivalence.smallest_attack import Way
-from reissue.methods.invariance.possible_values import members_of
+from reissue.methods.equivalence.smallest_attack import AttackWeights
+from reissue.methods.invariance.possible_values import require_members
 from reissue.model.observed import Observed
 
 _NOBODY = "a row of nobody"
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class FindingWriter:
     """Describes what an attack shows; fewer than `e` people on each side are a breach."""
 
     attack: str
     e: int
     series: Observed
 
-    def by_way(self, block: Block, way: Way) -> Finding:
+    def write_weights(self, block: Block, way: AttackWeights) -> Finding:
         """The people who remain when the classes of a block are weighed in this way."""
         sides: list[list[str]] = [[], []]
         for c in np.flatnonzero(way.shown):
             nobody = [_NOBODY] * int(block.weight[c])
             names = [self.series.words.subject(int(s)) for s in block.who(int(c))] if block.real[c] else nobody
             sides[0 if way.shown[c] > 0 else 1] += [name for name in names for _ in range(abs(int(way.shown[c])))]
-        return self._finding(way.size, sides, self.places(block, way.rows))
+        return self._finding(way.size, sides, self.name_classes(block, way.rows))
 
-    def places(self, block: Block, rows: Int64) -> tuple[tuple[int, int], ...]:
+    def name_classes(self, block: Block, rows: Int64) -> tuple[tuple[int, int], ...]:
         """(release, class) of some rows of a block, as they were published."""
         where = [(int(block.release[row]), int(block.number[row])) for row in rows]
         return tuple((number, self.series.releases[number - 1].called(own)) for number, own in where)
 
-    def by_pair(self, pairs: Pairs, i: int) -> Finding:
+    def write_pair(self, pairs: ClassPairs, i: int) -> Finding:
         """The people who remain when two classes are set against each other."""
         releases = self.series.releases
         earlier, later = releases[pairs.earlier], releases[pairs.later]
         inside = []
         for release, number in ((earlier, pairs.left[i]), (later, pairs.right[i])):
-            members = members_of(release)
+            members = require_members(release)
             inside.append(members.subjects[members.classes == number])
         sides: list[list[str]] = [[], []]
         for side in (0, 1):
@@ -54,15 +54,15 @@ class Shown:
                 shown = own - (other if subject in inside[1 - side] else 0)
                 sides[side] += [self.series.words.subject(int(subject))] * max(shown, 0)
             sides[side] += [_NOBODY] * (int(pairs.size[i]) - len(sides[side]))
-        return self._finding(int(pairs.size[i]), sides, self.paired(pairs, i))
+        return self._finding(int(pairs.size[i]), sides, self.name_pair(pairs, i))
 
-    def paired(self, pairs: Pairs, i: int) -> tuple[tuple[int, int], ...]:
+    def name_pair(self, pairs: ClassPairs, i: int) -> tuple[tuple[int, int], ...]:
         """(release, class) of the two classes of a pair, as they were published."""
         both = ((pairs.earlier, pairs.left[i]), (pairs.later, pairs.right[i]))
         places = [(self.series.releases[position], own) for position, own in both]
         return tuple((release.number, release.called(int(own))) for release, own in places)
 
-    def unproven(self, classes: tuple[tuple[int, int], ...], bound: int) -> Finding:
+    def write_unproven(self, classes: tuple[tuple[int, int], ...], bound: int) -> Finding:
         """Nobody is shown, but fewer than `e` people could not be ruled out: for publish as good as broken."""
         sentence = (
             f"It could not be proven that no attack of fewer than {self.e} people exists on the class "
@@ -74,7 +74,7 @@ class Shown:
         words = self.series.words
         numbers = tuple(sorted({number for number, _ in classes}))
         side_by_side = ", ".join(words.release(number) for number in numbers)
-        left, right = (_listed(side) for side in sides)
+        left, right = (_list_names(side) for side in sides)
         verb, value = ("has", "value") if size == 1 else ("have, together,", "values")
         return Finding(
             attack=self.attack,
@@ -91,7 +91,7 @@ class Shown:
         )
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     if len(names) > 12:
         return f"{', '.join(names[:11])} and {len(names) - 11} more"
     return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)

@@ -12,7 +12,7 @@ from reissue.methods.attack import Finding, Outcome
 
 
 @dataclass
-class Tally:
+class SearchTotals:
     """Bounds, attacks and people at risk; those of parts of a series that share no set of values can be added up.
 
     limit:    the most findings to describe
@@ -57,9 +57,9 @@ class Tally:
         self.found = list(once.values())[::-1][: self.limit]
 
     @staticmethod
-    def added(tallies: Sequence[Tally]) -> Tally:
+    def sum_up(tallies: Sequence[SearchTotals]) -> SearchTotals:
         """All of them together."""
-        whole, sets = Tally(tallies[0].limit), 0
+        whole, sets = SearchTotals(tallies[0].limit), 0
         for one in tallies:
             for least, tell in ((one.proved, whole.bound), (one.smallest, whole.attack), (one.cut, whole.cut_of)):
                 if least is not None:
@@ -99,7 +99,7 @@ class Tally:
         )
 
     def _across(self, decomposes: int | None) -> int | None:
-        """Bound the attacks that combine buckets: people of two of them are shown, or more (see `components`)."""
+        """Bound the attacks that combine buckets: people of two of them are shown, or more (see `connect_classes`)."""
         if not self.cuts:
             return None
         shows, cuts = (np.concatenate(column) for column in zip(*self.cuts, strict=True))

@@ -13,13 +13,13 @@ import numpy as np
 
 from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.equivalence.person_matrix import everyone
-from reissue.methods.invariance.signatures import Signatures, distinct, joined
+from reissue.methods.equivalence.person_matrix import list_everyone
+from reissue.methods.invariance.signatures import Signatures, join_sets, number_sets
 from reissue.model.observed import ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class ClassPairs:
     """Pairs of classes of two releases that share people and show proportional values.
 
     left, right: int32[n] class numbers; size: int64[n] people on each side of the attack (half of all shown);
@@ -44,7 +44,7 @@ class _Shown:
     people: Int64
 
 
-def class_pairs(releases: Sequence[ObservedRelease], *, involving: int | None = None) -> Iterator[Pairs]:
+def find_class_pairs(releases: Sequence[ObservedRelease], *, involving: int | None = None) -> Iterator[ClassPairs]:
     """All such pairs, release by release (positions); `involving` restricts to pairs with that release.
 
     O(rows log rows) for each pair of releases.
@@ -55,12 +55,12 @@ def class_pairs(releases: Sequence[ObservedRelease], *, involving: int | None = 
     for j in later:
         for i in range(j + 1):
             if i not in shown:
-                kinds, known, shown[i] = _shown(releases[i], kinds, known)
+                kinds, known, shown[i] = _describe_classes(releases[i], kinds, known)
         for i in range(j):
-            yield _pairs(releases[i], releases[j], shown[i], shown[j], (i, j))
+            yield _compare_classes(releases[i], releases[j], shown[i], shown[j], (i, j))
 
 
-def _shown(release: ObservedRelease, kinds: Signatures, known: Int64) -> tuple[Signatures, Int64, _Shown]:
+def _describe_classes(release: ObservedRelease, kinds: Signatures, known: Int64) -> tuple[Signatures, Int64, _Shown]:
     """Number the classes by their value counts divided by their greatest common divisor.
 
     known: int64[] the (value, count) pairs seen so far, in order of appearance; a class is a set of such pairs.
@@ -77,16 +77,18 @@ def _shown(release: ObservedRelease, kinds: Signatures, known: Int64) -> tuple[S
     order = np.argsort(known)
     name = order[np.searchsorted(known[order], pair)].astype(np.int32)
     by_class = np.lexsort((name, classes))
-    own, number = distinct(start, name[by_class])
-    kinds, at = joined(kinds, own)
-    who, their = everyone(release)
+    own, number = number_sets(start, name[by_class])
+    kinds, at = join_sets(kinds, own)
+    who, their = list_everyone(release)
     people = np.bincount(their[who >= 0], minlength=release.class_count).astype(np.int64)
     return kinds, known, _Shown(at[number], factor, release.sizes, people)
 
 
-def _pairs(one: ObservedRelease, two: ObservedRelease, left: _Shown, right: _Shown, where: tuple[int, int]) -> Pairs:
-    first, first_class = everyone(one)
-    second, second_class = everyone(two)
+def _compare_classes(
+    one: ObservedRelease, two: ObservedRelease, left: _Shown, right: _Shown, where: tuple[int, int]
+) -> ClassPairs:
+    first, first_class = list_everyone(one)
+    second, second_class = list_everyone(two)
     at, there = lookup(first, second)
     a, b = first_class[at[there]], second_class[there]
     real = second[there] >= 0
@@ -96,21 +98,21 @@ def _pairs(one: ObservedRelease, two: ObservedRelease, left: _Shown, right: _Sho
     a, b = (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32)
     shared = np.gcd(left.factor[a], right.factor[b])
     times = np.stack([right.factor[b] // shared, left.factor[a] // shared], axis=1)
-    total = _shown_people(times, left.size[a], right.size[b], both)
-    useful = _shown_people(times, left.people[a], right.people[b], both_real) > 0
+    total = _count_shown(times, left.size[a], right.size[b], both)
+    useful = _count_shown(times, left.people[a], right.people[b], both_real) > 0
     kept = (left.kind[a] == right.kind[b]) & useful
-    return Pairs(*where, a[kept], b[kept], total[kept] // 2, times[kept])
+    return ClassPairs(*where, a[kept], b[kept], total[kept] // 2, times[kept])
 
 
-def _shown_people(times: Int64, left: Int64, right: Int64, both: Int64) -> Int64:
+def _count_shown(times: Int64, left: Int64, right: Int64, both: Int64) -> Int64:
     """int64[n]: people shown, counted as often as they are."""
     apart = times[:, 0] * (left - both) + times[:, 1] * (right - both)
     return np.asarray(apart + np.abs(times[:, 0] - times[:, 1]) * both, dtype=np.int64)
 
 
-def exposed(releases: Sequence[ObservedRelease], pairs: Pairs, chosen: Int64) -> tuple[Int64, Int64]:
+def find_exposed(releases: Sequence[ObservedRelease], pairs: ClassPairs, chosen: Int64) -> tuple[Int64, Int64]:
     """(int64[] subjects, int64[] which chosen pair): real people who stand on a side of the chosen pairs' attacks."""
-    one, two = everyone(releases[pairs.earlier]), everyone(releases[pairs.later])
+    one, two = list_everyone(releases[pairs.earlier]), list_everyone(releases[pairs.later])
     found = []
     for (who, classes), (others, other_classes), wanted, against in (
         (one, two, pairs.left[chosen], pairs.right[chosen]),

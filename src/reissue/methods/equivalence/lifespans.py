@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from reissue.arrays.flow.mincut import cut_between
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.invariance.signatures import Known, recall, remember
+from reissue.methods.invariance.signatures import PastSignatures, recall, remember
 from reissue.model.release import Facts, Table
 
 TWICE = -1
@@ -41,7 +41,7 @@ class Spans:
     promised: the smallest e that all releases so far were made with; 1 if one was made without
     """
 
-    known: Known
+    known: PastSignatures
     entered: Int32
     left: Int32
     fake_entered: Int32
@@ -84,18 +84,18 @@ def remember_spans(caches: Mapping[str, Table], release: Facts) -> dict[str, Tab
     ended = _table(signature[gone & once], entered[gone & once], np.full(int((gone & once).sum()), now, np.int32), 1)
     undone = _table(signature[back & once], entered[back & once], left[back & once], -1)
     left[gone], left[back], entered[back] = now, 0, TWICE
-    fake_entered, retired = _fakes(before, after["counterfeits"], now)
+    fake_entered, retired = _follow_fakes(before, after["counterfeits"], now)
     promised = min(before.promised, int(np.asarray(release.extras["e"])[0]) if "e" in release.extras else 1)
     return {
         **after,
         "subjects": {**people, "entered": entered, "left": left},
         "counterfeits": {**after["counterfeits"], "entered": fake_entered},
-        "lifespans": _added(before.closed, ended, undone, retired),
+        "lifespans": _sum_spans(before.closed, ended, undone, retired),
         "numbers": {**after["numbers"], "promised": np.array([promised], dtype=np.int64)},
     }
 
 
-def _fakes(before: Spans, fakes: Table, now: int) -> tuple[Int32, Table]:
+def _follow_fakes(before: Spans, fakes: Table, now: int) -> tuple[Int32, Table]:
     """(int32[fakes] entry of each counterfeit of this release, the lifespans of those that were retired)."""
     old = np.asarray(before.known.fakes["subject"], dtype=np.int64)
     numbers = np.asarray(fakes["subject"], dtype=np.int64)
@@ -113,12 +113,12 @@ def _table(signature: Int32, entered: Int32, left: Int32, count: int) -> Table:
     return {**columns, "count": np.full(len(signature), count, dtype=np.int64)}
 
 
-def without(closed: Table, signature: Int32, entered: Int32, left: Int32) -> Table:
+def remove_spans(closed: Table, signature: Int32, entered: Int32, left: Int32) -> Table:
     """`closed` without the lifespans of these people, who come back now."""
-    return _added(closed, _table(signature, entered, left, -1)) if len(signature) else closed
+    return _sum_spans(closed, _table(signature, entered, left, -1)) if len(signature) else closed
 
 
-def _added(*tables: Table) -> Table:
+def _sum_spans(*tables: Table) -> Table:
     """The tables together, one row per lifespan, those without people left out."""
     columns = [np.concatenate([table[name] for table in tables]) for name in ("signature", "entered", "left", "count")]
     signature, entered, left, count = columns
@@ -156,7 +156,7 @@ class Events:
         return touched
 
 
-def new_cuts(events: Events, closed: Table, enough: int) -> Int64:
+def find_new_cuts(events: Events, closed: Table, enough: int) -> Int64:
     """int64[signatures]: the minimum cut between the new snapshot and node 0; -1 where nothing changed.
 
     Values above `enough` are only known to be above it: rows that enter now, and for every release of entry the
@@ -165,23 +165,23 @@ def new_cuts(events: Events, closed: Table, enough: int) -> Int64:
     """
     cuts = events.direct.copy()
     width = events.now + 1
-    stay, gone = (_packed(part, width) for part in (events.stay, events.gone))
+    stay, gone = (_pack_spans(part, width) for part in (events.stay, events.gone))
     _, a, b = np.intersect1d(stay[0], gone[0], assume_unique=True, return_indices=True)
     np.add.at(cuts, stay[0][a] // width, np.minimum(stay[1][a], gone[1][b]))
     touched = events.touched
     cuts[~touched] = -1
     for signature in np.flatnonzero(touched & (cuts <= enough)):
-        cuts[signature] = cut_between(*_graph(int(signature), events, closed))[0]
+        cuts[signature] = cut_between(*_build_graph(int(signature), events, closed))[0]
     return cuts
 
 
-def _packed(part: tuple[Int32, Int32, Int64], width: int) -> tuple[Int64, Int64]:
+def _pack_spans(part: tuple[Int32, Int32, Int64], width: int) -> tuple[Int64, Int64]:
     """(int64[] distinct signature * width + entered, int64[] their counts)."""
     keys, inverse = np.unique(part[0].astype(np.int64) * width + part[1], return_inverse=True)
     return keys, np.bincount(inverse, weights=part[2], minlength=len(keys)).astype(np.int64)
 
 
-def _graph(signature: int, events: Events, closed: Table) -> tuple[Int64, int, int]:
+def _build_graph(signature: int, events: Events, closed: Table) -> tuple[Int64, int, int]:
     """(weights of the bucket's graph, its node of this release, its node 0); nodes without edges are left out."""
     rows = slice(*np.searchsorted(closed["signature"], [signature, signature + 1]))
     edges = [(np.asarray(closed["entered"])[rows], np.asarray(closed["left"])[rows], np.asarray(closed["count"])[rows])]
@@ -190,10 +190,10 @@ def _graph(signature: int, events: Events, closed: Table) -> tuple[Int64, int, i
         edges.append((part[1][own], np.full(int(own.sum()), end), part[2][own]))
     edges.append((np.array([events.now]), np.array([0]), events.direct[signature : signature + 1]))
     tail, head, count = (np.concatenate(column).astype(np.int64) for column in zip(*edges, strict=True))
-    return (*weights_of(tail, head, count, events.now),)
+    return (*weigh_graph(tail, head, count, events.now),)
 
 
-def weights_of(tail: Int64, head: Int64, count: Int64, now: int) -> tuple[Int64, int, int]:
+def weigh_graph(tail: Int64, head: Int64, count: Int64, now: int) -> tuple[Int64, int, int]:
     """(symmetric int64[nodes, nodes], position of node `now`, position of node 0) of weighted lifespans."""
     nodes = np.unique(np.concatenate([tail, head, [0, now]]))
     weights = np.zeros((len(nodes), len(nodes)), dtype=np.int64)

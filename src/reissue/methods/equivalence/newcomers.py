@@ -15,11 +15,11 @@ import numpy as np
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.equivalence.person_matrix import Rows, everyone, rows_of, subjects_of
+from reissue.methods.equivalence.person_matrix import ClassRows, list_everyone, list_subjects, number_classes
 from reissue.model.observed import ObservedRelease
 
 
-def undecided(
+def find_undecided(
     releases: Sequence[ObservedRelease], enough: int, first_new: int | None = None
 ) -> list[tuple[int, ...]] | None:
     """The value sets of the buckets that the last release changes, and of which at most `enough` paths are known.
@@ -28,8 +28,8 @@ def undecided(
     everybody. O(rows log rows), and per older release a lookup of the people of buckets that are not yet decided.
     """
     last = [releases[i] for i in range(max(len(releases) - 2, 0), len(releases))]
-    rows = rows_of(last)
-    step = _step(last, rows) if rows.merged.all() else None
+    rows = number_classes(last)
+    step = _make_step(last, rows) if rows.merged.all() else None
     if step is None:
         return None
     number = len(rows.sets)
@@ -38,7 +38,7 @@ def undecided(
     paths = np.bincount(step.shows[first], minlength=number)
     open_ = changed & (paths <= enough)
     if open_.any():
-        paths += _paths(step.only(open_[step.shows] & ~first), releases, number)
+        paths += _count_paths(step.only(open_[step.shows] & ~first), releases, number)
     sets = rows.sets
     still_open = np.flatnonzero(changed & (paths <= enough))
     return [tuple(sets.values[sets.start[i] : sets.start[i + 1]].tolist()) for i in still_open]
@@ -61,13 +61,13 @@ class _Step:
         return _Step(self.who[some], self.shows[some], self.enters[some], self.leaves[some])
 
 
-def _step(last: Sequence[ObservedRelease], rows: Rows) -> _Step | None:
+def _make_step(last: Sequence[ObservedRelease], rows: ClassRows) -> _Step | None:
     """Everybody in the last two releases (or the only one); None if somebody's set has changed."""
-    now, classes = everyone(last[-1])
+    now, classes = list_everyone(last[-1])
     shows = rows.shows[rows.first[-2] + classes]
     before, before_shows = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     if len(last) > 1:
-        before, before_classes = everyone(last[0])
+        before, before_classes = list_everyone(last[0])
         before_shows = rows.shows[before_classes]
     at, there = lookup(before, now)
     if len(before) and not np.array_equal(before_shows[at[there]], shows[there]):
@@ -80,7 +80,7 @@ def _step(last: Sequence[ObservedRelease], rows: Rows) -> _Step | None:
     return _Step(who[order], np.concatenate([shows, before_shows[gone]])[order], enters, leaves)
 
 
-def _paths(step: _Step, releases: Sequence[ObservedRelease], number: int) -> Int64:
+def _count_paths(step: _Step, releases: Sequence[ObservedRelease], number: int) -> Int64:
     """int64[number]: the disjoint paths that these people make in each bucket. Reads who was in the older releases.
 
     Somebody who was there before, left and came back is on no path.
@@ -88,7 +88,7 @@ def _paths(step: _Step, releases: Sequence[ObservedRelease], number: int) -> Int
     since = np.full(len(step.who), max(len(releases) - 2, 0))  # where their stay began, if they were there before
     stays, again = ~step.enters, np.zeros(len(step.who), dtype=np.bool_)
     for position in range(len(releases) - 3, -1, -1):
-        there = lookup(subjects_of(releases, position), step.who)[1]
+        there = lookup(list_subjects(releases, position), step.who)[1]
         again |= there & ~stays
         stays &= there
         since[stays] = position

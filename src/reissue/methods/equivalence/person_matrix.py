@@ -14,8 +14,8 @@ import numpy as np
 from reissue.arrays.components import connected_components
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.invariance.possible_values import members_of
-from reissue.methods.invariance.signatures import Signatures, distinct, joined
+from reissue.methods.invariance.possible_values import require_members
+from reissue.methods.invariance.signatures import Signatures, join_sets, number_sets
 from reissue.model.observed import Listing, ObservedRelease
 
 
@@ -43,22 +43,22 @@ class Block:
         return self.people[self.start[column] : self.start[column + 1]]
 
 
-def everyone(release: ObservedRelease) -> tuple[Int64, Int32]:
+def list_everyone(release: ObservedRelease) -> tuple[Int64, Int32]:
     """(int64[n] ascending, int32[n] classes): members, and the counterfeits where they are known by number."""
-    members = members_of(release)
+    members = require_members(release)
     fakes = release.counterfeits
     if fakes is None or len(fakes.subjects) == 0:
         return members.subjects, members.classes
     return np.concatenate([fakes.subjects, members.subjects]), np.concatenate([fakes.classes, members.classes])
 
 
-def subjects_of(releases: Sequence[ObservedRelease], position: int) -> Int64:
-    """int64[n] ascending: as `everyone`, without the classes; where that is possible nothing else is read."""
-    return releases.subjects(position) if isinstance(releases, Listing) else everyone(releases[position])[0]
+def list_subjects(releases: Sequence[ObservedRelease], position: int) -> Int64:
+    """int64[n] ascending: as `list_everyone`, without the classes; where that is possible nothing else is read."""
+    return releases.subjects(position) if isinstance(releases, Listing) else list_everyone(releases[position])[0]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ClassRows:
     """All classes of some releases, numbered through.
 
     first: int64[releases + 1] where each release's classes begin; release, number: int32[rows]
@@ -89,7 +89,7 @@ class Rows:
         return np.asarray(self.even & (count[of] == 1), dtype=np.bool_)
 
 
-def rows_of(releases: Sequence[ObservedRelease]) -> Rows:
+def number_classes(releases: Sequence[ObservedRelease]) -> ClassRows:
     """Number the classes. O(all published rows log)."""
     counts = np.array([release.class_count for release in releases], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -98,8 +98,8 @@ def rows_of(releases: Sequence[ObservedRelease]) -> Rows:
     for position, release in enumerate(releases):
         classes, values, count = release.groups
         start = np.searchsorted(classes, np.arange(release.class_count + 1)).astype(np.int64)
-        own, class_set = distinct(start, values)
-        sets, at = joined(sets, own)
+        own, class_set = number_sets(start, values)
+        sets, at = join_sets(sets, own)
         shows.append(at[class_set])
         begin = np.flatnonzero(np.diff(classes, prepend=-1))
         if len(begin):
@@ -109,7 +109,7 @@ def rows_of(releases: Sequence[ObservedRelease]) -> Rows:
     numbers = [np.arange(count, dtype=np.int32) for count in counts]
     release_of = np.repeat(np.array([release.number for release in releases], dtype=np.int32), counts)
     joined_numbers = np.concatenate(numbers) if numbers else np.empty(0, dtype=np.int32)
-    return Rows(first, release_of, joined_numbers, sets, _concatenated(shows), even, times)
+    return ClassRows(first, release_of, joined_numbers, sets, _concatenated(shows), even, times)
 
 
 def _concatenated(parts: list[Int32]) -> Int32:
@@ -138,12 +138,12 @@ class Patterns:
         return found
 
 
-def patterns_of(releases: Sequence[ObservedRelease], rows: Rows, keep: Bool | None = None) -> Patterns:
+def trace_patterns(releases: Sequence[ObservedRelease], rows: ClassRows, keep: Bool | None = None) -> Patterns:
     """Fold the releases; `keep` (bool[rows]) restricts to some classes. O(releases x people log people)."""
     subjects, pattern = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
     parents, steps, total = [], [], 0
     for position, release in enumerate(releases):
-        who, classes = everyone(release)
+        who, classes = list_everyone(release)
         row = rows.first[position] + classes
         if keep is not None:
             who, row = who[keep[row]], row[keep[row]]
@@ -161,7 +161,7 @@ def patterns_of(releases: Sequence[ObservedRelease], rows: Rows, keep: Bool | No
     return Patterns(subjects, pattern, _concatenated(parents), _concatenated(steps))
 
 
-def components(rows: Rows, patterns: Patterns) -> Int32:
+def connect_classes(rows: ClassRows, patterns: Patterns) -> Int32:
     """int32[rows]: classes that share people (or known counterfeits), directly or through others, have one number.
 
     In an invariant series the classes of a component show one set. Nobody is in two components, so an attack y is the
@@ -181,15 +181,20 @@ def components(rows: Rows, patterns: Patterns) -> Int32:
     return connected_components(before.astype(np.int64), after.astype(np.int64), len(rows.shows)).astype(np.int32)
 
 
-def invariant(rows: Rows, patterns: Patterns) -> bool:
+def is_invariant(rows: ClassRows, patterns: Patterns) -> bool:
     """Whether all classes are even and everybody's classes show the same set (weak m-invariance for some m)."""
     later = np.flatnonzero(patterns.parent >= 0)
     before = patterns.row[patterns.parent[later]]
     return bool(rows.even.all() and (rows.shows[before] == rows.shows[patterns.row[later]]).all())
 
 
-def blocks(
-    releases: Sequence[ObservedRelease], rows: Rows, patterns: Patterns, *, apart: bool, buckets: Int32 | None = None
+def make_blocks(
+    releases: Sequence[ObservedRelease],
+    rows: ClassRows,
+    patterns: Patterns,
+    *,
+    apart: bool,
+    buckets: Int32 | None = None,
 ) -> Iterator[Block]:
     """One block per value set (or per bucket, int32[rows], if given) if `apart`, else one of everything.
 
@@ -208,11 +213,11 @@ def blocks(
     for own in np.split(by_block, np.flatnonzero(np.diff(block_of_step[by_block])) + 1):
         if len(own):
             people = [patterns.subjects[order[low[i] : high[i]]] for i in own]
-            yield _block(releases, rows, patterns, steps[own], people)
+            yield _make_block(releases, rows, patterns, steps[own], people)
 
 
-def _block(
-    releases: Sequence[ObservedRelease], rows: Rows, patterns: Patterns, steps: Int32, people: list[Int64]
+def _make_block(
+    releases: Sequence[ObservedRelease], rows: ClassRows, patterns: Patterns, steps: Int32, people: list[Int64]
 ) -> Block:
     ways = [patterns.rows(int(step)) for step in steps]
     used = np.unique(np.concatenate([np.array(way) for way in ways]))
@@ -221,8 +226,8 @@ def _block(
         inside[column, np.searchsorted(used, way)] = True
     weight = np.array([len(who) for who in people], dtype=np.int64)
     real = np.array([bool(who[0] >= 0) for who in people])
-    values = values_of(releases, rows, used)
-    inside, weight, real = _with_strangers(inside, weight, real, values)
+    values = count_values(releases, rows, used)
+    inside, weight, real = _add_strangers(inside, weight, real, values)
     extra = [np.empty(0, dtype=np.int64)] * (len(weight) - len(people))
     sizes = np.array([len(who) for who in (*people, *extra)], dtype=np.int64)
     return Block(
@@ -237,7 +242,7 @@ def _block(
     )
 
 
-def values_of(releases: Sequence[ObservedRelease], rows: Rows, used: Int64) -> Int64:
+def count_values(releases: Sequence[ObservedRelease], rows: ClassRows, used: Int64) -> Int64:
     """int64[used, kinds]: how often each of these classes shows each value (only values that occur)."""
     numbers = {release.number: release for release in releases}
     counts: list[dict[int, int]] = []
@@ -249,7 +254,7 @@ def values_of(releases: Sequence[ObservedRelease], rows: Rows, used: Int64) -> I
     return np.array([[own.get(value, 0) for value in kinds] for own in counts], dtype=np.int64).reshape(len(used), -1)
 
 
-def _with_strangers(inside: Bool, weight: Int64, real: Bool, values: Int64) -> tuple[Bool, Int64, Bool]:
+def _add_strangers(inside: Bool, weight: Int64, real: Bool, values: Int64) -> tuple[Bool, Int64, Bool]:
     """Add a column for the rows of each class that belong to nobody known: each is unknown in one release only."""
     missing = values.sum(axis=1) - weight @ inside
     at = np.flatnonzero(missing > 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from reissue.arrays.flow.mincut import cut_between, min_cut
 from reissue.arrays.types import Float64, Int64
-from reissue.methods.equivalence.lifespans import weights_of
+from reissue.methods.equivalence.lifespans import weigh_graph
 from reissue.methods.equivalence.person_matrix import Block
 
 _ALL_SUBSETS = 10
@@ -16,7 +16,7 @@ _ALL_SUBSETS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class AttackWeights:
     """One attack on a block.
 
     size:  people on each side; rows: int64[] the classes (rows) that are weighed
@@ -28,7 +28,7 @@ class Way:
     shown: Int64
 
 
-def _runs(block: Block, until: int) -> tuple[Int64, Int64, Int64, bool]:
+def _find_runs(block: Block, until: int) -> tuple[Int64, Int64, Int64, bool]:
     """(tail, head, count) of the columns with one lifespan within the first `until` rows; whether some have more.
 
     Nodes are row positions from 1; 0 stands for "still there".
@@ -43,13 +43,13 @@ def _runs(block: Block, until: int) -> tuple[Int64, Int64, Int64, bool]:
     return tail.astype(np.int64), head.astype(np.int64), block.weight[once], bool((runs > 1).any())
 
 
-def whole_cut(block: Block) -> int:
+def find_whole_cut(block: Block) -> int:
     """The smallest minimum cut of the components of the final graph (theorem 2); only for a merged block."""
-    tail, head, count, _ = _runs(block, len(block.release))
-    return min_cut(weights_of(tail, head, count, 0)[0])
+    tail, head, count, _ = _find_runs(block, len(block.release))
+    return min_cut(weigh_graph(tail, head, count, 0)[0])
 
 
-def smallest_new_cut(block: Block, *, only_last: bool = False) -> int | None:
+def find_smallest_new_cut(block: Block, *, only_last: bool = False) -> int | None:
     """The smallest cut between a snapshot and node 0 when it was made: no attack shows fewer people. None: no attack.
 
     See `lifespans` for why this bounds every attack on a merged block.
@@ -61,16 +61,16 @@ def smallest_new_cut(block: Block, *, only_last: bool = False) -> int | None:
         before = block.inside[:, until - 2] if until > 1 else np.zeros_like(now)
         if np.array_equal(now, before):
             continue
-        tail, head, count, odd = _runs(block, until)
-        cut, _ = cut_between(*weights_of(tail, head, count, until))
+        tail, head, count, odd = _find_runs(block, until)
+        cut, _ = cut_between(*weigh_graph(tail, head, count, until))
         if cut or odd:
             found.append(max(cut, 1))
     return min(found, default=None)
 
 
-def found_attacks(block: Block) -> list[Way]:
+def try_attacks(block: Block) -> list[AttackWeights]:
     """Attacks that add and subtract snapshots once, and proportional pairs; smallest first, each once."""
-    weights = _candidates(block)
+    weights = _make_candidates(block)
     weights = weights[(weights @ block.values == 0).all(axis=1)]
     shown = weights @ block.inside.T.astype(np.int64)
     size = np.abs(shown) @ block.weight
@@ -81,10 +81,10 @@ def found_attacks(block: Block) -> list[Way]:
     sign = np.where(shown[np.arange(len(shown)), (shown != 0).argmax(axis=1)] < 0, -1, 1)  # an attack and its mirror
     shown, first = np.unique(shown * sign[:, None], axis=0, return_index=True)
     order = np.argsort(size[first], kind="stable")
-    return [Way(int(size[first[i]]) // 2, np.flatnonzero(weights[first[i]]), shown[i]) for i in order]
+    return [AttackWeights(int(size[first[i]]) // 2, np.flatnonzero(weights[first[i]]), shown[i]) for i in order]
 
 
-def _candidates(block: Block) -> Int64:
+def _make_candidates(block: Block) -> Int64:
     """int64[n, rows]: weights to try."""
     rows = len(block.release)
     if rows <= _ALL_SUBSETS:
@@ -95,17 +95,17 @@ def _candidates(block: Block) -> Int64:
         pairs = [(ends == i) | (ends == j) for i in range(rows) for j in range(i + 2, rows)]
         above = np.array(runs + pairs).astype(np.int64)
     steps = above - np.concatenate([above[:, 1:], np.zeros((len(above), 1), dtype=np.int64)], axis=1)
-    subsets = _signed(rows) if rows <= 6 else np.zeros((0, rows), dtype=np.int64)
-    return np.concatenate([steps, subsets, _proportional(block)]).astype(np.int64)
+    subsets = _list_signed(rows) if rows <= 6 else np.zeros((0, rows), dtype=np.int64)
+    return np.concatenate([steps, subsets, _weigh_proportional(block)]).astype(np.int64)
 
 
-def _signed(rows: int) -> Int64:
+def _list_signed(rows: int) -> Int64:
     """Every vector of -1, 0, 1 but zero."""
     digits = (np.arange(3**rows)[:, None] // 3 ** np.arange(rows)) % 3 - 1
     return np.asarray(digits[digits.any(axis=1)], dtype=np.int64)
 
 
-def _proportional(block: Block) -> Int64:
+def _weigh_proportional(block: Block) -> Int64:
     """Pairs of rows whose values are proportional, weighted so that they cancel."""
     total = block.values.sum(axis=1)
     made = []
@@ -123,12 +123,12 @@ def _proportional(block: Block) -> Int64:
 class Proof:
     """What the integer program says: the smallest attack (None: there is none), a bound, whether it is proven."""
 
-    way: Way | None
+    way: AttackWeights | None
     bound: int
     proven: bool
 
 
-def smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
+def solve_smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
     """Minimize the people in an attack over all weights, by HiGHS; at most `at_most` people on each side.
 
     Variables: a weight per row (real), shown and its absolute value per column (whole numbers), and a switch per real
@@ -172,17 +172,17 @@ def smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
         integrality=whole,
         options={"time_limit": seconds},
     )
-    return _proof(block, answer.status, answer.x, answer.mip_dual_bound, at_most)
+    return _read_proof(block, answer.status, answer.x, answer.mip_dual_bound, at_most)
 
 
-def _proof(block: Block, status: int, x: Float64 | None, bound: float | None, at_most: int) -> Proof:
+def _read_proof(block: Block, status: int, x: Float64 | None, bound: float | None, at_most: int) -> Proof:
     rows, columns = len(block.release), len(block.weight)
     if status == 2:  # infeasible: no attack of at most that size
         return Proof(None, at_most + 1, True)
     if x is None:
         return Proof(None, max(1, int(np.ceil((bound or 0.0) - 1e-6))), False)
     shown = np.rint(x[rows : rows + columns]).astype(np.int64)
-    way = Way(int(np.abs(shown) @ block.weight) // 2, np.flatnonzero(np.abs(x[:rows]) > 1e-6), shown)
+    way = AttackWeights(int(np.abs(shown) @ block.weight) // 2, np.flatnonzero(np.abs(x[:rows]) > 1e-6), shown)
     if status == 0:
         return Proof(way, way.size, True)
     return Proof(way, max(1, int(np.ceil((bound or 0.0) - 1e-6))), False)

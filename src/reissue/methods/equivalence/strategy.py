@@ -11,9 +11,17 @@ import numpy as np
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InfeasiblePolicy, SettingsError
-from reissue.methods.equivalence.lifespans import TWICE, Events, Spans, new_cuts, recall_spans, remember_spans, without
-from reissue.methods.invariance.assignment import Fakes, counterfeits, kept_fakes, place, steps
-from reissue.methods.invariance.buckets import Demand, Plan, demand_of, divide, grown, plan
+from reissue.methods.equivalence.lifespans import (
+    TWICE,
+    Events,
+    Spans,
+    find_new_cuts,
+    recall_spans,
+    remember_spans,
+    remove_spans,
+)
+from reissue.methods.invariance.assignment import Fakes, describe_steps, find_kept_fakes, make_counterfeits, place_rows
+from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, divide, pad_counts, plan_buckets
 from reissue.methods.strategy import VALUES_PERSIST, Changes
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
@@ -50,12 +58,12 @@ class EEquivalence:
         spans = recall_spans(history.caches, snapshot.codes.shape[1])
         self._check_past(spans, len(history))
         bucket = divide(snapshot, spans.known, self.m)
-        demand = demand_of(snapshot, spans.known, bucket)
+        demand = count_demand(snapshot, spans.known, bucket)
         decided, extra = self._plan(demand, spans, snapshot, len(history) + 1)
-        placed = place(decided, snapshot, bucket, hilbert_keys(snapshot.codes, snapshot.domains))
-        fakes = counterfeits(decided, spans.known, snapshot, placed, rng)
+        placed = place_rows(decided, snapshot, bucket, hilbert_keys(snapshot.codes, snapshot.domains))
+        fakes = make_counterfeits(decided, spans.known, snapshot, placed, rng)
         classes, fake_classes, boxes = _buckets_as_classes(snapshot, placed, fakes)
-        done = steps(demand, decided, fakes, len(boxes))
+        done = describe_steps(demand, decided, fakes, len(boxes))
         return Candidate(
             boxes=boxes,
             classes=classes,
@@ -78,7 +86,7 @@ class EEquivalence:
                 f"series."
             )
 
-    def _plan(self, demand: Demand, spans: Spans, snapshot: Coded, now: int) -> tuple[Plan, int]:
+    def _plan(self, demand: Demand, spans: Spans, snapshot: Coded, now: int) -> tuple[BucketPlan, int]:
         """Algorithms 2 and 3 on counts: plan, look at the new cuts, ask for whole sets where one is too small, again.
 
         A bucket that lost people, or had to be balanced, gets the sets it needs before new rows are assigned freely: of
@@ -86,20 +94,20 @@ class EEquivalence:
         counterfeits at the end: that disturbs no other bucket. What is asked for only grows, so the rounds end.
         """
         enough = 2 * (self.e - 1)
-        people = _people(spans, snapshot)
-        closed = without(spans.closed, *people.undone)
+        people = _follow_people(spans, snapshot)
+        closed = remove_spans(spans.closed, *people.undone)
         while True:
-            decided = plan(demand, self.m, repair=self.on_ineligible == "counterfeit")
-            events = _events(decided, spans, people, now)
-            cuts = new_cuts(events, closed, enough)
+            decided = plan_buckets(demand, self.m, repair=self.on_ineligible == "counterfeit")
+            events = _count_events(decided, spans, people, now)
+            cuts = find_new_cuts(events, closed, enough)
             weak = (cuts >= 0) & (cuts <= enough) & ~((cuts == 0) & ~events.odd)
             sets = decided.height - decided.signatures.most(decided.alive)  # beyond balance
             sizes = decided.signatures.sizes
-            first = weak & ((events.direct != sets * sizes) | _losing(events))
+            first = weak & ((events.direct != sets * sizes) | _find_losing(events))
             known = np.arange(len(sizes)) < len(demand.signatures)
             needed = np.where(weak, -(-(enough + 1 - cuts) // sizes), 0)
             if not (first & known).any():
-                return _filled_up(decided, needed), int(((needed > 0) | (grown(demand.extra, len(sizes)) > 0)).sum())
+                return _fill_up(decided, needed), int(((needed > 0) | (pad_counts(demand.extra, len(sizes)) > 0)).sum())
             more = (needed + sets)[: len(demand.signatures)]
             extra = np.where(
                 (first & known)[: len(demand.signatures)], np.maximum(demand.extra + 1, more), demand.extra
@@ -129,7 +137,7 @@ class _People:
     twice: Int32
 
 
-def _people(spans: Spans, snapshot: Coded) -> _People:
+def _follow_people(spans: Spans, snapshot: Coded) -> _People:
     known = spans.known
     at, there = lookup(known.subjects, snapshot.subjects)
     here = np.zeros(len(known.subjects), dtype=np.bool_)
@@ -147,10 +155,10 @@ def _people(spans: Spans, snapshot: Coded) -> _People:
     )
 
 
-def _events(decided: Plan, spans: Spans, people: _People, now: int) -> Events:
+def _count_events(decided: BucketPlan, spans: Spans, people: _People, now: int) -> Events:
     """People and counterfeits together: what this plan would do to the graphs."""
     number = len(decided.signatures)
-    keep = kept_fakes(decided, spans.known)
+    keep = find_kept_fakes(decided, spans.known)
     retire = np.setdiff1d(np.arange(len(spans.fake_entered)), keep)
     owner = np.asarray(spans.known.fakes["signature"], dtype=np.int32)
     entering = np.bincount(decided.signatures.owner, weights=decided.quota + decided.counterfeits, minlength=number)
@@ -159,21 +167,21 @@ def _events(decided: Plan, spans: Spans, people: _People, now: int) -> Events:
     for (signature, entered), fakes in ((people.stay, keep), (people.gone, retire)):
         both = np.concatenate([signature, owner[fakes]]), np.concatenate([entered, spans.fake_entered[fakes]])
         parts.append((*both, np.ones(len(both[0]), dtype=np.int64)))
-    return Events(now, parts[0], parts[1], direct, _marked(people.back, number), _marked(people.twice, number))
+    return Events(now, parts[0], parts[1], direct, _mark(people.back, number), _mark(people.twice, number))
 
 
-def _marked(signatures: Int32, number: int) -> Bool:
+def _mark(signatures: Int32, number: int) -> Bool:
     marked = np.zeros(number, dtype=np.bool_)
     marked[signatures] = True
     return marked
 
 
-def _losing(events: Events) -> Bool:
+def _find_losing(events: Events) -> Bool:
     """bool[signatures]: the bucket changes in other ways than by new rows."""
     return replace(events, direct=np.zeros_like(events.direct)).touched
 
 
-def _filled_up(decided: Plan, sets: Int64) -> Plan:
+def _fill_up(decided: BucketPlan, sets: Int64) -> BucketPlan:
     """The plan with so many more sets of counterfeits in each bucket."""
     fakes = decided.counterfeits + sets[decided.signatures.owner]
     return replace(decided, height=decided.height + sets, counterfeits=fakes)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.invariance.buckets import Demand, Plan
-from reissue.methods.invariance.signatures import Known
+from reissue.methods.invariance.buckets import BucketPlan, Demand
+from reissue.methods.invariance.signatures import PastSignatures
 from reissue.model.release import Coded
 
 
-def place(plan: Plan, snapshot: Coded, bucket: Int32, keys: Int64) -> Int32:
+def place_rows(plan: BucketPlan, snapshot: Coded, bucket: Int32, keys: Int64) -> Int32:
     """int32[rows]: `bucket` with every new row (-1) given a signature, as the plan's quotas say. O(n log n).
 
     Every slot of a quota gets a place to stand at: the slots of a bucket are spread over its present rows along the
@@ -22,14 +22,14 @@ def place(plan: Plan, snapshot: Coded, bucket: Int32, keys: Int64) -> Int32:
     placed = bucket.copy()
     fresh = np.flatnonzero(bucket < 0)
     entry = np.repeat(np.arange(len(plan.quota)), plan.quota)
-    target = _targets(plan, bucket, keys, np.sort(keys[fresh]))
+    target = _find_targets(plan, bucket, keys, np.sort(keys[fresh]))
     slots = np.lexsort((target, plan.signatures.values[entry]))
     rows = fresh[np.lexsort((keys[fresh], snapshot.values[fresh]))]
     placed[rows] = plan.signatures.owner[entry[slots]]
     return placed
 
 
-def _targets(plan: Plan, bucket: Int32, keys: Int64, fresh_keys: Int64) -> Int64:
+def _find_targets(plan: BucketPlan, bucket: Int32, keys: Int64, fresh_keys: Int64) -> Int64:
     """int64[slots]: where on the curve each new row of a quota should be; slots in entry order."""
     quota = plan.quota
     rank = np.arange(int(quota.sum())) - np.repeat(np.cumsum(quota) - quota, quota)
@@ -61,20 +61,22 @@ class Fakes:
     kept: Bool
 
 
-def counterfeits(plan: Plan, known: Known, snapshot: Coded, bucket: Int32, rng: np.random.Generator) -> Fakes:
+def make_counterfeits(
+    plan: BucketPlan, known: PastSignatures, snapshot: Coded, bucket: Int32, rng: np.random.Generator
+) -> Fakes:
     """As many counterfeits per entry as the plan says: those of the last release first, then new ones.
 
     A new one copies the quasi-identifiers of a subject of its bucket, so that they are plausible together; in a bucket
     without subjects, of any subject. O(rows log rows) only where counterfeits are new.
     """
-    stay = kept_fakes(plan, known)
+    stay = find_kept_fakes(plan, known)
     had = plan.signatures.entries(_int32(known.fakes["signature"])[stay], _int32(known.fakes["value"])[stay])
     wanted = plan.counterfeits - np.bincount(had, minlength=len(plan.counterfeits))
     entry = np.repeat(np.arange(len(wanted)), wanted)
     lowest = min(known.lowest, 0)
     number = np.arange(lowest - 1, lowest - 1 - len(entry), -1, dtype=np.int64)
-    model = _models(plan.signatures.owner[entry], bucket, rng) if len(snapshot) else np.empty(0, dtype=np.int64)
-    codes = snapshot.codes[model] if len(snapshot) else _anywhere(snapshot, len(entry), rng)
+    model = _choose_models(plan.signatures.owner[entry], bucket, rng) if len(snapshot) else np.empty(0, dtype=np.int64)
+    codes = snapshot.codes[model] if len(snapshot) else _draw_codes(snapshot, len(entry), rng)
     return Fakes(
         np.concatenate([np.asarray(known.fakes["subject"], dtype=np.int64)[stay], number]),
         np.concatenate([_int32(known.fakes["signature"])[stay], plan.signatures.owner[entry]]),
@@ -84,7 +86,7 @@ def counterfeits(plan: Plan, known: Known, snapshot: Coded, bucket: Int32, rng: 
     )
 
 
-def kept_fakes(plan: Plan, known: Known) -> Int64:
+def find_kept_fakes(plan: BucketPlan, known: PastSignatures) -> Int64:
     """int64[]: which counterfeits of the last release (positions) the plan still needs."""
     had = plan.signatures.entries(_int32(known.fakes["signature"]), _int32(known.fakes["value"]))
     order = np.argsort(had, kind="stable")
@@ -92,13 +94,13 @@ def kept_fakes(plan: Plan, known: Known) -> Int64:
     return np.asarray(order[rank < plan.counterfeits[had[order]]], dtype=np.int64)
 
 
-def _anywhere(snapshot: Coded, number: int, rng: np.random.Generator) -> Int32:
+def _draw_codes(snapshot: Coded, number: int, rng: np.random.Generator) -> Int32:
     """int32[number, attributes]: random codes, for a snapshot without rows to copy."""
     columns = [rng.integers(domain.lo, domain.hi + 1, number) for domain in snapshot.domains]
     return np.stack(columns, axis=1).astype(np.int32) if columns else np.empty((number, 0), dtype=np.int32)
 
 
-def _models(signature: Int32, bucket: Int32, rng: np.random.Generator) -> Int64:
+def _choose_models(signature: Int32, bucket: Int32, rng: np.random.Generator) -> Int64:
     """int64[n]: a random row of each wanted bucket, or any row where the bucket has none."""
     if len(signature) == 0:
         return np.empty(0, dtype=np.int64)
@@ -109,7 +111,9 @@ def _models(signature: Int32, bucket: Int32, rng: np.random.Generator) -> Int64:
     return np.asarray(order[rng.integers(low, high)], dtype=np.int64)
 
 
-def inside(codes: Int32, rows: Int32, boxes: Int32, classes: Int32, fakes: Fakes, rng: np.random.Generator) -> Int32:
+def redraw_outside(
+    codes: Int32, rows: Int32, boxes: Int32, classes: Int32, fakes: Fakes, rng: np.random.Generator
+) -> Int32:
     """int32[fakes, attributes]: the counterfeits' codes, drawn anew where they left the box of their class.
 
     codes: of the real rows; rows: int32[real rows] their classes; classes: int32[fakes]. A redrawn counterfeit copies a
@@ -119,7 +123,7 @@ def inside(codes: Int32, rows: Int32, boxes: Int32, classes: Int32, fakes: Fakes
     out = np.flatnonzero(((fakes.codes < low) | (fakes.codes > high)).any(axis=1))
     drawn = fakes.codes.copy()
     if len(out):
-        drawn[out] = codes[_models(classes[out], rows, rng)]
+        drawn[out] = codes[_choose_models(classes[out], rows, rng)]
     return drawn
 
 
@@ -127,8 +131,8 @@ def _int32(column: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Int32:
     return np.asarray(column, dtype=np.int32)
 
 
-def steps(demand: Demand, decided: Plan, fakes: Fakes, classes: int) -> tuple[str, ...]:
-    """What was done, for `release.steps`."""
+def describe_steps(demand: Demand, decided: BucketPlan, fakes: Fakes, classes: int) -> tuple[str, ...]:
+    """What was done, for `release.describe_steps`."""
     old, new = int(demand.alive.sum()), int(demand.new.sum())
     buckets = int((decided.height > 0).sum())
     created = int((decided.height[len(demand.signatures) :] > 0).sum())

@@ -13,7 +13,14 @@ from reissue.arrays.types import Bool, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.attack_sides import named_releases
-from reissue.methods.invariance.possible_values import Possible, Uniqueness, follow, look_back, members_of, uniqueness
+from reissue.methods.invariance.possible_values import (
+    Possible,
+    Uniqueness,
+    follow,
+    look_back,
+    measure_uniqueness,
+    require_members,
+)
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
@@ -63,12 +70,12 @@ class Association:
         if involving is None:
             for release in series.releases:
                 state, at = follow(state, release)
-                shown.append((release, uniqueness(release)))
+                shown.append((release, measure_uniqueness(release)))
                 at_risk[release.number] = self._at_risk(release, shown[-1][1], self._exposed(state)[at])
         else:
             release = series.releases[involving - 1]
             state = look_back(series.releases, involving - 1, series.first_new)
-            shown.append((release, uniqueness(release)))
+            shown.append((release, measure_uniqueness(release)))
             at_risk[release.number] = self._at_risk(release, shown[-1][1], self._exposed(state))
         people, classes = np.flatnonzero(self._exposed(state)), self._bad_classes(shown)
         findings = [*self._of_people(series, state, people, involving), *self._of_classes(series, classes)]
@@ -97,7 +104,7 @@ class Association:
 
     def _at_risk(self, release: ObservedRelease, unique: Uniqueness, exposed: Bool) -> Int64:
         """int64[]: members who are exposed themselves or sit in a bad class."""
-        members = members_of(release)
+        members = require_members(release)
         bad = np.zeros(release.class_count, dtype=np.bool_)
         bad[unique.classes[self._bad(unique)]] = True
         return members.subjects[exposed | bad[members.classes]]
@@ -113,8 +120,8 @@ class Association:
         until = len(series) if involving is None else involving
         where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in worst}
         for release in (series.releases[position] for position in range(until if len(worst) else 0)):
-            at, there = lookup(members_of(release).subjects, state.subjects[worst])
-            for i, its in zip(worst[there], members_of(release).classes[at[there]], strict=True):
+            at, there = lookup(require_members(release).subjects, state.subjects[worst])
+            for i, its in zip(worst[there], require_members(release).classes[at[there]], strict=True):
                 where[int(i)].append((release.number, release.called(its)))
         return [self._person(series, state, i, classes) for i, classes in where.items()]
 
@@ -150,7 +157,7 @@ class Association:
         words = series.words
         number, most, size = int(unique.classes[i]), int(unique.most[i]), int(unique.size[i])
         value = words.value(int(unique.value[i]))
-        members = members_of(release)
+        members = require_members(release)
         inside = members.subjects[members.classes == number][: self.limit]
         return Finding(
             attack=self.name,

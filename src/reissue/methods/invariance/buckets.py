@@ -14,13 +14,13 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
-from reissue.methods.invariance.eligibility import supply
-from reissue.methods.invariance.signatures import Known, Signatures, joined
+from reissue.methods.invariance.eligibility import plan_supply
+from reissue.methods.invariance.signatures import PastSignatures, Signatures, join_sets
 from reissue.model.release import Coded
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class BucketPlan:
     """How many rows of each value every bucket holds.
 
     signatures:   the known ones first, then new ones
@@ -41,7 +41,7 @@ class Plan:
         return self.height[self.signatures.owner] - self.alive - self.counterfeits
 
 
-def divide(snapshot: Coded, known: Known, m: int) -> Int32:
+def divide(snapshot: Coded, known: PastSignatures, m: int) -> Int32:
     """Phase 1. int32[rows]: the signature each row has since its first release, -1 for new rows. O(n log people)."""
     _refuse_changed(snapshot, known)
     at, there = lookup(known.subjects, snapshot.subjects)
@@ -65,7 +65,7 @@ def divide(snapshot: Coded, known: Known, m: int) -> Int32:
     return bucket
 
 
-def _refuse_changed(snapshot: Coded, known: Known) -> None:
+def _refuse_changed(snapshot: Coded, known: PastSignatures) -> None:
     """Whoever was shown with two sets has only their intersection left, which no later class can make good."""
     changed = snapshot.subjects[lookup(known.changed, snapshot.subjects)[1]]
     if len(changed) == 0:
@@ -79,7 +79,7 @@ def _refuse_changed(snapshot: Coded, known: Known) -> None:
     )
 
 
-def count(signatures: Signatures, bucket: Int32, values: Int32) -> Int64:
+def count_entries(signatures: Signatures, bucket: Int32, values: Int32) -> Int64:
     """int64[entries]: rows of each (signature, value); rows without a bucket (-1) are left out."""
     kept = bucket >= 0
     entry = signatures.entries(bucket[kept], values[kept])
@@ -103,14 +103,14 @@ class Demand:
     extra: Int64
 
 
-def demand_of(snapshot: Coded, known: Known, bucket: Int32) -> Demand:
+def count_demand(snapshot: Coded, known: PastSignatures, bucket: Int32) -> Demand:
     """Division in counts: what every bucket holds, and the new rows by value."""
     signatures, values = known.signatures, snapshot.value_count
     fakes = known.fakes
-    had = count(signatures, np.asarray(fakes["signature"], np.int32), np.asarray(fakes["value"], np.int32))
+    had = count_entries(signatures, np.asarray(fakes["signature"], np.int32), np.asarray(fakes["value"], np.int32))
     return Demand(
         signatures,
-        count(signatures, bucket, snapshot.values),
+        count_entries(signatures, bucket, snapshot.values),
         np.bincount(snapshot.values[bucket < 0], minlength=values).astype(np.int64),
         np.bincount(snapshot.values, minlength=values).astype(np.int64),
         had,
@@ -118,7 +118,7 @@ def demand_of(snapshot: Coded, known: Known, bucket: Int32) -> Demand:
     )
 
 
-def plan(demand: Demand, m: int, *, repair: bool) -> Plan:
+def plan_buckets(demand: Demand, m: int, *, repair: bool) -> BucketPlan:
     """Phases 2 and 3: balance the buckets, assign the rest. O(entries x steps), independent of the rows.
 
     Raises InfeasiblePolicy when the rest is not m-eligible and repair by counterfeits is not allowed.
@@ -128,19 +128,19 @@ def plan(demand: Demand, m: int, *, repair: bool) -> Plan:
     shortfall = height[known.owner] - demand.alive
     values = len(demand.new)
     lacking = np.bincount(known.values, weights=shortfall, minlength=values).astype(np.int64)
-    use = supply(lacking, demand.new, demand.present, m, repair=repair)
+    use = plan_supply(lacking, demand.new, demand.present, m, repair=repair)
     rest = demand.new - use.taken + use.repair
-    signatures, sets = assign(known, rest, m)
-    alive, had, gap = (grown(counts, len(signatures.values)) for counts in (demand.alive, demand.had, shortfall))
-    height = grown(height, len(signatures)) + sets
+    signatures, sets = assign_sets(known, rest, m)
+    alive, had, gap = (pad_counts(counts, len(signatures.values)) for counts in (demand.alive, demand.had, shortfall))
+    height = pad_counts(height, len(signatures)) + sets
     slots = height[signatures.owner] - alive
     total = np.bincount(signatures.values, weights=slots, minlength=values).astype(np.int64)
     fakes = _share_out(signatures, total - demand.new, (np.minimum(had, gap), gap, slots))
-    whole = _whole_sets(signatures, fakes, grown(demand.extra, len(signatures)))
-    return Plan(signatures, height - whole, alive, fakes - whole[signatures.owner])
+    whole = _count_whole_sets(signatures, fakes, pad_counts(demand.extra, len(signatures)))
+    return BucketPlan(signatures, height - whole, alive, fakes - whole[signatures.owner])
 
 
-def grown(counts: Int64, size: int) -> Int64:
+def pad_counts(counts: Int64, size: int) -> Int64:
     """counts with zeros for what was added since."""
     return np.concatenate([counts, np.zeros(size - len(counts), dtype=np.int64)])
 
@@ -169,7 +169,7 @@ def _share_out(signatures: Signatures, needed: Int64, rooms: tuple[Int64, ...]) 
     return fakes
 
 
-def _whole_sets(signatures: Signatures, fakes: Int64, extra: Int64) -> Int64:
+def _count_whole_sets(signatures: Signatures, fakes: Int64, extra: Int64) -> Int64:
     """int64[signatures]: sets made of counterfeits only, which nobody needs, except the `extra` ones."""
     if len(signatures) == 0:
         return np.empty(0, dtype=np.int64)
@@ -177,7 +177,7 @@ def _whole_sets(signatures: Signatures, fakes: Int64, extra: Int64) -> Int64:
     return np.maximum(fewest - extra, 0)
 
 
-def assign(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int64]:
+def assign_sets(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int64]:
     """Phase 3: cut m-eligible rows into sets; (signatures, old and new; int64[signatures] sets that each takes).
 
     Known signatures first, as long as what is left stays m-eligible: old buckets stay large, and large buckets give
@@ -189,7 +189,7 @@ def assign(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int64]:
         _reuse(known.start, known.values, left, sets, m)
     start, values, taken = [0], [], []
     while left.any():
-        chosen, number = _most_frequent(left, m)
+        chosen, number = _choose_most_frequent(left, m)
         left[chosen] -= number
         values.append(np.sort(chosen).astype(np.int32))
         start.append(start[-1] + len(chosen))
@@ -197,13 +197,13 @@ def assign(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int64]:
     if not taken:
         return known, sets
     more = Signatures(np.array(start, dtype=np.int64), np.concatenate(values))
-    union, number_of = joined(known, more)
-    sets = grown(sets, len(union))
+    union, number_of = join_sets(known, more)
+    sets = pad_counts(sets, len(union))
     np.add.at(sets, number_of, np.array(taken, dtype=np.int64))
     return union, sets
 
 
-def _most_frequent(left: Int64, m: int) -> tuple[Int64, int]:
+def _choose_most_frequent(left: Int64, m: int) -> tuple[Int64, int]:
     """The b >= m most frequent values and how many sets of them can go so that the others stay m-eligible.
 
     b is m, unless more than m values tie at the limit: then the smallest b that lets at least one set go.

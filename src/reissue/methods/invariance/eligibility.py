@@ -26,7 +26,7 @@ class Supply:
     repair: Int64
 
 
-def supply(shortfall: Int64, new: Int64, present: Int64, m: int, *, repair: bool) -> Supply:
+def plan_supply(shortfall: Int64, new: Int64, present: Int64, m: int, *, repair: bool) -> Supply:
     """Use as many new rows as possible for the old buckets; exact, O(values log values).
 
     shortfall, new, present: int64[values]: what old buckets lack, the new rows, the rows of the whole snapshot.
@@ -40,15 +40,15 @@ def supply(shortfall: Int64, new: Int64, present: Int64, m: int, *, repair: bool
     top = int((new - usable).max(initial=0))
     beside = int(np.minimum(new, top).sum())
     if beside < m * top and not repair:
-        raise _refusal(new - usable, np.minimum(new, top), m)
+        raise _explain_refusal(new - usable, np.minimum(new, top), m)
     least = np.maximum(new - top, 0)
     total = int(np.clip(int(new.sum()) - m * top, int(least.sum()), int(usable.sum())))
-    taken = _levelled(new, least, usable, total)
+    taken = _take_level(new, least, usable, total)
     missing = max(0, m * top - int((new - taken).sum()))
-    return Supply(taken, _repair(new - taken, present, top, missing, m))
+    return Supply(taken, _plan_repair(new - taken, present, top, missing, m))
 
 
-def _refusal(unplaced: Int64, beside: Int64, m: int) -> InfeasiblePolicy:
+def _explain_refusal(unplaced: Int64, beside: Int64, m: int) -> InfeasiblePolicy:
     """Why no release exists: the value, its share of the rows that need a signature, the largest m that would do."""
     value = int(unplaced.argmax())
     top, rows = int(unplaced[value]), int(beside.sum())
@@ -65,7 +65,7 @@ def _refusal(unplaced: Int64, beside: Int64, m: int) -> InfeasiblePolicy:
     )
 
 
-def _levelled(new: Int64, least: Int64, most: Int64, total: int) -> Int64:
+def _take_level(new: Int64, least: Int64, most: Int64, total: int) -> Int64:
     """int64[values] between least and most that sum to total and leave the rest (new - taken) as level as possible."""
 
     def taken_at(level: int) -> Int64:
@@ -84,7 +84,7 @@ def _levelled(new: Int64, least: Int64, most: Int64, total: int) -> Int64:
     return taken
 
 
-def _repair(rest: Int64, present: Int64, top: int, missing: int, m: int) -> Int64:
+def _plan_repair(rest: Int64, present: Int64, top: int, missing: int, m: int) -> Int64:
     """int64[values]: `missing` counterfeits, the most frequent values first, none above `top` with the rest."""
     added = np.zeros(len(rest), dtype=np.int64)
     if missing == 0:

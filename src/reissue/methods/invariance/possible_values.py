@@ -9,7 +9,7 @@ import numpy as np
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.invariance.signatures import Signatures, distinct, joined, of_classes
+from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, number_sets
 from reissue.model.observed import Members, ObservedRelease
 
 
@@ -37,7 +37,7 @@ class Uniqueness:
         return np.asarray((self.kinds >= m) & (self.most == 1), dtype=np.bool_)
 
 
-def uniqueness(release: ObservedRelease) -> Uniqueness:
+def measure_uniqueness(release: ObservedRelease) -> Uniqueness:
     """Per class with rows, its different values and their counts. O(rows log rows)."""
     classes, values, counts = release.groups
     if len(classes) == 0:
@@ -77,30 +77,30 @@ class Possible:
         )
 
 
-def members_of(release: ObservedRelease) -> Members:
+def require_members(release: ObservedRelease) -> Members:
     if release.members is None:
         raise ValueError(f"The members of release {release.number} are not known.")
     return release.members
 
 
-def shown(release: ObservedRelease, rows: Int64, known: Signatures) -> tuple[Signatures, Int32]:
+def look_up_sets(release: ObservedRelease, rows: Int64, known: Signatures) -> tuple[Signatures, Int32]:
     """(`known` with what it lacked, int32[rows]: the value set of each of these members' class). O(release rows)."""
-    classes = members_of(release).classes[rows]
+    classes = require_members(release).classes[rows]
     wanted = np.zeros(release.class_count, dtype=np.bool_)
     wanted[classes] = True
     number = np.cumsum(wanted) - 1
     if wanted.all():  # the groups are needed anyway then
         start = np.searchsorted(release.groups[0], np.arange(release.class_count + 1)).astype(np.int64)
-        own, class_set = distinct(start, release.groups[1])
+        own, class_set = number_sets(start, release.groups[1])
     else:
         published = wanted[release.classes]
         renumbered = number[release.classes[published]].astype(np.int32)
-        own, class_set = of_classes(renumbered, release.values[published], int(wanted.sum()))
-    sets, at = joined(known, own)
+        own, class_set = collect_sets(renumbered, release.values[published], int(wanted.sum()))
+    sets, at = join_sets(known, own)
     return sets, at[class_set[number[classes]]]
 
 
-def meet(sets: Signatures, left: Int32, right: Int32) -> tuple[Signatures, Int32]:
+def intersect_sets(sets: Signatures, left: Int32, right: Int32) -> tuple[Signatures, Int32]:
     """(sets with what they lacked, int32[n]: intersection of sets left[i] and right[i]). O(n log n)."""
     pair, of = np.unique((left.astype(np.int64) << 32) | right, return_inverse=True)
     a, b = (pair >> 32).astype(np.int32), (pair & 0xFFFFFFFF).astype(np.int32)
@@ -109,8 +109,8 @@ def meet(sets: Signatures, left: Int32, right: Int32) -> tuple[Signatures, Int32
     values = sets.values[np.arange(len(owner)) + np.repeat(sets.start[a] - offset, sets.sizes[a])]
     both = sets.entries(b[owner], values) >= 0
     size = np.bincount(owner[both], minlength=len(pair))
-    common, number = distinct(np.concatenate([[0], np.cumsum(size)]).astype(np.int64), values[both])
-    union, at = joined(sets, common)
+    common, number = number_sets(np.concatenate([[0], np.cumsum(size)]).astype(np.int64), values[both])
+    union, at = join_sets(sets, common)
     return union, at[number][of]
 
 
@@ -119,13 +119,13 @@ def follow(state: Possible, release: ObservedRelease) -> tuple[Possible, Int64]:
 
     O(people ever seen + release rows log release rows).
     """
-    members = members_of(release)
-    sets, now = shown(release, np.arange(len(members.subjects)), state.sets)
+    members = require_members(release)
+    sets, now = look_up_sets(release, np.arange(len(members.subjects)), state.sets)
     at, there = lookup(state.subjects, members.subjects)
     candidates, changed = state.candidates.copy(), state.changed.copy()
     moved = np.flatnonzero(there)[candidates[at[there]] != now[there]]
     if len(moved):
-        sets, candidates[at[moved]] = meet(sets, candidates[at[moved]], now[moved])
+        sets, candidates[at[moved]] = intersect_sets(sets, candidates[at[moved]], now[moved])
         changed[at[moved]] = True
     subjects = np.concatenate([state.subjects, members.subjects[~there]])
     order = np.argsort(subjects, kind="stable")
@@ -143,21 +143,21 @@ def look_back(releases: Sequence[ObservedRelease], newest: int, first_new: int |
     release rows), plus per older release the cost of looking up those who have not been found yet.
     """
     release = releases[newest]
-    subjects = members_of(release).subjects
-    sets, now = shown(release, np.arange(len(subjects)), Signatures.none())
+    subjects = require_members(release).subjects
+    sets, now = look_up_sets(release, np.arange(len(subjects)), Signatures.none())
     candidates, changed = now.copy(), np.zeros(len(subjects), dtype=np.bool_)
     open_ = np.arange(len(subjects) if first_new is None else np.searchsorted(subjects, first_new))
     for position in range(newest - 1, -1, -1):
         if len(open_) == 0:
             break
         older = releases[position]
-        at, there = lookup(members_of(older).subjects, subjects[open_])
+        at, there = lookup(require_members(older).subjects, subjects[open_])
         found = open_[there]
-        sets, then = shown(older, at[there], sets)
+        sets, then = look_up_sets(older, at[there], sets)
         same = (then == now[found]) & ~changed[found]
         differ = found[~same]
         if len(differ):
-            sets, candidates[differ] = meet(sets, candidates[differ], then[~same])
+            sets, candidates[differ] = intersect_sets(sets, candidates[differ], then[~same])
             changed[differ] = True
         open_ = np.setdiff1d(open_, found[same], assume_unique=True)
     return Possible(subjects, sets, candidates, changed)

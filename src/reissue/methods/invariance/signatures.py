@@ -64,7 +64,7 @@ class Signatures:
         return Signatures(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
-def _mixed(values: Int32, salt: int) -> NDArray[np.uint64]:
+def _mix_values(values: Int32, salt: int) -> NDArray[np.uint64]:
     """uint64[n]: well spread numbers, one per value (splitmix64)."""
     x = values.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (salt + 1)) % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -72,14 +72,14 @@ def _mixed(values: Int32, salt: int) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def hashed(start: Int64, values: Int32, salt: int = 0) -> NDArray[np.uint64]:
+def hash_sets(start: Int64, values: Int32, salt: int = 0) -> NDArray[np.uint64]:
     """uint64[sets]: equal sets have equal numbers, others very likely not. O(entries)."""
-    total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(values, salt), dtype=np.uint64)])
+    total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mix_values(values, salt), dtype=np.uint64)])
     sums: NDArray[np.uint64] = total[start[1:]] - total[start[:-1]] + np.diff(start).astype(np.uint64)
     return sums
 
 
-def distinct(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
+def number_sets(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
     """Number equal sets alike, in order of first appearance: (the distinct sets, int32[sets] number of each).
 
     Sets are compared by a hash, and every set is then compared with the first of its number, so the answer is exact.
@@ -87,7 +87,7 @@ def distinct(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
     """
     sizes = np.diff(start)
     for salt in range(8):
-        _, first, number = np.unique(hashed(start, values, salt), return_index=True, return_inverse=True)
+        _, first, number = np.unique(hash_sets(start, values, salt), return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int32)
         by_appearance = np.argsort(first)
         rank[by_appearance] = np.arange(len(first), dtype=np.int32)
@@ -96,13 +96,13 @@ def distinct(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
         if _same(start, values, first[numbers]):
             kept = Signatures(
                 np.concatenate([[0], np.cumsum(sizes[first])]).astype(np.int64),
-                values[_ragged(start[first], sizes[first])],
+                values[_positions_of(start[first], sizes[first])],
             )
             return kept, numbers
     raise RuntimeError("Eight independent hashes collided: the sets cannot be told apart.")
 
 
-def _ragged(start: Int64, sizes: Int64) -> Int64:
+def _positions_of(start: Int64, sizes: Int64) -> Int64:
     """The positions start[i]..start[i]+sizes[i]-1 of every i, one after the other."""
     offset = np.cumsum(sizes) - sizes
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(start - offset, sizes), dtype=np.int64)
@@ -113,23 +113,23 @@ def _same(start: Int64, values: Int32, like: Int64) -> bool:
     sizes = np.diff(start)
     if not np.array_equal(sizes, sizes[like]):
         return False
-    return bool(np.array_equal(values, values[_ragged(start[like], sizes)]))
+    return bool(np.array_equal(values, values[_positions_of(start[like], sizes)]))
 
 
-def of_classes(classes: Int32, values: Int32, count: int) -> tuple[Signatures, Int32]:
+def collect_sets(classes: Int32, values: Int32, count: int) -> tuple[Signatures, Int32]:
     """The distinct value sets of `count` classes and int32[count], the set of each class. O(rows log rows)."""
     width = int(values.max()) + 1 if len(values) else 1
     pairs = np.sort(classes.astype(np.int64) * width + values)  # np.unique hashes first, which is slower here
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     sizes = np.bincount(pairs // width, minlength=count)
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return distinct(start, (pairs % width).astype(np.int32))
+    return number_sets(start, (pairs % width).astype(np.int32))
 
 
-def joined(known: Signatures, more: Signatures) -> tuple[Signatures, Int32]:
+def join_sets(known: Signatures, more: Signatures) -> tuple[Signatures, Int32]:
     """`known` (whose numbers stay) with the sets of `more` that it lacks; int32[more]: the number of each of `more`."""
     start = np.concatenate([known.start, more.start[1:] + known.start[-1]])
-    union, number = distinct(start, np.concatenate([known.values, more.values]))
+    union, number = number_sets(start, np.concatenate([known.values, more.values]))
     return union, number[len(known) :]
 
 
@@ -137,7 +137,7 @@ def joined(known: Signatures, more: Signatures) -> tuple[Signatures, Int32]:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class PastSignatures:
     """What m-invariance remembers of a series.
 
     signatures: every signature ever published
@@ -157,19 +157,19 @@ class Known:
     changed: Int64
 
 
-def recall(caches: Mapping[str, Table], attributes: int) -> Known:
+def recall(caches: Mapping[str, Table], attributes: int) -> PastSignatures:
     """The caches as arrays; a series without releases knows nothing."""
     if "signatures" not in caches:
         empty = np.empty(0, dtype=np.int32)
         fakes: Table = {"subject": np.empty(0, dtype=np.int64), "signature": empty, "value": empty}
         nobody = np.empty((0, attributes), dtype=np.int32)
         nobody_yet = np.empty(0, dtype=np.int64)
-        return Known(Signatures.none(), nobody_yet, empty, fakes, nobody, 0, nobody_yet)
+        return PastSignatures(Signatures.none(), nobody_yet, empty, fakes, nobody, 0, nobody_yet)
     sets, people, fakes = caches["signatures"], caches["subjects"], caches["counterfeits"]
     count = int(sets["signature"][-1]) + 1 if len(sets["signature"]) else 0
     start = np.searchsorted(sets["signature"], np.arange(count + 1)).astype(np.int64)
     codes = [fakes[f"code{a}"] for a in range(attributes)]
-    return Known(
+    return PastSignatures(
         Signatures(start, np.asarray(sets["value"], dtype=np.int32)),
         np.asarray(people["subject"], dtype=np.int64),
         np.asarray(people["signature"], dtype=np.int32),
@@ -189,11 +189,11 @@ def remember(caches: Mapping[str, Table], release: Facts) -> dict[str, Table]:
     known = recall(caches, attributes)
     used = np.bincount(release.classes, minlength=release.class_count) > 0  # a class without rows has no signature
     row_class = (np.cumsum(used) - 1)[release.classes].astype(np.int32)
-    sets, class_set = of_classes(row_class, release.values, int(used.sum()))
-    union, number = joined(known.signatures, sets)
+    sets, class_set = collect_sets(row_class, release.values, int(used.sum()))
+    union, number = join_sets(known.signatures, sets)
     row_signature = number[class_set[row_class]]
     real = release.real
-    subjects, signature, changed = _with_new(known, release.subjects[real], row_signature[real])
+    subjects, signature, changed = _add_people(known, release.subjects[real], row_signature[real])
     fake = ~real
     fakes: dict[str, NDArray[np.generic]] = {
         "subject": release.subjects[fake],
@@ -211,7 +211,7 @@ def remember(caches: Mapping[str, Table], release: Facts) -> dict[str, Table]:
     }
 
 
-def _with_new(known: Known, subjects: Int64, signature: Int32) -> tuple[Int64, Int32, Int64]:
+def _add_people(known: PastSignatures, subjects: Int64, signature: Int32) -> tuple[Int64, Int32, Int64]:
     """The table of people with those added who were never published before; and whose class shows another set now."""
     at, there = lookup(known.subjects, subjects)
     fresh, its = subjects[~there], signature[~there]

@@ -34,7 +34,7 @@ def split(
     codes: int32[rows, a]; bucket, values: int32[rows]; keys: int64[rows] break ties between equal codes. Buckets are
     split each by itself, by several threads (None: as many as there are processors): the classes are the same.
     """
-    order = _in_order(bucket, values, keys)
+    order = _sort_rows(bucket, values, keys)
     sorted_bucket, sorted_value = bucket[order], values[order]
     firsts = np.flatnonzero(np.diff(sorted_bucket, prepend=-1))
     bounds = np.append(firsts, len(order)).astype(np.int64)
@@ -43,27 +43,27 @@ def split(
     heights = np.diff(bounds) // np.maximum(kinds, 1)
     first_class = np.cumsum(heights) - heights
     local = np.ascontiguousarray(codes[order])
-    trees = _flat_trees(domains)
+    trees = _flatten_trees(domains)
     rows, sorted_classes = np.arange(len(order)), np.empty(len(order), dtype=np.int32)
 
     def split_some(part: tuple[int, int]) -> None:
         _split(*part, rows, sorted_classes, local, bounds, heights, first_class, *trees)
 
     with ThreadPoolExecutor(threads or processors()) as pool:
-        list(pool.map(split_some, _portions(bounds)))
+        list(pool.map(split_some, _make_portions(bounds)))
     classes = np.empty(len(order), dtype=np.int32)
     classes[order] = sorted_classes
     return classes, int(heights.sum())
 
 
-def _portions(bounds: Int64) -> list[tuple[int, int]]:
+def _make_portions(bounds: Int64) -> list[tuple[int, int]]:
     """Consecutive buckets, first and last + 1, so that a portion is worth a thread's while."""
     rows = int(bounds[-1])
     ends = np.searchsorted(bounds, np.arange(_PORTION, rows + _PORTION, _PORTION)).tolist()
     return list(pairwise(dict.fromkeys([0, *(min(end, len(bounds) - 1) for end in ends)])))
 
 
-def _in_order(bucket: Int32, values: Int32, keys: Int64) -> Int64:
+def _sort_rows(bucket: Int32, values: Int32, keys: Int64) -> Int64:
     """int64[rows]: rows by bucket, then value, then key; one packed sort where the numbers fit into 63 bits."""
     width = int(values.max(initial=0)) + 1
     entries = (int(bucket.max(initial=0)) + 1) * width
@@ -75,7 +75,7 @@ def _in_order(bucket: Int32, values: Int32, keys: Int64) -> Int64:
     return np.argsort(packed, kind="stable")
 
 
-def _flat_trees(domains: Sequence[Domain]) -> tuple[Float64, Int64, Int64, Int32, Int32, Int32, Int32]:
+def _flatten_trees(domains: Sequence[Domain]) -> tuple[Float64, Int64, Int64, Int32, Int32, Int32, Int32]:
     """Taxonomies for the kernel: span of each attribute, where its leaves and nodes start (-1: numeric), and the
     concatenated leaf_node, parent, lo, hi."""
     spans = np.array([domain.span for domain in domains], dtype=np.float64)

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.invariance.assignment import Fakes, counterfeits, inside, place, steps
-from reissue.methods.invariance.buckets import demand_of, divide, plan
+from reissue.methods.invariance.assignment import Fakes, describe_steps, make_counterfeits, place_rows, redraw_outside
+from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
 from reissue.methods.invariance.signatures import recall, remember
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes
@@ -46,20 +46,20 @@ class MInvariance:
         rng = np.random.default_rng(history.seed)
         known = recall(history.caches, snapshot.codes.shape[1])
         bucket = divide(snapshot, known, self.m)  # int32[rows], -1 = new
-        demand = demand_of(snapshot, known, bucket)
-        decided = plan(demand, self.m, repair=self.on_ineligible == "counterfeit")  # counts only
+        demand = count_demand(snapshot, known, bucket)
+        decided = plan_buckets(demand, self.m, repair=self.on_ineligible == "counterfeit")  # counts only
         keys = hilbert_keys(snapshot.codes, snapshot.domains)
-        placed = place(decided, snapshot, bucket, keys)  # int32[rows]
-        fakes = counterfeits(decided, known, snapshot, placed, rng)
+        placed = place_rows(decided, snapshot, bucket, keys)  # int32[rows]
+        fakes = make_counterfeits(decided, known, snapshot, placed, rng)
         classes, fake_classes, boxes = self._classes(snapshot, placed, keys, fakes)
         codes = fakes.codes
         if self.publishing == "generalized":
-            codes = inside(snapshot.codes, classes, boxes, fake_classes, fakes, rng)
+            codes = redraw_outside(snapshot.codes, classes, boxes, fake_classes, fakes, rng)
         return Candidate(
             boxes=boxes,
             classes=classes,
             counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(codes)),
-            steps=steps(demand, decided, fakes, len(boxes)),
+            steps=describe_steps(demand, decided, fakes, len(boxes)),
             anatomized=self.publishing == "anatomized",
         )
 
