@@ -18,11 +18,11 @@ from bayes_clinic_report import Point, Run, write
 from reissue.clinic import EXAMS, SEXES, TRANSITIONS, clinic_months
 from reissue.hierarchy import Hierarchy
 from reissue.methods.beliefs.attack import BackgroundKnowledge
-from reissue.methods.beliefs.attack_cycle import joined
+from reissue.methods.beliefs.attack_cycle import join_claims
 from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.js_reduce import JSReduce
-from reissue.methods.beliefs.knowledge import Given, Knowledge
+from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.posterior import Estimator
 from reissue.model.domain import Domain, Tree
 from reissue.model.observed import Observed, ObservedRelease
@@ -32,7 +32,7 @@ from words import Numbers
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIDENCE = 0.9
-MOVES = Given(one=TRANSITIONS.shares)
+MOVES = ReadKnowledge(one=TRANSITIONS.shares)
 ESTIMATED, UNIFORM = Knowledge(), Knowledge(transitions="uniform", second="uniform")
 
 
@@ -105,7 +105,7 @@ def compromised(snapshots: Sequence[Coded], sigma: float, seed: int = 7) -> Clai
         drawn = np.flatnonzero(rng.random(len(snapshot)) < sigma)
         numbers = np.full(len(drawn), number, dtype=np.int32)
         parts.append(Claims(snapshot.subjects[drawn], snapshot.values[drawn], numbers, np.full(len(drawn), CONFIDENCE)))
-    return joined(parts)
+    return join_claims(parts)
 
 
 # --- running ---------------------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class Setting:
     name: str
     snapshots: list[Coded]
     knowledge: Knowledge
-    given: Given
+    given: ReadKnowledge
 
 
 def publish(setting: Setting, strategy: BayFrame | JSReduce) -> tuple[list[Facts], float]:
@@ -151,8 +151,8 @@ def measure(
     reason otherwise.
     """
     claims = compromised(setting.snapshots, sigma) if sigma else Claims.none()
-    known = Given(one=setting.given.one, claims=claims)
-    strategy = strategy.informed(known if guarded else Given(one=setting.given.one))
+    known = ReadKnowledge(one=setting.given.one, claims=claims)
+    strategy = strategy.inform(known if guarded else ReadKnowledge(one=setting.given.one))
     releases, seconds = publish(setting, strategy)
     last = setting.snapshots[-1]
     series = Observed([ObservedRelease.of(facts) for facts in releases], last.domains, last.value_count, Numbers())
@@ -167,9 +167,9 @@ def measure(
             steps=steps,
             cascading=own,
             knowledge=setting.knowledge,  # type: ignore[arg-type]
-        ).informed(known)
+        ).inform(known)
 
-    learned = attack(how.estimator).learned(series, claims)
+    learned = attack(how.estimator).learn(series, claims)
     pairs = list(zip(releases, setting.snapshots, strict=True))
     missing = [len(snapshot) - int(facts.real.sum()) for facts, snapshot in pairs]
     return Run(
@@ -183,7 +183,7 @@ def measure(
         suppressed=missing,
         seconds=seconds,
         by_estimator={
-            estimator: float(np.mean([a.gain.mean() for a in attack(estimator).learned(series, claims)]))
+            estimator: float(np.mean([a.gain.mean() for a in attack(estimator).learn(series, claims)]))
             for estimator in others
         },
     )
@@ -234,7 +234,7 @@ def figures(setting: Setting) -> dict[str, list[Run]]:
 def main(data: Path, target: Path) -> None:
     settings = [Setting("clinic", clinic(), ESTIMATED, MOVES)]
     if (data / "arx_adult").exists():
-        settings.append(Setting("Adult", adult(data), UNIFORM, Given()))
+        settings.append(Setting("Adult", adult(data), UNIFORM, ReadKnowledge()))
     write({setting.name: figures(setting) for setting in settings}, target)
 
 

@@ -20,7 +20,7 @@ from tests.publish.test_fragment_beliefs import SCHEMA, VALUES, months
 from tests.support import spark
 from tests.support.releases import refuse_releases
 
-pytestmark = [spark.together, spark.quiet]
+pytestmark = [spark.conclude, spark.quiet]
 
 NAME = "background-knowledge"
 

@@ -13,10 +13,10 @@ import reissue as ri
 from reissue.engine.snapshot import load
 from reissue.errors import SettingsError
 from reissue.history.identities import Identities
-from reissue.methods.beliefs.classes import believe
-from reissue.methods.beliefs.cycle import remembered
-from reissue.methods.beliefs.knowledge import Given
-from reissue.methods.beliefs.measures import divergences
+from reissue.methods.beliefs.classes import estimate_priors
+from reissue.methods.beliefs.cycle import remember_beliefs
+from reissue.methods.beliefs.knowledge import ReadKnowledge
+from reissue.methods.beliefs.measures import compute_divergences
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement_check import violations
 from reissue.publish.fragment import Work
@@ -72,15 +72,19 @@ class Outsider:
         facts = self.series._ledger.facts(len(self.past) + 1)
         snapshot = self._snapshot(table)
         history = History(self.past, self.caches, 1)
-        prior, applied = believe(snapshot, history, self.strategy.knowledge, Given(), self.strategy.reasoning)
+        prior, applied = estimate_priors(
+            snapshot, history, self.strategy.knowledge, ReadKnowledge(), self.strategy.reasoning
+        )
         applied = self._with_stand_ins(applied, facts)
         known = replace(facts, extras=applied.extras())
         person = dict(zip(applied.stand_ins.tolist(), applied.behind.tolist(), strict=True))
         behind = np.array([person.get(s, s) for s in facts.subjects.tolist()])
         order = np.argsort(snapshot.subjects)
         rows = order[np.searchsorted(snapshot.subjects, behind, sorter=order)]
-        apart = divergences(prior[rows], facts.classes, facts.class_count)
-        self.caches = dict(remembered(self.caches, known, self.strategy.reasoning, self.strategy.knowledge.smoothing))
+        apart = compute_divergences(prior[rows], facts.classes, facts.class_count)
+        self.caches = dict(
+            remember_beliefs(self.caches, known, self.strategy.reasoning, self.strategy.knowledge.smoothing)
+        )
         self.past.append(known)
         return facts, apart
 

@@ -15,7 +15,7 @@ from tests.methods.beliefs.bayesian import STRATEGIES, Bayesian, histories, run
 from tests.support.oracles import class_meets, jsd
 
 
-def stated(strategy: Bayesian, facts: Facts) -> tuple[Requirement, float]:
+def read_stated(strategy: Bayesian, facts: Facts) -> tuple[Requirement, float]:
     k, j, beta, t = np.asarray(facts.extras["kept"], dtype=np.float64).tolist()
     if strategy.leftovers != "relax":
         assert (k, j) == (strategy.k, strategy.J)
@@ -30,7 +30,7 @@ def stated(strategy: Bayesian, facts: Facts) -> tuple[Requirement, float]:
 def test_every_published_class_keeps_k_closeness_and_j(strategy: Bayesian, seed: int) -> None:
     rows_in_classes = 0
     for snapshot, candidate, facts, history, beliefs in run(strategy, histories(seed)):
-        requirement, most = stated(strategy, facts)
+        requirement, most = read_stated(strategy, facts)
         prior = {int(v): beliefs.prior[i].tolist() for i, v in enumerate(beliefs.people)}
         rows, table = beliefs.rows, facts.values.tolist()
         for c in range(facts.class_count):

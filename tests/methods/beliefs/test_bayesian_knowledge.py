@@ -9,7 +9,7 @@ from reissue.errors import SettingsError
 from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Applied, Beliefs
-from reissue.methods.beliefs.knowledge import Given, Knowledge
+from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.model.release import Candidate, Coded, Facts, History
 from tests.methods.beliefs.bayesian import histories, run
 
@@ -18,7 +18,7 @@ def test_compromised_people_known_before_enter_the_priors() -> None:
     snapshots = histories(7)
     subject, value = snapshots[0].subjects[:1], snapshots[0].values[:1]
     claims = Claims(subject, value, np.array([1], np.int32), np.array([0.9]))
-    known = BayFrame(k=3, J=0.5, beta=3.0).informed(Given(claims=claims))
+    known = BayFrame(k=3, J=0.5, beta=3.0).inform(ReadKnowledge(claims=claims))
     *_, beliefs = run(known, snapshots[:1])[0]
     *_, without = run(BayFrame(k=3, J=0.5, beta=3.0), snapshots[:1])[0]
     assert subject[0] in beliefs.people
@@ -37,8 +37,8 @@ def test_compromised_people_known_after_enter_the_posterior_of_the_release_befor
     )
     one = np.eye(5)
     strategy = BayFrame(k=3, J=3.0, beta=9.0, cascading="posterior")
-    with_claims = run(strategy.informed(Given(one=one, claims=claims)), snapshots[:2])
-    without = run(strategy.informed(Given(one=one)), snapshots[:2])
+    with_claims = run(strategy.inform(ReadKnowledge(one=one, claims=claims)), snapshots[:2])
+    without = run(strategy.inform(ReadKnowledge(one=one)), snapshots[:2])
     assert np.array_equal(with_claims[0][1].classes, without[0][1].classes)
     applied = Applied.read(with_claims[1][2].extras)
     assert applied is not None
@@ -61,7 +61,7 @@ def test_files_must_be_read_before_publishing() -> None:
 
 
 def test_compromised_records_about_strangers_are_told() -> None:
-    strategy = BayFrame(k=3, J=0.5, beta=3.0).informed(Given(unmatched=2))
+    strategy = BayFrame(k=3, J=0.5, beta=3.0).inform(ReadKnowledge(unmatched=2))
     candidate = strategy.publish(histories(1)[0], History([], {}, 1))
     assert any(
         "2 compromised records are about people whom the series does not know" in step for step in candidate.steps

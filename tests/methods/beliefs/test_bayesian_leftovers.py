@@ -12,7 +12,7 @@ from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Beliefs
 from reissue.methods.beliefs.growing import join
-from reissue.methods.beliefs.knowledge import Given, Knowledge
+from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, History
 from tests.methods.beliefs.bayesian import histories, run
@@ -34,7 +34,7 @@ def test_suppressed_rare_values_are_settled_in_few_rounds(monkeypatch: pytest.Mo
     assert strategy.check(facts, History([], {}, 1)) is None
 
 
-def odd_one_out() -> tuple[Coded, Given]:
+def odd_one_out() -> tuple[Coded, ReadKnowledge]:
     """Twelve people of one kind of belief, one of another: nobody can share a class with the last."""
     snapshot = histories(4, rows=13, values=3)[0]
     values = np.array([0, 1, 2] * 4 + [2], dtype=np.int32)
@@ -44,13 +44,13 @@ def odd_one_out() -> tuple[Coded, Given]:
     one = np.full((3, 3), 1 / 3)
     boxes = np.full((1, 3, 2), 1_000, dtype=np.int32)
     boxes[:, :, 0] = -1_000
-    return snapshot, Given(boxes=boxes, shares=np.array([[0.5, 0.49, 0.01]]), one=one, claims=claims)
+    return snapshot, ReadKnowledge(boxes=boxes, shares=np.array([[0.5, 0.49, 0.01]]), one=one, claims=claims)
 
 
 @pytest.mark.parametrize("leftovers", ["suppress", "relax", "counterfeit"])
 def test_leftovers_are_settled_as_asked_and_reported(leftovers: str) -> None:
     snapshot, given = odd_one_out()
-    strategy = BayFrame(k=3, J=0.05, beta=1.5, leftovers=leftovers).informed(given)  # type: ignore[arg-type]
+    strategy = BayFrame(k=3, J=0.05, beta=1.5, leftovers=leftovers).inform(given)  # type: ignore[arg-type]
     history = History([], {}, 1)
     candidate = strategy.publish(snapshot, history)
     facts = candidate.facts(1, snapshot)

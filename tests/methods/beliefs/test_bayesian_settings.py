@@ -12,7 +12,7 @@ from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.js_reduce import JSReduce
-from reissue.methods.beliefs.knowledge import Given
+from reissue.methods.beliefs.knowledge import ReadKnowledge
 from reissue.model.release import History
 from tests.methods.beliefs.bayesian import STRATEGIES, Bayesian, histories
 
@@ -20,7 +20,7 @@ from tests.methods.beliefs.bayesian import STRATEGIES, Bayesian, histories
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
 def test_settings_survive_a_policy_file(strategy: Bayesian) -> None:
     assert TypeAdapter(type(strategy)).validate_python(asdict(strategy)) == strategy
-    prepared = strategy.informed(Given())
+    prepared = strategy.inform(ReadKnowledge())
     assert asdict(prepared) == asdict(strategy)
     assert prepared == strategy
 
@@ -59,6 +59,6 @@ def test_too_few_rows_and_impossible_j_are_refused_with_what_works() -> None:
         BayFrame(k=3, J=0.5, beta=3.0).publish(few, History([], {}, 1))
     snapshot = histories(9, rows=30)[0]
     claims = Claims(snapshot.subjects, snapshot.values, np.ones(len(snapshot), np.int32), np.full(len(snapshot), 0.999))
-    strategy = BayFrame(k=8, J=0.0, beta=1.0).informed(Given(claims=claims))
+    strategy = BayFrame(k=8, J=0.0, beta=1.0).inform(ReadKnowledge(claims=claims))
     with pytest.raises(InfeasiblePolicy, match="divergence of beliefs is"):
         strategy.publish(snapshot, History([], {}, 1))

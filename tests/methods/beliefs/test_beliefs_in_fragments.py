@@ -15,10 +15,10 @@ from reissue.errors import InputError
 from reissue.methods.attack import Outcome
 from reissue.methods.beliefs.attack import BackgroundKnowledge
 from reissue.methods.beliefs.attack_accounts import Sum
-from reissue.methods.beliefs.attack_cycle import simulated
+from reissue.methods.beliefs.attack_cycle import simulate_claims
 from reissue.methods.beliefs.claims import Claims
-from reissue.methods.beliefs.knowledge import Given, Knowledge, Second
-from reissue.methods.beliefs.revision import carried, normalized
+from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, Second
+from reissue.methods.beliefs.revision import carry, normalize
 from reissue.model.boxes import bounding_boxes
 from reissue.model.fragment_counts import Whole
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -88,7 +88,7 @@ def told(attack: BackgroundKnowledge, parts: Sequence[Observed]) -> list[dict[in
 
 def in_fragments(attack: BackgroundKnowledge, parts: Sequence[Observed]) -> Outcome:
     wholes: Sequence[Mapping[int, Whole] | None] = told(attack, parts)
-    return attack.together([attack.part(part, whole) for part, whole in zip(parts, wholes, strict=True)])
+    return attack.conclude([attack.attack_part(part, whole) for part, whole in zip(parts, wholes, strict=True)])
 
 
 def comparable(outcome: Outcome) -> tuple[object, ...]:
@@ -98,13 +98,13 @@ def comparable(outcome: Outcome) -> tuple[object, ...]:
 
 def knowing(rng: np.random.Generator, attack: BackgroundKnowledge, series: Observed) -> BackgroundKnowledge:
     """The attack with some of what files may say."""
-    given = Given()
+    given = ReadKnowledge()
     if rng.random() < 0.3:  # a table of shares for the young, one for women, one for all
         boxes = np.array([[d.lo, d.hi] for d in series.domains], dtype=np.int32)[None].repeat(3, axis=0)
         boxes[0, 0, 1], boxes[1, 2] = 30, (1, 1)
-        given = replace(given, boxes=boxes, shares=normalized(rng.random((3, VALUES))))
+        given = replace(given, boxes=boxes, shares=normalize(rng.random((3, VALUES))))
     if rng.random() < 0.3:
-        given = replace(given, one=normalized(rng.random((VALUES, VALUES))))
+        given = replace(given, one=normalize(rng.random((VALUES, VALUES))))
     if rng.random() < 0.3:
         first, between, last = np.array([[0, 0, 2], [1, 1, 2], [2, 3, 2]], dtype=np.int32)
         given = replace(given, second=Second(first, between, last, np.array([0.5, 0.5, 1.0])))
@@ -114,7 +114,7 @@ def knowing(rng: np.random.Generator, attack: BackgroundKnowledge, series: Obser
         confidences = rng.choice([0.2, 0.6, 1.0], n)
         values, numbers = rng.integers(0, VALUES, n), rng.integers(1, 6, n)
         given = replace(given, claims=Claims(subjects, values.astype(np.int32), numbers.astype(np.int32), confidences))
-    return attack.informed(given)
+    return attack.inform(given)
 
 
 def any_attack(rng: np.random.Generator) -> BackgroundKnowledge:
@@ -165,8 +165,8 @@ def test_fragments_that_are_told_nothing_find_something_else() -> None:
                     else replace(one, everywhere={**one.everywhere, name: theirs[number].everywhere[name]})
                     for number, one in own.items()
                 }
-                wrong.append(attack.part(part, some))
-            differ[name] += comparable(attack.together(wrong)) != right
+                wrong.append(attack.attack_part(part, some))
+            differ[name] += comparable(attack.conclude(wrong)) != right
     assert differ == dict.fromkeys(differ, 3)
 
 
@@ -186,7 +186,7 @@ def test_ties_fall_as_in_the_whole_release() -> None:
 def test_people_outside_a_given_table_are_counted_in_all_fragments() -> None:
     whole, parts = divided(np.random.default_rng(3), 200)
     box = np.array([[[0, 30], [0, 11], [0, 1]]], dtype=np.int32)
-    attack = BackgroundKnowledge().informed(Given(boxes=box, shares=np.full((1, VALUES), 1 / VALUES)))
+    attack = BackgroundKnowledge().inform(ReadKnowledge(boxes=box, shares=np.full((1, VALUES), 1 / VALUES)))
     errors = []
     for run in (lambda: attack.run(whole), lambda: in_fragments(attack, parts)):
         with pytest.raises(InputError, match="belong to no category") as error:
@@ -198,18 +198,18 @@ def test_people_outside_a_given_table_are_counted_in_all_fragments() -> None:
 def test_lots_are_cast_for_each_person() -> None:
     """As many as sigma says, others in every release, and the same people whoever else is there."""
     whole, parts = divided(np.random.default_rng(4), 3000)
-    drawn = simulated(whole, 0.2, 0.9, 7)
+    drawn = simulate_claims(whole, 0.2, 0.9, 7)
     first = whole.releases[0].members
     assert first is not None
     assert 0.17 < len(drawn.at(1)) / len(first.subjects) < 0.23
-    own = [simulated(part, 0.2, 0.9, 7) for part in parts]
+    own = [simulate_claims(part, 0.2, 0.9, 7) for part in parts]
     for number in (1, 2, 3, 4):
         found = np.sort(np.concatenate([one.at(number).subjects for one in own]))
         assert found.tolist() == drawn.at(number).subjects.tolist()
     for one, next_ in pairwise(drawn.at(number).subjects for number in (1, 2, 3, 4)):
         assert 0.05 < np.isin(one, next_).mean() < 0.35
-    assert len(simulated(whole, 1.0, 0.9, 7).at(1)) == len(first.subjects)
-    assert len(simulated(whole, 0.2, 0.9, 8).at(1)) != len(drawn.at(1))
+    assert len(simulate_claims(whole, 1.0, 0.9, 7).at(1)) == len(first.subjects)
+    assert len(simulate_claims(whole, 0.2, 0.9, 8).at(1)) != len(drawn.at(1))
 
 
 def test_sums_are_exact_in_any_order_and_any_parts() -> None:
@@ -230,10 +230,10 @@ def test_sums_are_exact_in_any_order_and_any_parts() -> None:
 def test_beliefs_are_carried_on_person_by_person() -> None:
     """To the last bit the same for some people as for all; NumPy's product is not."""
     rng = np.random.default_rng(2)
-    beliefs, moves = normalized(rng.random((400, 17))), normalized(rng.random((17, 17)))
+    beliefs, moves = normalize(rng.random((400, 17))), normalize(rng.random((17, 17)))
     beliefs[rng.random(beliefs.shape) < 0.5] = 0.0
-    everybody = carried(beliefs, moves)
+    everybody = carry(beliefs, moves)
     assert np.allclose(everybody, beliefs @ moves, rtol=1e-12)
     for n in (1, 2, 3, 7, 50):
         some = np.sort(rng.choice(400, n, replace=False))
-        assert np.array_equal(carried(beliefs[some], moves), everybody[some])
+        assert np.array_equal(carry(beliefs[some], moves), everybody[some])

@@ -11,8 +11,8 @@ import pytest
 
 from reissue.arrays.types import Float64
 from reissue.methods.beliefs.claims import Claims
-from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, remembered
-from reissue.methods.beliefs.posterior import posteriors
+from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, remember_beliefs
+from reissue.methods.beliefs.posterior import compute_posteriors
 from reissue.methods.beliefs.revision import Moves
 from reissue.model.release import Facts, Table
 from tests.support.histories import EVERYTHING, generate
@@ -69,7 +69,7 @@ def simulate(series: list[Facts], how: Reasoning) -> dict[int, Float64]:
         assert applied.moves.two is not None
         if last is not None:
             who = last.subjects
-            after = posteriors(
+            after = compute_posteriors(
                 np.array([prior[int(v)] for v in who]),
                 who,
                 last.classes,
@@ -100,7 +100,7 @@ def simulate(series: list[Facts], how: Reasoning) -> dict[int, Float64]:
 def fold(series: list[Facts], how: Reasoning) -> Mapping[str, Table]:
     caches: Mapping[str, Table] = {}
     for facts in series:
-        caches = remembered(caches, facts, how, 10.0)
+        caches = remember_beliefs(caches, facts, how, 10.0)
     return caches
 
 

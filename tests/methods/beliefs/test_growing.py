@@ -7,14 +7,14 @@ import pytest
 
 from reissue.arrays.types import Float64, Int32
 from reissue.methods.beliefs import growing
-from reissue.methods.beliefs.growing import Believed, grow, join
+from reissue.methods.beliefs.growing import BeliefRows, grow, join
 from reissue.model.requirement import Requirement
 from tests.support.oracles import class_meets, jsd
 
 
-def believed(values: Int32, prior: Float64) -> Believed:
+def attach_people(values: Int32, prior: Float64) -> BeliefRows:
     entropy = -(prior * np.log2(np.where(prior > 0, prior, 1.0))).sum(axis=1)
-    return Believed(values, prior, entropy)
+    return BeliefRows(values, prior, entropy)
 
 
 def case(seed: int) -> tuple[Int32, Float64, Requirement, float, np.random.Generator]:
@@ -38,7 +38,7 @@ def test_every_class_is_good_and_is_good_with_its_last_row_only(seed: int) -> No
     values, prior, requirement, most, rng = case(seed)
     limits = requirement.limits(np.bincount(values, minlength=prior.shape[1]).astype(np.int64))
     order = rng.permutation(len(values)).astype(np.int64)
-    classes = grow(order, believed(values, prior), limits, most, 16, 64)
+    classes = grow(order, attach_people(values, prior), limits, most, 16, 64)
     made = int(classes.max()) + 1
     for c in range(made):
         rows = [int(i) for i in order if classes[i] == c]
@@ -52,7 +52,7 @@ def test_without_limits_of_its_own_it_is_the_published_algorithm(seed: int) -> N
     values, prior, requirement, most, rng = case(seed)
     limits = requirement.limits(np.bincount(values, minlength=prior.shape[1]).astype(np.int64))
     order = rng.permutation(len(values)).astype(np.int64)
-    classes = grow(order, believed(values, prior), limits, most, len(values), len(values))
+    classes = grow(order, attach_people(values, prior), limits, most, len(values), len(values))
     expected, group = [], []
     for row in order.tolist():
         group.append(row)
@@ -67,7 +67,7 @@ def test_without_limits_of_its_own_it_is_the_published_algorithm(seed: int) -> N
 def test_stretches_of_a_long_line_are_grown_by_themselves(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     values, prior, requirement, most, rng = case(seed)
     limits = requirement.limits(np.bincount(values, minlength=prior.shape[1]).astype(np.int64))
-    rows, order = believed(values, prior), rng.permutation(len(values)).astype(np.int64)
+    rows, order = attach_people(values, prior), rng.permutation(len(values)).astype(np.int64)
     parts = [grow(order[i : i + 25], rows, limits, most, 16, 64) for i in range(0, len(order), 25)]
     monkeypatch.setattr(growing, "STRETCH", 25)
     classes, before = grow(order, rows, limits, most, 16, 64), 0
@@ -83,7 +83,7 @@ def test_leftovers_join_only_classes_that_stay_good(seed: int, invent: bool) -> 
     values, prior, requirement, most, rng = case(seed)
     width = prior.shape[1]
     limits = requirement.limits(np.bincount(values, minlength=width).astype(np.int64))
-    rows = believed(values, prior)
+    rows = attach_people(values, prior)
     order = rng.permutation(len(values)).astype(np.int64)
     before = grow(order, rows, limits, most, 8, 8)
     classes, published, number = before.copy(), values.copy(), int(before.max()) + 1

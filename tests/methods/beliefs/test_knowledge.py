@@ -10,9 +10,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from reissue.errors import InputError, SettingsError
-from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, value_shares
-from reissue.methods.beliefs.knowledge import Given, Knowledge, counted, moves_of, require_read, shares_of
-from reissue.methods.beliefs.knowledge_files import load, read_compromised, read_second, read_transitions, read_values
+from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, estimate_shares
+from reissue.methods.beliefs.knowledge import (
+    Knowledge,
+    ReadKnowledge,
+    count_fragment,
+    find_moves,
+    find_shares,
+    require_read,
+)
+from reissue.methods.beliefs.knowledge_files import (
+    load_knowledge,
+    read_compromised,
+    read_second,
+    read_transitions,
+    read_values,
+)
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Tally, Whole, added
 from reissue.model.release import Coded
@@ -74,12 +87,12 @@ VALUES = """age,sex,disease,probability
 def test_shares_by_category_the_narrowest_wins(tmp_path: Path) -> None:
     boxes, shares = read_values(write(tmp_path, VALUES), NAMES)
     codes = np.asfortranarray(np.array([[25, 0], [25, 1], [45, 0]], dtype=np.int32))
-    given = Given(boxes=boxes, shares=shares)
-    category, table = shares_of(Knowledge(), given, codes, np.zeros(3, np.int32), DOMAINS, 3)
+    given = ReadKnowledge(boxes=boxes, shares=shares)
+    category, table = find_shares(Knowledge(), given, codes, np.zeros(3, np.int32), DOMAINS, 3)
     assert np.allclose(table[category], [[1, 0, 0], [0.5, 0.3, 0.2], [0, 0, 1]])
-    partial = Given(boxes=boxes[1:], shares=shares[1:])
+    partial = ReadKnowledge(boxes=boxes[1:], shares=shares[1:])
     with pytest.raises(InputError, match="1 rows belong to no category"):
-        shares_of(Knowledge(), partial, codes, np.zeros(3, np.int32), DOMAINS, 3)
+        find_shares(Knowledge(), partial, codes, np.zeros(3, np.int32), DOMAINS, 3)
 
 
 def test_mistakes_of_shares_are_named(tmp_path: Path) -> None:
@@ -97,7 +110,7 @@ def test_two_steps_back_off_to_one(tmp_path: Path) -> None:
     text = "before,from,to,probability\nflu,flu,cancer,1.0\n"
     second = read_second(write(tmp_path, text), NAMES)
     one = read_transitions(write(tmp_path, TRANSITIONS, "one.csv"), NAMES)
-    moves = moves_of(Knowledge(), Given(one=one, second=second), MoveCounts.none(3), np.ones(3) / 3, 2, 3)
+    moves = find_moves(Knowledge(), ReadKnowledge(one=one, second=second), MoveCounts.none(3), np.ones(3) / 3, 2, 3)
     dense = np.stack([one] * 3)  # [first, between, last]
     dense[0, 0] = [0, 0, 1]
     assert moves.two is not None
@@ -127,7 +140,7 @@ def test_settings(tmp_path: Path) -> None:
     assert knowledge.files == (path,)
     with pytest.raises(SettingsError, match="has not been read"):
         require_read(knowledge, None)
-    given = load(knowledge, NAMES)
+    given = load_knowledge(knowledge, NAMES)
     assert require_read(knowledge, given) is given
     assert given.one is not None
     assert given.shares is None
@@ -145,7 +158,7 @@ def test_estimated_shares_find_the_categories_that_differ() -> None:
     codes = np.stack([rng.integers(d.lo, d.hi + 1, 20_000) for d in domains], axis=1).astype(np.int32)
     old = codes[:, 0] >= 40
     values = np.where(rng.random(20_000) < 0.8, old, ~old).astype(np.int32)
-    category, shares = value_shares(codes, values, domains, 3, 10.0)
+    category, shares = estimate_shares(codes, values, domains, 3, 10.0)
     assert np.allclose(shares.sum(axis=1), 1.0)
     assert (shares > 0).all()  # a value that was never seen stays possible
     assert np.abs(shares[category][old, 1] - 0.8).mean() < 0.05
@@ -158,14 +171,14 @@ def test_a_category_is_smoothed_by_the_one_above_and_never_describes_a_few_peopl
     domains, rows = toy_domains(), int(rng.integers(1, 600))
     codes = np.stack([rng.integers(d.lo, d.hi + 1, rows) for d in domains], axis=1).astype(np.int32)
     values = rng.integers(0, 4, rows).astype(np.int32)
-    category, shares = value_shares(codes, values, domains, 4, 7.0)
+    category, shares = estimate_shares(codes, values, domains, 4, 7.0)
     everybody = (np.bincount(values, minlength=4) + 7.0 / 4) / (rows + 7.0)
     assert np.allclose(shares[0], everybody)
     assert np.allclose(shares.sum(axis=1), 1.0)
     if rows < SUPPORT:
         assert (category == 0).all()
     made = len(shares)
-    deeper = value_shares(np.repeat(codes, 50, axis=0), np.repeat(values, 50), domains, 4, 7.0)[1]
+    deeper = estimate_shares(np.repeat(codes, 50, axis=0), np.repeat(values, 50), domains, 4, 7.0)[1]
     assert len(deeper) >= made  # more rows, finer categories
 
 
@@ -180,10 +193,12 @@ def test_fragments_that_count_for_each_other_estimate_the_shares_of_the_whole_ta
     home = codes[:, 0] % 4 if seed % 2 else rng.integers(0, 3, rows)
     parts = [np.flatnonzero(home == f) for f in range(5)]
     snapshots = [Coded(rows, codes[rows], values[rows], domains, 4) for rows in parts]
-    tallies = [counted(Knowledge(), one, MoveCounts.none(4), 1) for one in snapshots]
-    category, shares = value_shares(codes, values, domains, 4, 7.0)
+    tallies = [count_fragment(Knowledge(), one, MoveCounts.none(4), 1) for one in snapshots]
+    category, shares = estimate_shares(codes, values, domains, 4, 7.0)
     for mine, whole in zip(parts, Whole.of(tallies), strict=True):
-        own, table = shares_of(Knowledge(smoothing=7.0), Given(), codes[mine], values[mine], domains, 4, whole)
+        own, table = find_shares(
+            Knowledge(smoothing=7.0), ReadKnowledge(), codes[mine], values[mine], domains, 4, whole
+        )
         assert np.array_equal(table[own], shares[category[mine]])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.beliefs.nearest_order import nearest_point_next
+from reissue.methods.beliefs.nearest_order import order_nearest_next
 from reissue.model.domain import Domain
 from tests.support.histories import toy_domains
 
@@ -16,7 +16,7 @@ def test_every_row_is_followed_by_the_nearest_that_is_left(seed: int) -> None:
     domains = toy_domains() if seed % 2 else (Domain("a", 0, 5), Domain("b", -3, 3))  # many equal rows in the second
     rows = int(rng.integers(1, 120))
     codes = np.stack([rng.integers(d.lo, d.hi + 1, rows) for d in domains], axis=1).astype(np.int32)
-    order = nearest_point_next(codes, domains)
+    order = order_nearest_next(codes, domains)
     assert sorted(order.tolist()) == list(range(rows))
     points = codes / np.array([d.span for d in domains])
     away = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
@@ -29,5 +29,5 @@ def test_every_row_is_followed_by_the_nearest_that_is_left(seed: int) -> None:
 
 
 def test_no_rows_and_no_attributes() -> None:
-    assert len(nearest_point_next(np.empty((0, 2), dtype=np.int32), (Domain("a", 0, 1), Domain("b", 0, 1)))) == 0
-    assert sorted(nearest_point_next(np.empty((3, 0), dtype=np.int32), ()).tolist()) == [0, 1, 2]
+    assert len(order_nearest_next(np.empty((0, 2), dtype=np.int32), (Domain("a", 0, 1), Domain("b", 0, 1)))) == 0
+    assert sorted(order_nearest_next(np.empty((3, 0), dtype=np.int32), ()).tolist()) == [0, 1, 2]

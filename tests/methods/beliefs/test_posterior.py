@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from reissue.arrays.types import Float64
-from reissue.methods.beliefs.claims import Claims, mixed
-from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator, posteriors
-from reissue.methods.beliefs.revision import Moves, contracted, normalized, revised
+from reissue.methods.beliefs.claims import Claims, mix_claims
+from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator, compute_posteriors
+from reissue.methods.beliefs.revision import Moves, contract, normalize, revise
 from tests.methods.beliefs import enumeration
 from tests.methods.beliefs.diseases import (
     ALZHEIMER,
@@ -46,7 +46,7 @@ def solve(
     people = np.arange(len(prior), dtype=np.int64)
     zero, zeros = np.zeros(len(prior), dtype=np.int32), np.zeros(len(rows), dtype=np.int32)
     values = np.array(rows, dtype=np.int32)
-    return posteriors(prior, people, zero, zeros, values, estimator=estimator, claims=claims, seed=seed)
+    return compute_posteriors(prior, people, zero, zeros, values, estimator=estimator, claims=claims, seed=seed)
 
 
 def table_8() -> Float64:
@@ -54,13 +54,13 @@ def table_8() -> Float64:
     prior = np.full((6, 9), 1 / 9)
     classes = np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)
     values = np.array([BRONCHITIS, ALZHEIMER, CANCER_1, ULCER, FLU, DIABETES_1], dtype=np.int32)
-    return posteriors(prior, np.arange(6), classes, classes, values, estimator="js-reduce")
+    return compute_posteriors(prior, np.arange(6), classes, classes, values, estimator="js-reduce")
 
 
 def table_9() -> Float64:
     """Cayla, Dior, Elisa."""
     last = table_8()[[2, 3, 4]]
-    return revised(last, last, np.zeros(3, dtype=np.bool_), Moves(table_7()))
+    return revise(last, last, np.zeros(3, dtype=np.bool_), Moves(table_7()))
 
 
 def test_table_8_equal_priors_leave_the_shares_of_the_class() -> None:
@@ -232,7 +232,7 @@ def test_several_classes_and_counterfeits(estimator: Estimator) -> None:
         values = rng.integers(0, 4, 2 * (n + fakes)).astype(np.int32)
         classes = np.repeat([1, 0], n).astype(np.int32)
         row_classes = np.repeat([1, 0], n + fakes).astype(np.int32)
-        after = posteriors(prior, np.arange(2 * n), classes, row_classes, values, estimator=estimator)
+        after = compute_posteriors(prior, np.arange(2 * n), classes, row_classes, values, estimator=estimator)
         assert np.allclose(after.sum(axis=1), 1.0)
         padded = np.concatenate([prior[:n], np.full((fakes, 4), 0.25)])
         rows = values[: n + fakes].tolist()
@@ -248,7 +248,7 @@ def test_several_classes_and_counterfeits(estimator: Estimator) -> None:
 def test_prior_cascading_is_the_law_of_total_probability() -> None:
     claims = Claims(np.array([7, 7]), np.array([0, 2], np.int32), np.array([1, 1], np.int32), np.array([0.5, 0.2]))
     prior = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
-    found = mixed(prior, *claims.about(np.array([9, 7])))
+    found = mix_claims(prior, *claims.about(np.array([9, 7])))
     assert np.allclose(found, [[0.2, 0.3, 0.5], [0.5 + 0.3 * 0.1, 0.3 * 0.1, 0.2 + 0.3 * 0.8]])
 
 
@@ -257,7 +257,7 @@ def test_two_steps_start_from_the_observation_before_the_last() -> None:
     one, second = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3), (3, 3))
     last, before = rng.dirichlet(np.ones(3), 2), rng.dirichlet(np.ones(3), 2)
     cells = (column.ravel().astype(np.int32) for column in np.indices((3, 3, 3)))
-    found = revised(last, before, np.array([True, False]), Moves(one, contracted(one, *cells, second.ravel())))
+    found = revise(last, before, np.array([True, False]), Moves(one, contract(one, *cells, second.ravel())))
     slow = [
         sum(before[0, a] * one[a, b] * second[a, b, c] for a in range(3) for b in range(3)) for c in range(3)
     ]  # equations 3 and 4 with d = 2
@@ -270,9 +270,9 @@ def test_a_class_that_says_nothing_lets_the_prior_converge_as_the_matrix_says() 
     moves = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
     prior = np.array([[1.0, 0.0, 0.0]])
     for step in range(1, 60):
-        prior = revised(prior, prior, np.zeros(1, dtype=np.bool_), Moves(moves))
+        prior = revise(prior, prior, np.zeros(1, dtype=np.bool_), Moves(moves))
         assert np.allclose(prior[0], np.linalg.matrix_power(moves, step)[0])
     values, vectors = np.linalg.eig(moves.T)
     stationary = np.real(vectors[:, np.argmax(np.real(values))])
     assert np.allclose(prior[0], stationary / stationary.sum(), atol=1e-9)
-    assert np.allclose(normalized(np.zeros((1, 4))), 0.25)
+    assert np.allclose(normalize(np.zeros((1, 4))), 0.25)

@@ -20,7 +20,7 @@ from reissue.arrays.types import Bool
 from reissue.audit.spark.portion import NamedPortion
 from reissue.history.spark_counts import COUNTS, counts_of, sums_for
 from reissue.methods.attack import Attack, Outcome
-from reissue.methods.beliefs.attack import BackgroundKnowledge, Part
+from reissue.methods.beliefs.attack import BackgroundKnowledge, BeliefFindings
 from reissue.methods.beliefs.attack_cycle import EVERYWHERE
 from reissue.methods.beliefs.estimated_knowledge import SUPPORT
 from reissue.model.fragment_counts import Counts, Whole
@@ -45,11 +45,11 @@ def in_fragments(spark: Spark, portions: Sequence[NamedPortion], attack: Attack)
     """
     if not isinstance(attack, BackgroundKnowledge):
         return None
-    own = spark.rows_from_tasks(portions, partial(_counted, attack), COUNTED).persist()
+    own = spark.rows_from_tasks(portions, partial(_count_fragment, attack), COUNTED).persist()
     try:
         numbers = [record.number for record in portions[0].shelf.releases]
         telling = Telling(attack, portions, _everywhere(spark, own, numbers))
-        return attack.together(_parts(spark, own, telling))
+        return attack.conclude(_parts(spark, own, telling))
     finally:
         own.unpersist()
 
@@ -62,11 +62,11 @@ class Telling:
     portions: Sequence[NamedPortion]
     everywhere: Mapping[int, Mapping[str, Counts]]
 
-    def part(self, fragment: int, nearby: Mapping[int, Counts] | None = None) -> Part:
+    def attack_part(self, fragment: int, nearby: Mapping[int, Counts] | None = None) -> BeliefFindings:
         """nearby: by release number, what it is told of the categories of people that it asked for."""
         near = nearby or {}
         told = {n: Whole(counts, near.get(n, Counts.none())) for n, counts in self.everywhere.items()}
-        return self.attack.part(observed(self.portions[fragment]), told)
+        return self.attack.attack_part(observed(self.portions[fragment]), told)
 
 
 class NamedReleases(Asked[ObservedRelease]):
@@ -87,7 +87,7 @@ def observed(portion: NamedPortion) -> Observed:
     return Observed(NamedReleases(portion), portion.coding.domains, len(portion.coding.values), TokenWords())
 
 
-def _counted(attack: BackgroundKnowledge, portion: NamedPortion) -> Iterator[pa.Table]:
+def _count_fragment(attack: BackgroundKnowledge, portion: NamedPortion) -> Iterator[pa.Table]:
     """What one fragment counts, as COUNTED says."""
     fragment = portion.fragment
     assert fragment is not None
@@ -127,18 +127,18 @@ def _only(table: pa.Table, rows: Bool) -> Counts:
     return Counts.of(counts.key, counts.value, counts.count)
 
 
-def _parts(spark: Spark, own: Frame, telling: Telling) -> list[Part]:
+def _parts(spark: Spark, own: Frame, telling: Telling) -> list[BeliefFindings]:
     """What is learned about the people of each fragment."""
-    found: dict[int, Part] = {}
+    found: dict[int, BeliefFindings] = {}
     if telling.attack.estimates:
         near = own.where(f"kind = '{NEARBY}'").drop("kind")
         back = sums_for(spark, near.where("asked"), near, SUPPORT, ["release", "key"])
 
-        def part(table: pa.Table, fragment: int) -> Part:
+        def attack_part(table: pa.Table, fragment: int) -> BeliefFindings:
             release = np.array(table.column("release"))
-            return telling.part(fragment, {n: _only(table, release == n) for n in telling.everywhere})
+            return telling.attack_part(fragment, {n: _only(table, release == n) for n in telling.everywhere})
 
-        found = spark.of_groups(back, "fragment", part)
+        found = spark.of_groups(back, "fragment", attack_part)
     rest = [fragment for fragment in range(len(telling.portions)) if fragment not in found]  # asked for nothing
-    found |= dict(zip(rest, spark.each(rest, telling.part), strict=True))
+    found |= dict(zip(rest, spark.each(rest, telling.attack_part), strict=True))
     return [found[fragment] for fragment in range(len(telling.portions))]

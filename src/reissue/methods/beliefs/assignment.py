@@ -9,7 +9,7 @@ from reissue.arrays.types import Float64, Int64
 
 
 @njit(cache=True)
-def best_assignment(score: Float64) -> Int64:
+def find_best_assignment(score: Float64) -> Int64:
     """int64[n]: the column of each row of float64[n, n] so that the sum of scores is largest. O(n^3).
 
     The Hungarian method with potentials; among equal sums the order of rows and columns decides.
@@ -50,7 +50,7 @@ def best_assignment(score: Float64) -> Int64:
 
 
 @njit(cache=True)
-def shuffled(n: int, seed: int) -> Int64:
+def shuffle_order(n: int, seed: int) -> Int64:
     """int64[n]: a permutation that the seed decides (splitmix64), so that ties fall the same way in every run."""
     order = np.arange(n)
     state = np.uint64(seed)

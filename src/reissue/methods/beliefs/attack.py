@@ -12,8 +12,16 @@ from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
-from reissue.methods.beliefs.attack_accounts import Account, measures, together
-from reissue.methods.beliefs.attack_cycle import Attacker, Learned, Surveyed, follow, joined, simulated, survey
+from reissue.methods.beliefs.attack_accounts import Account, sum_accounts, tell_measures
+from reissue.methods.beliefs.attack_cycle import (
+    Attacker,
+    FragmentSurvey,
+    Learned,
+    follow,
+    join_claims,
+    simulate_claims,
+    survey,
+)
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Reasoning
 from reissue.methods.beliefs.knowledge import ESTIMATE, Knowledge
@@ -25,7 +33,7 @@ from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class BeliefFindings:
     """What the attack tells of the people of a series or of one fragment.
 
     findings: the worst first, at most the attack's `limit`; at_risk: as in an outcome; accounts: of each release;
@@ -93,7 +101,7 @@ class BackgroundKnowledge(Informed):
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         skipped = [one.number for one in (series.releases[i] for i in range(len(series))) if one.members is None]
-        return self.together([self.part(series, involving=involving)], skipped)
+        return self.conclude([self.attack_part(series, involving=involving)], skipped)
 
     # -- in parts: fragments of a series, which share neither people nor classes
 
@@ -102,34 +110,36 @@ class BackgroundKnowledge(Informed):
         """Whether shares of values among categories of people are estimated, so that categories must be counted."""
         return self.knowledge.values == ESTIMATE
 
-    def survey(self, fragment: Observed) -> Iterator[Surveyed]:
+    def survey(self, fragment: Observed) -> Iterator[FragmentSurvey]:
         """What the other fragments need to be told of this one, release by release."""
         return survey(fragment, self._attacker)
 
-    def part(self, series: Observed, told: Mapping[int, Whole] | None = None, *, involving: int | None = None) -> Part:
+    def attack_part(
+        self, series: Observed, told: Mapping[int, Whole] | None = None, *, involving: int | None = None
+    ) -> BeliefFindings:
         """What is learned about the people of a series, or of a fragment that is told what all fragments counted."""
         claims = self.claims(series)
-        without = self._followed(series, Claims.none(), involving, told) if len(claims) else None
+        without = self._follow(series, Claims.none(), involving, told) if len(claims) else None
         accounts, worst, at_risk = [], [], {}
-        for learned in self._followed(series, claims, involving, told):
+        for learned in self._follow(series, claims, involving, told):
             alone = learned if without is None else next(without)
             exposed = np.flatnonzero(learned.exposure > self.threshold)
             accounts.append(Account.of(learned, alone, len(exposed)))
             at_risk[learned.number] = learned.subjects[exposed]
             first = np.argsort(-learned.exposure[exposed], kind="stable")[: self.limit]
             worst.append(learned.take(exposed[first]))
-        return Part(self._findings(series.words, worst), at_risk, accounts, len(claims) > 0)
+        return BeliefFindings(self._findings(series.words, worst), at_risk, accounts, len(claims) > 0)
 
-    def together(self, parts: Sequence[Part], skipped: Sequence[int] = ()) -> Outcome:
+    def conclude(self, parts: Sequence[BeliefFindings], skipped: Sequence[int] = ()) -> Outcome:
         """The outcome of the attack on the series that these are the parts of. skipped: releases without members"""
         findings = sorted((one for part in parts for one in part.findings), key=lambda one: one.rank)
-        accounts = together([part.accounts for part in parts])
+        accounts = sum_accounts([part.accounts for part in parts])
         return Outcome(
             attack=self.name,
             findings=tuple(findings[: self.limit]),
             total=sum(one.exposed for one in accounts),
             at_risk={one.number: union(*(part.at_risk[one.number] for part in parts)) for one in accounts},
-            measures=measures(accounts, compromised=any(part.compromised for part in parts)),
+            measures=tell_measures(accounts, compromised=any(part.compromised for part in parts)),
             notes=self._notes(skipped),
         )
 
@@ -138,16 +148,16 @@ class BackgroundKnowledge(Informed):
         given = self.given
         if self.sigma == 0:
             return given.claims
-        made = simulated(series, self.sigma, self.confidence, self.seed)
+        made = simulate_claims(series, self.sigma, self.confidence, self.seed)
         width = 1 + max(int(one.releases.max(initial=0)) for one in (given.claims, made))
         known, own = (one.subjects.astype(np.int64) * width + one.releases for one in (given.claims, made))
-        return joined([given.claims, made.take(~np.isin(own, known))])
+        return join_claims([given.claims, made.take(~np.isin(own, known))])
 
-    def learned(self, series: Observed, claims: Claims, involving: int | None = None) -> list[Learned]:
+    def learn(self, series: Observed, claims: Claims, involving: int | None = None) -> list[Learned]:
         """What each release taught; with `involving` that release only, after all before it were read."""
-        return list(self._followed(series, claims, involving))
+        return list(self._follow(series, claims, involving))
 
-    def _followed(
+    def _follow(
         self, series: Observed, claims: Claims, involving: int | None, told: Mapping[int, Whole] | None = None
     ) -> Iterator[Learned]:
         for learned in follow(series, self._attacker, claims, told):

@@ -105,12 +105,12 @@ class Account:
         )
 
 
-def together(parts: Sequence[Sequence[Account]]) -> list[Account]:
+def sum_accounts(parts: Sequence[Sequence[Account]]) -> list[Account]:
     """The accounts of each release, from those of all parts; each part has the same releases."""
     return [reduce(add, of) for of in zip(*parts, strict=True)]
 
 
-def measures(accounts: Sequence[Account], *, compromised: bool) -> dict[str, float]:
+def tell_measures(accounts: Sequence[Account], *, compromised: bool) -> dict[str, float]:
     """Averages over people of each release, then over releases; gain_1, gain_2, ... are those of single releases."""
     found = {
         "gain": _mean([one.gain.mean for one in accounts]),

@@ -11,10 +11,18 @@ from reissue.arrays.sets import lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError
 from reissue.methods.beliefs.claims import Claims
-from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, Rows, claims_for
-from reissue.methods.beliefs.estimated_knowledge import MoveCounts, counted_cells
-from reissue.methods.beliefs.knowledge import Given, Knowledge, categories, check_placed, counted, moves_of, shares_of
-from reissue.methods.beliefs.measures import gains
+from reissue.methods.beliefs.cycle import Applied, Beliefs, BelievedRows, Reasoning, select_claims
+from reissue.methods.beliefs.estimated_knowledge import MoveCounts, count_cells
+from reissue.methods.beliefs.knowledge import (
+    Knowledge,
+    ReadKnowledge,
+    check_placed,
+    count_fragment,
+    find_categories,
+    find_moves,
+    find_shares,
+)
+from reissue.methods.beliefs.measures import compute_gains
 from reissue.model.fragment_counts import Counts, Tally, Whole
 from reissue.model.fragments import mixed
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -54,7 +62,7 @@ class Attacker:
     """What she knows, how she reasons, and the seed of ties."""
 
     knowledge: Knowledge
-    given: Given
+    given: ReadKnowledge
     how: Reasoning
     seed: int = 0
 
@@ -65,7 +73,7 @@ EVERYWHERE = ("values", "moves", "second", UNPLACED)
 
 
 @dataclass(frozen=True, eq=False)
-class Surveyed:
+class FragmentSurvey:
     """What a fragment of a release counts for the others. asked: int64[n] the keys it will need to be told about."""
 
     number: int
@@ -73,21 +81,21 @@ class Surveyed:
     asked: Int64
 
 
-def survey(series: Observed, attacker: Attacker) -> Iterator[Surveyed]:
+def survey(series: Observed, attacker: Attacker) -> Iterator[FragmentSurvey]:
     """Release by release of a fragment, all that `follow` must be told of the other fragments. O(rows log rows)."""
     knowledge, boxes = attacker.knowledge, attacker.given.boxes
     people = np.empty(0, dtype=np.int64)
-    for release, members, counts in _moving(series):
+    for release, members, counts in _follow_moves(series):
         coded = Coded(members.subjects, members.codes, members.values, series.domains, series.value_count)
-        tally = counted(knowledge, coded, counts, attacker.how.steps)
+        tally = count_fragment(knowledge, coded, counts, attacker.how.steps)
         if boxes is not None:
-            outside = (categories(boxes, members.codes, series.domains) < 0).sum(keepdims=True)
+            outside = (find_categories(boxes, members.codes, series.domains) < 0).sum(keepdims=True)
             tally = replace(tally, everywhere={**tally.everywhere, UNPLACED: Counts.of_values(outside)})
         fresh = np.flatnonzero(~np.isin(members.subjects, people))  # only newcomers are put into categories
         asked = tally.nearby.key
         if len(asked) and len(fresh) < len(members.subjects):
-            asked = counted_cells(take_rows(members.codes, fresh), members.values[fresh], series.domains).key
-        yield Surveyed(release.number, tally, sorted_unique(asked))
+            asked = count_cells(take_rows(members.codes, fresh), members.values[fresh], series.domains).key
+        yield FragmentSurvey(release.number, tally, sorted_unique(asked))
         people = union(people, members.subjects)
 
 
@@ -100,14 +108,14 @@ def follow(
     a fragment, `told` has by release number what all fragments counted: then all is as in the whole series.
     """
     beliefs, how, seed = Beliefs.none(), attacker.how, attacker.seed
-    for release, members, counts in _moving(series, told):
+    for release, members, counts in _follow_moves(series, told):
         whole = None if told is None else told[release.number]
-        applied = _applied(beliefs, counts, members, series, attacker, claims, release.number, whole)
-        beliefs = beliefs.settled(how, applied).seen(rows_of(release, members), release.number, how, applied)
-        yield _learned(beliefs, release, members, how, claims, seed + release.number)
+        applied = _apply_knowledge(beliefs, counts, members, series, attacker, claims, release.number, whole)
+        beliefs = beliefs.settle(how, applied).see(match_rows(release, members), release.number, how, applied)
+        yield _measure_learned(beliefs, release, members, how, claims, seed + release.number)
 
 
-def rows_of(release: ObservedRelease, members: Members) -> Rows:
+def match_rows(release: ObservedRelease, members: Members) -> BelievedRows:
     """All published rows; in every class its members are put to rows in any order, since nobody knows it."""
     size = np.bincount(release.classes, minlength=release.class_count)
     inside = np.bincount(members.classes, minlength=release.class_count)
@@ -124,10 +132,10 @@ def rows_of(release: ObservedRelease, members: Members) -> Rows:
     behind = np.full(len(rows), -1, dtype=np.int64)
     behind[at] = members.subjects[people]
     earlier = np.full(len(rows), -1, dtype=np.int32)
-    return Rows(behind, behind, release.classes, release.values, earlier, release.numbers)
+    return BelievedRows(behind, behind, release.classes, release.values, earlier, release.numbers)
 
 
-def _moving(
+def _follow_moves(
     series: Observed, told: Mapping[int, Whole] | None = None
 ) -> Iterator[tuple[ObservedRelease, Members, MoveCounts]]:
     """The releases with known members, and how values have moved up to each: in this series, or as `told`."""
@@ -139,14 +147,14 @@ def _moving(
         if members is None:
             continue
         if told is None:
-            counts, earlier = _counted(counts, last, earlier, members, series.value_count)
+            counts, earlier = _count_moves(counts, last, earlier, members, series.value_count)
         else:
             counts = MoveCounts.whole(told[release.number].everywhere, series.value_count)
         yield release, members, counts
         last = members
 
 
-def _counted(
+def _count_moves(
     counts: MoveCounts, last: Members | None, earlier: Int32, members: Members, values: int
 ) -> tuple[MoveCounts, Int32]:
     """(counts with the moves into this release, int32[members] the true value one release before or -1)."""
@@ -158,7 +166,7 @@ def _counted(
     return counts.plus(earlier[at[there]], had[there], members.values[there], values), had
 
 
-def _applied(
+def _apply_knowledge(
     beliefs: Beliefs,
     counts: MoveCounts,
     members: Members,
@@ -171,20 +179,20 @@ def _applied(
     knowledge, given, how, values = attacker.knowledge, attacker.given, attacker.how, series.value_count
     new = np.flatnonzero(~np.isin(members.subjects, beliefs.people))
     if whole is None:
-        category, shares = shares_of(knowledge, given, members.codes, members.values, series.domains, values)
+        category, shares = find_shares(knowledge, given, members.codes, members.values, series.domains, values)
         category, size = category[new], np.bincount(members.values, minlength=values)
     else:  # the others of this fragment were counted, too; what is told says it all
         check_placed(int(whole.everywhere.get(UNPLACED, Counts.none()).count.sum()))
         codes, own = take_rows(members.codes, new), members.values[new]
-        category, shares = shares_of(knowledge, given, codes, own, series.domains, values, whole)
+        category, shares = find_shares(knowledge, given, codes, own, series.domains, values, whole)
         size = whole.values(values)
     table = size + knowledge.smoothing / max(1, values)
-    moves = moves_of(knowledge, given, counts, table / table.sum(), how.steps, values)
-    used = claims_for(claims, beliefs.number, number, how.cascading)
+    moves = find_moves(knowledge, given, counts, table / table.sum(), how.steps, values)
+    used = select_claims(claims, beliefs.number, number, how.cascading)
     return Applied(moves, members.subjects[new], category, shares, used, seed=attacker.seed + beliefs.number)
 
 
-def _learned(
+def _measure_learned(
     beliefs: Beliefs, release: ObservedRelease, members: Members, how: Reasoning, claims: Claims, seed: int
 ) -> Learned:
     person, after = beliefs.posterior(how, claims, seed)
@@ -195,8 +203,8 @@ def _learned(
     key, number = np.unique(release.classes.astype(np.int64) * width + release.values, return_counts=True)
     at, there = lookup(key, members.classes.astype(np.int64) * width + members.values)
     share = np.where(there, number[at], 0) / np.maximum(1, size[members.classes])
-    shown = replace(members, values=np.where(there, members.values, release_value(release, members)))
-    gain = gains(after, members.classes, shown.values, release.classes, release.values)
+    shown = replace(members, values=np.where(there, members.values, find_some_value(release, members)))
+    gain = compute_gains(after, members.classes, shown.values, release.classes, release.values)
     return Learned(
         number=release.number,
         subjects=members.subjects,
@@ -209,14 +217,14 @@ def _learned(
     )
 
 
-def release_value(release: ObservedRelease, members: Members) -> Int32:
+def find_some_value(release: ObservedRelease, members: Members) -> Int32:
     """int32[members]: some value that is published in each member's class."""
     first = np.zeros(release.class_count, dtype=np.int32)
     first[release.classes] = release.values
     return first[members.classes]
 
 
-def simulated(series: Observed, sigma: float, confidence: float, seed: int) -> Claims:
+def simulate_claims(series: Observed, sigma: float, confidence: float, seed: int) -> Claims:
     """Each release's members compromised with probability sigma, their true values claimed with the confidence.
 
     Everybody's lot is cast by the seed, the release and the person alone, so that it falls the same in a fragment.
@@ -232,10 +240,10 @@ def simulated(series: Observed, sigma: float, confidence: float, seed: int) -> C
         numbers = np.full(len(drawn), release.number, dtype=np.int32)
         members = release.members
         parts.append(Claims(members.subjects[drawn], members.values[drawn], numbers, np.full(len(drawn), confidence)))
-    return joined(parts)
+    return join_claims(parts)
 
 
-def joined(parts: list[Claims]) -> Claims:
+def join_claims(parts: list[Claims]) -> Claims:
     """All claims together."""
     if not parts:
         return Claims.none()

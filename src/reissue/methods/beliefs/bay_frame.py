@@ -10,12 +10,12 @@ import numpy as np
 
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.beliefs.classes import Leftovers, Promise, believe, check_divergence, propose, survey
-from reissue.methods.beliefs.cycle import Reasoning, remembered
+from reissue.methods.beliefs.classes import Leftovers, Promise, check_divergence, estimate_priors, propose, survey
+from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
 from reissue.methods.beliefs.knowledge import Knowledge
-from reissue.methods.beliefs.nearest_order import nearest_point_next
+from reissue.methods.beliefs.nearest_order import order_nearest_next
 from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator
-from reissue.methods.beliefs.promise_check import broken_promise
+from reissue.methods.beliefs.promise_check import find_broken_promise
 from reissue.methods.beliefs.settings import Informed
 from reissue.methods.strategy import ANYTHING, Changes
 from reissue.model.fragment_counts import Tally
@@ -95,22 +95,22 @@ class BayFrame(Informed):
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         given = self.given
-        prior, applied = believe(snapshot, history, self.knowledge, given, self.reasoning)
+        prior, applied = estimate_priors(snapshot, history, self.knowledge, given, self.reasoning)
         return propose(snapshot, history, self.promise, self.leftovers, self._line, prior, applied, given.unmatched)
 
     def _line(self, snapshot: Coded) -> Int64:
         """int64[rows]: the order in which rows become classes."""
         if self.order == "nearest":
-            return nearest_point_next(snapshot.codes, snapshot.domains)
+            return order_nearest_next(snapshot.codes, snapshot.domains)
         return np.argsort(hilbert_keys(snapshot.codes, snapshot.domains), kind="stable")
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """One turn of the belief cycle."""
-        return remembered(caches, release, self.reasoning, self.knowledge.smoothing)
+        return remember_beliefs(caches, release, self.reasoning, self.knowledge.smoothing)
 
     def check(self, release: Facts, history: History) -> str | None:
         """What the finished release breaks, in a sentence; None if it keeps its promise."""
-        return broken_promise(
+        return find_broken_promise(
             release,
             history,
             self.promise,

@@ -50,7 +50,7 @@ class Claims:
         return start, self.values[inside][rank].astype(np.int32), self.confidences[inside][rank].astype(np.float64)
 
 
-def mixed(prior: Float64, start: Int64, values: Int32, confidences: Float64) -> Float64:
+def mix_claims(prior: Float64, start: Int64, values: Int32, confidences: Float64) -> Float64:
     """float64[people, values]: CR_RPD (equation 5): every claim with its confidence, the prior with the rest.
 
     The law of total probability over "the claim is right": c on the claimed value, (1 - c) times the prior on all.

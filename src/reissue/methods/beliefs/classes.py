@@ -12,11 +12,11 @@ import numpy as np
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InfeasiblePolicy, SettingsError
-from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, claims_for
+from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, select_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
-from reissue.methods.beliefs.growing import Believed, grow, join
-from reissue.methods.beliefs.knowledge import Given, Knowledge, counted, moves_of, shares_of
-from reissue.methods.beliefs.measures import divergences, entropies
+from reissue.methods.beliefs.growing import BeliefRows, grow, join
+from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, count_fragment, find_moves, find_shares
+from reissue.methods.beliefs.measures import compute_divergences, compute_entropies
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Tally
@@ -46,7 +46,7 @@ class Promise:
     requirement: Requirement
     J: float
 
-    def relaxed(self, times: int) -> Promise:
+    def relax(self, times: int) -> Promise:
         """J and beta or t made looser; k stays."""
         factor = RELAX**times
         beta, t = self.requirement.beta, self.requirement.t
@@ -68,7 +68,7 @@ def check_divergence(limit: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class GroupedRows:
     """classes: int32[rows], -1 where no class took the row; published: int32[rows] the value it is published with."""
 
     classes: Int32
@@ -82,12 +82,12 @@ class Grouped:
 def survey(snapshot: Coded, history: History, knowledge: Knowledge, how: Reasoning) -> Tally:
     """What a fragment counts for the others: values, how they moved, and where they are frequent."""
     beliefs = Beliefs.read(history.caches)
-    moves, _ = beliefs.counted(snapshot.subjects, snapshot.values, snapshot.value_count)
-    return counted(knowledge, snapshot, moves, how.steps)
+    moves, _ = beliefs.count_moves(snapshot.subjects, snapshot.values, snapshot.value_count)
+    return count_fragment(knowledge, snapshot, moves, how.steps)
 
 
-def believe(
-    snapshot: Coded, history: History, knowledge: Knowledge, given: Given, how: Reasoning
+def estimate_priors(
+    snapshot: Coded, history: History, knowledge: Knowledge, given: ReadKnowledge, how: Reasoning
 ) -> tuple[Float64, Applied]:
     """(float64[rows, v] the prior of everybody in the snapshot, what it was made with).
 
@@ -96,13 +96,13 @@ def believe(
     number, whole = len(history) + 1, history.whole
     beliefs = Beliefs.read(history.caches)
     values = snapshot.value_count
-    category, shares = shares_of(knowledge, given, snapshot.codes, snapshot.values, snapshot.domains, values, whole)
+    category, shares = find_shares(knowledge, given, snapshot.codes, snapshot.values, snapshot.domains, values, whole)
     if whole is None:
-        counts, _ = beliefs.counted(snapshot.subjects, snapshot.values, values)
+        counts, _ = beliefs.count_moves(snapshot.subjects, snapshot.values, values)
     else:
         counts = MoveCounts.whole(whole.everywhere, values)
-    table = _everybody(snapshot, history) + knowledge.smoothing / max(1, values)
-    moves = moves_of(knowledge, given, counts, table / table.sum(), how.steps, values)
+    table = _count_everybody(snapshot, history) + knowledge.smoothing / max(1, values)
+    moves = find_moves(knowledge, given, counts, table / table.sum(), how.steps, values)
     new = np.flatnonzero(~np.isin(snapshot.subjects, beliefs.people))
     new = new[np.argsort(snapshot.subjects[new])]
     applied = Applied(
@@ -110,10 +110,10 @@ def believe(
         snapshot.subjects[new],
         category[new],
         shares,
-        claims_for(given.claims, beliefs.number, number, how.cascading),
+        select_claims(given.claims, beliefs.number, number, how.cascading),
         seed=int(history.seed) & 0x7FFFFFFF,
     )
-    prior, _ = beliefs.settled(how, applied).priors(snapshot.subjects, applied, number)
+    prior, _ = beliefs.settle(how, applied).priors(snapshot.subjects, applied, number)
     return prior, applied
 
 
@@ -135,17 +135,17 @@ def propose(
     refuse_infeasible(
         promise.requirement, np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
     )
-    rows = Believed(snapshot.values, prior, entropies(prior))
+    rows = BeliefRows(snapshot.values, prior, compute_entropies(prior))
     line = order(snapshot)
-    kept, grouped = promise, _grouped(snapshot, history, rows, line, promise, leftovers == "counterfeit")
+    kept, grouped = promise, _group_rows(snapshot, history, rows, line, promise, leftovers == "counterfeit")
     for times in range(1, RELAX_AT_MOST if leftovers == "relax" else 0):
         if len(grouped.left) == 0:
             break
-        kept = promise.relaxed(times)
-        grouped = _grouped(snapshot, history, rows, line, kept, False)
+        kept = promise.relax(times)
+        grouped = _group_rows(snapshot, history, rows, line, kept, False)
     if (grouped.classes < 0).all():
         _refuse(promise, prior, history)
-    candidate = _candidate(snapshot, history, kept, grouped, applied, kept is not promise)
+    candidate = _make_candidate(snapshot, history, kept, grouped, applied, kept is not promise)
     if unmatched and history.whole is None:  # a fragment knows its own people only
         said = (
             f"{unmatched:,} compromised records are about people whom the series does not know; they were passed over."
@@ -154,21 +154,23 @@ def propose(
     return candidate
 
 
-def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, promise: Promise, invent: bool) -> Grouped:
+def _group_rows(
+    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: Promise, invent: bool
+) -> GroupedRows:
     """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
 
     Shares in the published table differ from the snapshot's when rows are suppressed or counterfeited; classes must
     hold against both. Every round undoes a class, so it ends; and since rows of undone classes join with room to spare
     (`spared`) once patience ends, few rounds do. A fragment does not know what the others will publish: after the first
-    attempt all its classes are made with room to spare, and hold against the tables of the attempts since (`_told`).
+    attempt all its classes are made with room to spare, and hold against the tables of later attempts (`_list_tables`).
     """
     values, requirement = snapshot.value_count, promise.requirement
-    limits = requirement.limits(_everybody(snapshot, history))
+    limits = requirement.limits(_count_everybody(snapshot, history))
     most = promise.J + ROUNDING
-    told, asked = _told(history, values), limits
+    told, asked = _list_tables(history, values), limits
     if len(told) > 1:
         asked = tighten_limits(limits, distribution(told[1]))
-    classes, published = _grown(line, rows, asked, most), snapshot.values.copy()
+    classes, published = _grow_classes(line, rows, asked, most), snapshot.values.copy()
     span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
     out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
@@ -177,16 +179,16 @@ def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, pro
         left = np.flatnonzero((classes < 0) & ~out)
         number = int(classes.max(initial=-1)) + 1
         if number == 0:
-            return Grouped(classes, published)
+            return GroupedRows(classes, published)
         if len(left):
             join(left, classes, published, number, rows, points, asked, most, invent)
         out[left] = classes[left] < 0
-        table = requirement.limits(told[0] if told else _counts(published[classes >= 0], values))
+        table = requirement.limits(told[0] if told else _count_values(published[classes >= 0], values))
         good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
         undone = (classes >= 0) & ~good[classes]
         if not undone.any():
             if len(told) < 2:
-                return Grouped(_numbered(classes), published)
+                return GroupedRows(_renumber(classes), published)
             told = told[1:]
             continue
         classes[undone] = -1
@@ -196,7 +198,7 @@ def _grouped(snapshot: Coded, history: History, rows: Believed, line: Int64, pro
             asked = tighten_limits(limits, table.table)
 
 
-def _told(history: History, values: int) -> list[Int64]:
+def _list_tables(history: History, values: int) -> list[Int64]:
     """The tables that a fragment's classes must hold against: the snapshot's, and those of attempts to publish it.
 
     The first attempt shows how much room is needed; where what follows does not settle, a later one shows it again.
@@ -208,14 +210,14 @@ def _told(history: History, values: int) -> list[Int64]:
     return [history.whole.values(values), *published[start:]]
 
 
-def _everybody(snapshot: Coded, history: History) -> Int64:
+def _count_everybody(snapshot: Coded, history: History) -> Int64:
     """int64[values]: how often each value occurs in the whole table."""
     if history.whole is None:
-        return _counts(snapshot.values, snapshot.value_count)
+        return _count_values(snapshot.values, snapshot.value_count)
     return history.whole.values(snapshot.value_count)
 
 
-def _grown(line: Int64, rows: Believed, limits: Limits, most: float) -> Int32:
+def _grow_classes(line: Int64, rows: BeliefRows, limits: Limits, most: float) -> Int32:
     """int32[rows]: classes along the line; then, of those left over, classes along an order of their beliefs.
 
     The second pass brings together people who are far apart but of whom the same is believed, such as members of an
@@ -231,11 +233,11 @@ def _grown(line: Int64, rows: Believed, limits: Limits, most: float) -> Int32:
     return classes
 
 
-def _counts(values: Int32, value_count: int) -> Int64:
+def _count_values(values: Int32, value_count: int) -> Int64:
     return np.bincount(values, minlength=value_count).astype(np.int64)
 
 
-def _numbered(classes: Int32) -> Int32:
+def _renumber(classes: Int32) -> Int32:
     """Classes that have rows numbered 0, 1, ...; -1 stays."""
     used = sorted_unique(classes[classes >= 0])
     numbered = np.searchsorted(used, classes).astype(np.int32)
@@ -243,7 +245,7 @@ def _numbered(classes: Int32) -> Int32:
 
 
 def _refuse(promise: Promise, prior: Float64, history: History) -> None:
-    apart = float(divergences(prior, np.zeros(len(prior), dtype=np.int32), 1)[0])
+    apart = float(compute_divergences(prior, np.zeros(len(prior), dtype=np.int32), 1)[0])
     works = f"; J = {np.ceil(apart * 1000) / 1000:g} always works" if history.whole is None else ""
     raise InfeasiblePolicy(
         f"No class can be made with {promise.sentence()}: not one group of people near each other keeps it. With all "
@@ -251,8 +253,8 @@ def _refuse(promise: Promise, prior: Float64, history: History) -> None:
     )
 
 
-def _candidate(
-    snapshot: Coded, history: History, kept: Promise, grouped: Grouped, applied: Applied, relaxed: bool
+def _make_candidate(
+    snapshot: Coded, history: History, kept: Promise, grouped: GroupedRows, applied: Applied, relaxed: bool
 ) -> Candidate:
     number = int(grouped.classes.max()) + 1
     invented = np.flatnonzero((grouped.classes >= 0) & (grouped.published != snapshot.values))
@@ -272,13 +274,13 @@ def _candidate(
         boxes=widen_to_nodes(bounding_boxes(snapshot.codes, grouped.classes, number), snapshot.domains),
         classes=classes,
         counterfeits=fakes,
-        steps=_steps(snapshot, kept, grouped, applied, len(invented), relaxed),
+        steps=_describe_steps(snapshot, kept, grouped, applied, len(invented), relaxed),
         extras=extras,
     )
 
 
-def _steps(
-    snapshot: Coded, kept: Promise, grouped: Grouped, applied: Applied, invented: int, relaxed: bool
+def _describe_steps(
+    snapshot: Coded, kept: Promise, grouped: GroupedRows, applied: Applied, invented: int, relaxed: bool
 ) -> tuple[str, ...]:
     sizes = np.bincount(grouped.classes[grouped.classes >= 0])
     new, claims, suppressed = len(applied.newcomers), len(applied.claims), len(grouped.left)

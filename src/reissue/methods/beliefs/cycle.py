@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from reissue.arrays.sets import difference, lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
-from reissue.methods.beliefs.claims import Claims, mixed
+from reissue.methods.beliefs.claims import Claims, mix_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
-from reissue.methods.beliefs.posterior import Estimator, posteriors
-from reissue.methods.beliefs.revision import Moves, revised, widened
+from reissue.methods.beliefs.posterior import Estimator, compute_posteriors
+from reissue.methods.beliefs.revision import Moves, revise, widen
 from reissue.model.release import Facts, Table
 
 PEOPLE, ROWS, MOVES = "beliefs/people", "beliefs/rows", "beliefs/moves"
@@ -39,7 +39,7 @@ class Applied:
     moves:     how beliefs of the release before were carried over
     newcomers: int64[n] ascending, people seen for the first time; category: int32[n]; shares: float64[categories, v]
     claims:    compromised records used: about this release (they enter the priors) or the one before (they enter its
-               posterior); see `claims_for`
+               posterior); see `select_claims`
     stand_ins: int64[n] counterfeits that stand for int64[n] `behind`, whose own row was withheld
     seed:      breaks ties among assignments of the release before
     """
@@ -98,7 +98,7 @@ class Applied:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class BelievedRows:
     """The published rows of the last release.
 
     subjects: int64[rows] (negative: nobody); people: int64[rows] whom an attacker takes to be behind the row (-1:
@@ -114,9 +114,9 @@ class Rows:
     called: Int32 | None = None
 
     @staticmethod
-    def none() -> Rows:
+    def none() -> BelievedRows:
         number, code = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-        return Rows(number, number, code, code, code)
+        return BelievedRows(number, number, code, code, code)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,14 +135,14 @@ class Beliefs:
     before: Float64
     times: Int32
     number: int
-    rows: Rows
+    rows: BelievedRows
     counts: MoveCounts
 
     @staticmethod
     def none() -> Beliefs:
         nothing = np.empty((0, 0))
         times = np.empty(0, dtype=np.int32)
-        return Beliefs(np.empty(0, dtype=np.int64), nothing, nothing, times, 0, Rows.none(), MoveCounts.none(0))
+        return Beliefs(np.empty(0, dtype=np.int64), nothing, nothing, times, 0, BelievedRows.none(), MoveCounts.none(0))
 
     @staticmethod
     def read(caches: Mapping[str, Table]) -> Beliefs:
@@ -155,7 +155,7 @@ class Beliefs:
             np.asarray(people["before"], dtype=np.float64),
             np.asarray(people["times"], dtype=np.int32),
             int(np.asarray(people["number"], dtype=np.int64)[0]),
-            Rows(
+            BelievedRows(
                 np.asarray(rows["subject"], dtype=np.int64),
                 np.asarray(rows["person"], dtype=np.int64),
                 np.asarray(rows["class"], dtype=np.int32),
@@ -188,7 +188,7 @@ class Beliefs:
 
     # --- one turn of the cycle ----------------------------------------------------------------------------------------
 
-    def counted(self, subjects: Int64, values: Int32, value_count: int) -> tuple[MoveCounts, Int32]:
+    def count_moves(self, subjects: Int64, values: Int32, value_count: int) -> tuple[MoveCounts, Int32]:
         """(the counts with the moves from the last release to these rows, int32[rows] the value there or -1)."""
         real = np.flatnonzero(self.rows.subjects >= 0)
         at, there = lookup(self.rows.subjects[real], subjects)
@@ -204,7 +204,7 @@ class Beliefs:
         """
         inside = np.flatnonzero(self.rows.people >= 0)
         person = np.searchsorted(self.people, self.rows.people[inside])
-        after = posteriors(
+        after = compute_posteriors(
             self.prior[person],
             self.people[person],
             self.rows.classes[inside],
@@ -218,19 +218,19 @@ class Beliefs:
         )
         return person, after
 
-    def settled(self, how: Reasoning, applied: Applied) -> Beliefs:
+    def settle(self, how: Reasoning, applied: Applied) -> Beliefs:
         """Everybody's revised prior, now that the last release is read with what is known today. O(people v^2)."""
         values = max(self.prior.shape[1], applied.values)
-        wide = replace(self, prior=widened(self.prior, values))
+        wide = replace(self, prior=widen(self.prior, values))
         person, after = wide.posterior(how, applied.claims, applied.seed)
         prior = wide.prior.copy()
         before = self.before
         if how.steps == 2:
-            before = widened(self.before, values).copy()
-            prior[person] = revised(after, before[person], self.times[person] >= 2, applied.moves)
+            before = widen(self.before, values).copy()
+            prior[person] = revise(after, before[person], self.times[person] >= 2, applied.moves)
             before[person] = after
         else:
-            prior[person] = revised(after, after, np.zeros(len(person), dtype=np.bool_), applied.moves)
+            prior[person] = revise(after, after, np.zeros(len(person), dtype=np.bool_), applied.moves)
         return replace(wide, prior=prior, before=before)
 
     def priors(self, subjects: Int64, applied: Applied, number: int) -> tuple[Float64, Bool]:
@@ -238,24 +238,24 @@ class Beliefs:
         at, known = lookup(self.people, subjects)
         values = max(self.prior.shape[1], applied.values)
         prior = np.empty((len(subjects), values))
-        prior[known] = widened(self.prior, values)[at[known]]
+        prior[known] = widen(self.prior, values)[at[known]]
         fresh, listed = lookup(applied.newcomers, subjects[~known])
         if not listed.all():
             raise ValueError("a newcomer without a category")
-        prior[~known] = widened(applied.shares, values)[applied.category[fresh]]
-        return mixed(prior, *applied.claims.at(number).about(subjects)), ~known
+        prior[~known] = widen(applied.shares, values)[applied.category[fresh]]
+        return mix_claims(prior, *applied.claims.at(number).about(subjects)), ~known
 
-    def entered(self, facts: Facts, how: Reasoning, applied: Applied) -> Beliefs:
+    def enter(self, facts: Facts, how: Reasoning, applied: Applied) -> Beliefs:
         """With the next release published. Call it when settled. O(people v)."""
         real = facts.real
         values = max(self.prior.shape[1], applied.values)
-        counts, had = self.counted(facts.subjects[real], facts.values[real], values)
+        counts, had = self.count_moves(facts.subjects[real], facts.values[real], values)
         earlier = np.full(len(real), -1, dtype=np.int32)
         earlier[real] = had
-        rows = replace(believed(facts, applied), earlier=earlier)
-        return replace(self.seen(rows, facts.number, how, applied), counts=counts)
+        rows = replace(attach_people(facts, applied), earlier=earlier)
+        return replace(self.see(rows, facts.number, how, applied), counts=counts)
 
-    def seen(self, rows: Rows, number: int, how: Reasoning, applied: Applied) -> Beliefs:
+    def see(self, rows: BelievedRows, number: int, how: Reasoning, applied: Applied) -> Beliefs:
         """With the rows of release `number`: everybody in it gets their prior there. Call it when settled."""
         values = max(self.prior.shape[1], applied.values)
         inside = sorted_unique(rows.people[rows.people >= 0])
@@ -263,26 +263,26 @@ class Beliefs:
         people = union(self.people, inside)
         old, now = np.searchsorted(people, self.people), np.searchsorted(people, inside)
         all_priors, times = np.empty((len(people), values)), np.zeros(len(people), dtype=np.int32)
-        all_priors[old] = widened(self.prior, values)
+        all_priors[old] = widen(self.prior, values)
         all_priors[now] = prior
         times[old] = self.times
         times[now] += 1
         before = np.zeros((len(people), values if how.steps == 2 else 0))
         if how.steps == 2:
-            before[old] = widened(self.before, values)
+            before[old] = widen(self.before, values)
         return Beliefs(people, all_priors, before, times, number, rows, self.counts)
 
 
-def believed(facts: Facts, applied: Applied) -> Rows:
+def attach_people(facts: Facts, applied: Applied) -> BelievedRows:
     """The rows of a release with the people an attacker takes to be behind them."""
     people = np.where(facts.real, facts.subjects, np.int64(-1))
     order = np.argsort(applied.stand_ins, kind="stable")
     at, stands = lookup(applied.stand_ins[order], facts.subjects)
     people[stands] = applied.behind[order][at[stands]]
-    return Rows(facts.subjects, people, facts.classes, facts.values, np.full(len(people), -1, dtype=np.int32))
+    return BelievedRows(facts.subjects, people, facts.classes, facts.values, np.full(len(people), -1, dtype=np.int32))
 
 
-def claims_for(claims: Claims, last: int, number: int, cascading: str) -> Claims:
+def select_claims(claims: Claims, last: int, number: int, cascading: str) -> Claims:
     """Those that the making of release `number` uses, when release `last` is the one before (0: none).
 
     Prior cascading: what is held to be known about this release; of the release before only what is certain, because
@@ -294,7 +294,7 @@ def claims_for(claims: Claims, last: int, number: int, cascading: str) -> Claims
     return claims.take((claims.releases == number) | certain)
 
 
-def applied_to(beliefs: Beliefs, facts: Facts, steps: int, smoothing: float) -> Applied:
+def read_applied(beliefs: Beliefs, facts: Facts, steps: int, smoothing: float) -> Applied:
     """What a release was made with; for one made without beliefs, statistics of its own rows."""
     kept = Applied.read(facts.extras)
     if kept is not None:
@@ -303,14 +303,16 @@ def applied_to(beliefs: Beliefs, facts: Facts, steps: int, smoothing: float) -> 
     values = max(beliefs.prior.shape[1], int(facts.values.max(initial=0)) + 1)
     table = np.bincount(facts.values[real], minlength=values) + smoothing / values
     table = table / table.sum()
-    counts, _ = beliefs.counted(facts.subjects[real], facts.values[real], values)
+    counts, _ = beliefs.count_moves(facts.subjects[real], facts.values[real], values)
     newcomers = difference(facts.subjects[real], beliefs.people)
     category = np.zeros(len(newcomers), dtype=np.int32)
     return Applied(counts.moves(table, steps, smoothing), newcomers, category, table[None, :], seed=facts.number)
 
 
-def remembered(caches: Mapping[str, Table], facts: Facts, how: Reasoning, smoothing: float) -> Mapping[str, Table]:
+def remember_beliefs(
+    caches: Mapping[str, Table], facts: Facts, how: Reasoning, smoothing: float
+) -> Mapping[str, Table]:
     """The caches after a release: one turn of the cycle, from facts and caches alone."""
     before = Beliefs.read(caches)
-    applied = applied_to(before, facts, how.steps, smoothing)
-    return before.settled(how, applied).entered(facts, how, applied).caches()
+    applied = read_applied(before, facts, how.steps, smoothing)
+    return before.settle(how, applied).enter(facts, how, applied).caches()

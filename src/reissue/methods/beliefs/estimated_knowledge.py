@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.beliefs.revision import Moves, contracted
+from reissue.methods.beliefs.revision import Moves, contract
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts
 from reissue.model.fragments import mix
@@ -21,7 +21,7 @@ DEPTH = 6
 """Refinements of the quasi-identifiers at most, each halving numeric ranges and descending one level of taxonomies."""
 
 
-def value_shares(
+def estimate_shares(
     codes: Int32,
     values: Int32,
     domains: Sequence[Domain],
@@ -42,7 +42,7 @@ def value_shares(
     shares: Float64 = ((counts + smoothing / max(1, value_count)) / (counts.sum() + smoothing))[None, :]
     rows = np.arange(len(codes))  # those whose cell is a category so far
     for depth in range(1, DEPTH + 1):
-        key, cell = np.unique(cell_keys(codes, rows, domains, depth), return_inverse=True)
+        key, cell = np.unique(hash_cells(codes, rows, domains, depth), return_inverse=True)
         size = np.bincount(cell, minlength=len(key)) if cells is None else cells.sizes(key)
         kept = np.flatnonzero(size >= SUPPORT)
         if len(kept) == 0:
@@ -64,14 +64,14 @@ def value_shares(
     return category, shares
 
 
-def counted_cells(codes: Int32, values: Int32, domains: Sequence[Domain]) -> Counts:
-    """How often each value occurs in every cell of every depth: what fragments count for `value_shares`."""
+def count_cells(codes: Int32, values: Int32, domains: Sequence[Domain]) -> Counts:
+    """How often each value occurs in every cell of every depth: what fragments count for `estimate_shares`."""
     rows = np.arange(len(codes))
-    keys = [cell_keys(codes, rows, domains, depth) for depth in range(1, DEPTH + 1)]
+    keys = [hash_cells(codes, rows, domains, depth) for depth in range(1, DEPTH + 1)]
     return Counts.of(np.concatenate(keys), np.tile(values, DEPTH))
 
 
-def cell_keys(codes: Int32, rows: Int64, domains: Sequence[Domain], depth: int) -> Int64:
+def hash_cells(codes: Int32, rows: Int64, domains: Sequence[Domain], depth: int) -> Int64:
     """int64[rows]: a hash of the cell of each row, the same in every fragment. Cells of one depth nest in the next.
 
     64 bits: among a million cells, two are taken for one with a chance of 1 in 30 million.
@@ -174,7 +174,7 @@ class MoveCounts:
         seen = np.bincount(pair, weights=self.times, minlength=values * values)
         shares = self.times / (seen[pair] + smoothing)
         backed = np.asarray(smoothing / (seen + smoothing), dtype=np.float64).reshape(values, values)
-        return contracted(one, self.first, self.between, self.last, shares, backed)
+        return contract(one, self.first, self.between, self.last, shares, backed)
 
     def moves(self, table: Float64, steps: int, smoothing: float) -> Moves:
         one = self.one_step(table, smoothing)

@@ -22,7 +22,7 @@ TRIES, FEWEST_TRIES = 4_000_000, 256
 """Rows left over times classes they may try, in all; and for each row at least."""
 
 
-class Believed(NamedTuple):
+class BeliefRows(NamedTuple):
     """Rows as the kernels see them: values int32[n], prior float64[n, v], entropy float64[n] of each prior in bits."""
 
     values: Int32
@@ -41,7 +41,7 @@ def divergence(total: Float64, entropy: float, size: int) -> float:
     return mixture - entropy / size
 
 
-def grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, window: int) -> Int32:
+def grow(order: Int64, rows: BeliefRows, limits: Limits, most: float, reach: int, window: int) -> Int32:
     """int32[rows]: classes 0, 1, ... made along the order; -1: left over. O(n window values) at worst, most: J.
 
     First as published: the next rows in the order are added until the class is good. If it is not with `reach` rows,
@@ -61,13 +61,13 @@ def grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, 
 
 
 @njit(cache=True, nogil=True)
-def _grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int, window: int) -> tuple[Int32, int]:
+def _grow(order: Int64, rows: BeliefRows, limits: Limits, most: float, reach: int, window: int) -> tuple[Int32, int]:
     """(int32[places in line], how many): as `grow`, on one stretch."""
     n = len(order)
     classes = np.full(n, -1, dtype=np.int32)
     after, before = np.arange(1, n + 2), np.arange(-1, n + 1)  # the line as a linked list; n is its end
     taken = np.empty(max(reach, window), dtype=np.int64)
-    scratch = _scratch(rows.prior.shape[1])
+    scratch = _make_buffers(rows.prior.shape[1])
     seed, number = 0, 0
     while seed < n:
         size = _next_class(seed, order, after, rows, limits, most, reach, False, taken, scratch)
@@ -90,7 +90,7 @@ def _grow(order: Int64, rows: Believed, limits: Limits, most: float, reach: int,
 
 
 @njit(cache=True)
-def _scratch(width):  # type: ignore[no-untyped-def]
+def _make_buffers(width):  # type: ignore[no-untyped-def]
     """(counts of values, values present, sum of priors)"""
     return np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width)
 
@@ -109,9 +109,9 @@ def _next_class(  # type: ignore[no-untyped-def]
         row, place = order[at], at
         at = after[at]
         if choosy:
-            wider = spread + _lift(total, rows.prior[row], size)
+            wider = spread + _bound_lift(total, rows.prior[row], size)
             if wider > most * (size + 1):  # perhaps too far: either the row is, or the bound has grown loose
-                apart = _with(total, rows.prior[row], entropy + rows.entropy[row], size + 1)
+                apart = _divergence_with(total, rows.prior[row], entropy + rows.entropy[row], size + 1)
                 if apart > most:
                     continue
                 wider = apart * (size + 1)
@@ -133,7 +133,7 @@ def _next_class(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _lift(total, prior, size) -> float:  # type: ignore[no-untyped-def]
+def _bound_lift(total, prior, size) -> float:  # type: ignore[no-untyped-def]
     """At least what size times divergence grows by with one more row, without a logarithm. O(values).
 
     It grows by size KL(mean, new mean) + KL(prior, new mean), and KL in nats is at most the chi-square distance.
@@ -153,7 +153,7 @@ def join(
     classes: Int32,
     published: Int32,
     number: int,
-    rows: Believed,
+    rows: BeliefRows,
     points: Float64,
     limits: Limits,
     most: float,
@@ -188,9 +188,9 @@ def join(
             if near < 0:
                 break
             c = some[near]
-            if _with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
+            if _divergence_with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
                 continue
-            value = _acceptable(counts[c], rows.values[row], sizes[c], present, limits, invent)
+            value = _find_value(counts[c], rows.values[row], sizes[c], present, limits, invent)
             if value >= 0:
                 _enter(c, row, value, rows, sizes, counts, total, entropy)
                 classes[row], published[row] = c, value
@@ -198,7 +198,7 @@ def join(
 
 
 @njit(cache=True)
-def _with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
+def _divergence_with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
     """The divergence of a class with one more row."""
     mixture = 0.0
     for s in range(len(total)):
@@ -209,7 +209,7 @@ def _with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _acceptable(counts, own, size, present, limits, invent) -> int:  # type: ignore[no-untyped-def]
+def _find_value(counts, own, size, present, limits, invent) -> int:  # type: ignore[no-untyped-def]
     """The value with which one more row leaves the class within the limits: its own, or an invented one; -1: none."""
     order = np.argsort(counts) if invent else np.empty(0, dtype=np.int64)
     for step in range(-1, len(order)):

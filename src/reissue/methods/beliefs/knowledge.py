@@ -12,8 +12,8 @@ import numpy as np
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.errors import InputError, SettingsError
 from reissue.methods.beliefs.claims import Claims
-from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, counted_cells, value_shares
-from reissue.methods.beliefs.revision import Moves, contracted
+from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, count_cells, estimate_shares
+from reissue.methods.beliefs.revision import Moves, contract
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, Tally, Whole
 from reissue.model.release import Coded
@@ -86,7 +86,7 @@ class Second:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class ReadKnowledge:
     """Knowledge in codes, as read from files (or made by a program).
 
     boxes:  int32[categories, attributes, 2] and shares: float64[categories, values]: PDsv; a person belongs to the
@@ -103,38 +103,38 @@ class Given:
     unmatched: int = 0
 
 
-def shares_of(
+def find_shares(
     knowledge: Knowledge,
-    given: Given,
+    given: ReadKnowledge,
     codes: Int32,
     values: Int32,
     domains: Sequence[Domain],
     value_count: int,
     whole: Whole | None = None,
 ) -> tuple[Int32, Float64]:
-    """PDsv for these rows: (int32[rows] category, float64[categories, value_count]). whole: see `counted`."""
+    """PDsv for these rows: (int32[rows] category, float64[categories, value_count]). whole: see `count_fragment`."""
     if given.boxes is not None and given.shares is not None:
-        category = categories(given.boxes, codes, domains)
+        category = find_categories(given.boxes, codes, domains)
         check_placed(int((category < 0).sum()))
-        return category, _fitted(given.shares, value_count)
+        return category, _fit_values(given.shares, value_count)
     if knowledge.values == UNIFORM:
         return np.zeros(len(codes), dtype=np.int32), np.full((1, value_count), 1.0 / max(1, value_count))
     if whole is None:
-        return value_shares(codes, values, domains, value_count, knowledge.smoothing)
+        return estimate_shares(codes, values, domains, value_count, knowledge.smoothing)
     table = whole.values(value_count)
-    return value_shares(codes, values, domains, value_count, knowledge.smoothing, table, whole.nearby)
+    return estimate_shares(codes, values, domains, value_count, knowledge.smoothing, table, whole.nearby)
 
 
-def counted(knowledge: Knowledge, snapshot: Coded, moves: MoveCounts, steps: int) -> Tally:
+def count_fragment(knowledge: Knowledge, snapshot: Coded, moves: MoveCounts, steps: int) -> Tally:
     """What one fragment counts for the others, so that all estimate the same: that of the whole table."""
     values = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
     everywhere = {"values": Counts.of_values(values), **moves.counts(steps)}
     if knowledge.values != ESTIMATE:
         return Tally(everywhere)
-    return Tally(everywhere, counted_cells(snapshot.codes, snapshot.values, snapshot.domains), SUPPORT)
+    return Tally(everywhere, count_cells(snapshot.codes, snapshot.values, snapshot.domains), SUPPORT)
 
 
-def categories(boxes: Int32, codes: Int32, domains: Sequence[Domain]) -> Int32:
+def find_categories(boxes: Int32, codes: Int32, domains: Sequence[Domain]) -> Int32:
     """int32[rows]: the smallest box (in shares of the domains) around each row, -1: none. O(categories * rows)."""
     span = np.array([domain.span + 1 for domain in domains], dtype=np.float64)
     volume = np.prod((boxes[:, :, 1].astype(np.float64) - boxes[:, :, 0] + 1.0) / span, axis=1)
@@ -154,25 +154,25 @@ def check_placed(outside: int) -> None:
         )
 
 
-def _fitted(shares: Float64, values: int) -> Float64:
+def _fit_values(shares: Float64, values: int) -> Float64:
     """float64[n, values]: given shares with zeros for values learned since the file was read."""
     fitted = np.zeros((len(shares), values))
     fitted[:, : shares.shape[1]] = shares[:, :values]
     return fitted
 
 
-def moves_of(
-    knowledge: Knowledge, given: Given, counts: MoveCounts, table: Float64, steps: int, value_count: int
+def find_moves(
+    knowledge: Knowledge, given: ReadKnowledge, counts: MoveCounts, table: Float64, steps: int, value_count: int
 ) -> Moves:
     """PDcor as the revised prior uses it; `counts` of the series so far, `table` float64[values] shares of values."""
-    one = _one_step(knowledge, given, counts, table, value_count)
+    one = _find_one_step(knowledge, given, counts, table, value_count)
     if steps == 1:
         return Moves(one)
     if given.second is not None:
         second = given.second
         backed = np.ones((value_count, value_count))
         backed[second.first, second.between] = 0.0
-        return Moves(one, contracted(one, second.first, second.between, second.last, second.shares, backed))
+        return Moves(one, contract(one, second.first, second.between, second.last, second.shares, backed))
     if knowledge.second == UNIFORM:
         return Moves(one, np.full((value_count, value_count), 1.0 / max(1, value_count)))
     if knowledge.transitions == ESTIMATE or counts.times.sum() > 0:
@@ -180,9 +180,11 @@ def moves_of(
     return Moves(one, one @ one)
 
 
-def _one_step(knowledge: Knowledge, given: Given, counts: MoveCounts, table: Float64, value_count: int) -> Float64:
+def _find_one_step(
+    knowledge: Knowledge, given: ReadKnowledge, counts: MoveCounts, table: Float64, value_count: int
+) -> Float64:
     if given.one is not None:
-        one = _fitted(given.one, value_count)
+        one = _fit_values(given.one, value_count)
         fresh = np.full((value_count - len(one), value_count), 1.0 / max(1, value_count))
         return np.concatenate([one, fresh])
     if knowledge.transitions == UNIFORM:
@@ -190,11 +192,11 @@ def _one_step(knowledge: Knowledge, given: Given, counts: MoveCounts, table: Flo
     return counts.one_step(table, knowledge.smoothing)
 
 
-def require_read(knowledge: Knowledge, given: Given | None) -> Given:
+def require_read(knowledge: Knowledge, given: ReadKnowledge | None) -> ReadKnowledge:
     """What was given; a SettingsError if the settings name files that nobody has read."""
     if given is None and knowledge.files:
         raise SettingsError(
             f"The knowledge in {', '.join(knowledge.files)} has not been read. A series does that before it publishes; "
             "in a program call `prepare` first."
         )
-    return given or Given()
+    return given or ReadKnowledge()

@@ -11,8 +11,8 @@ import numpy as np
 from reissue.arrays.types import Float64, Int32
 from reissue.errors import InputError
 from reissue.methods.beliefs.claims import Claims
-from reissue.methods.beliefs.knowledge import ESTIMATE, UNIFORM, Given, Knowledge, Names, Second
-from reissue.methods.beliefs.revision import normalized
+from reissue.methods.beliefs.knowledge import ESTIMATE, UNIFORM, Knowledge, Names, ReadKnowledge, Second
+from reissue.methods.beliefs.revision import normalize
 
 SHOWN = 10
 CLOSE = 1e-3
@@ -21,7 +21,7 @@ CLOSE = 1e-3
 Lines = list[list[str]]
 
 
-def load(knowledge: Knowledge, names: Names) -> Given:
+def load_knowledge(knowledge: Knowledge, names: Names) -> ReadKnowledge:
     """Read every file that the settings name."""
     boxes: Int32 | None = None
     shares: Float64 | None = None
@@ -36,7 +36,7 @@ def load(knowledge: Knowledge, names: Names) -> Given:
         second = read_second(knowledge.second, names, knowledge.unknown == "drop")
     if knowledge.compromised is not None:
         claims, unmatched = read_compromised(knowledge.compromised, names, knowledge.unknown == "drop")
-    return Given(boxes, shares, one, second, claims, unmatched)
+    return ReadKnowledge(boxes, shares, one, second, claims, unmatched)
 
 
 class _Problems:
@@ -111,7 +111,7 @@ def _text(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-def _columns(path: str | Path, header: list[str], wanted: Sequence[str]) -> list[int]:
+def _find_columns(path: str | Path, header: list[str], wanted: Sequence[str]) -> list[int]:
     missing = [name for name in wanted if name not in header]
     if missing:
         raise InputError(
@@ -126,7 +126,7 @@ def read_values(path: str | Path, names: Names, drop: bool = False) -> tuple[Int
     A quasi-identifier's cell is a value, a group of its hierarchy or a range; * or no such column: anything.
     """
     header, lines = read_lines(path)
-    (at,) = _columns(path, header, ["probability"])
+    (at,) = _find_columns(path, header, ["probability"])
     attributes = [name for name in header if name in names.attributes]
     rest = [i for i, name in enumerate(header) if name not in attributes and i != at]
     if len(rest) != 1:
@@ -148,12 +148,12 @@ def read_values(path: str | Path, names: Names, drop: bool = False) -> tuple[Int
         ", ".join(f"{a} {cell}" for a, cell in zip(attributes, key, strict=True)) or "everybody" for key in number
     ]
     problems.sums(full, labels, "category")
-    boxes = _boxes(problems, list(number), attributes, names)
+    boxes = _read_boxes(problems, list(number), attributes, names)
     problems.settle()
-    return boxes, normalized(shares)
+    return boxes, normalize(shares)
 
 
-def _boxes(problems: _Problems, keys: list[tuple[str, ...]], attributes: list[str], names: Names) -> Int32:
+def _read_boxes(problems: _Problems, keys: list[tuple[str, ...]], attributes: list[str], names: Names) -> Int32:
     """int32[categories, attributes, 2]."""
     anything = np.iinfo(np.int32)
     boxes = np.empty((len(keys), len(names.attributes), 2), dtype=np.int32)
@@ -176,7 +176,7 @@ def read_transitions(path: str | Path, names: Names, drop: bool = False) -> Floa
     size = len(names.values)
     moves, full, named = np.zeros((size, size)), np.zeros((size, 1)), np.zeros(size, dtype=np.bool_)
     if {"from", "to", "probability"} <= set(header):
-        source, target, at = _columns(path, header, ["from", "to", "probability"])
+        source, target, at = _find_columns(path, header, ["from", "to", "probability"])
         cells = [(line[source], line[target], line[at], i) for i, line in enumerate(lines, start=2)]
     else:
         cells = [
@@ -196,13 +196,13 @@ def read_transitions(path: str | Path, names: Names, drop: bool = False) -> Floa
     rows = np.flatnonzero(named).tolist()
     problems.sums(full[rows], [repr(names.values[i]) for i in rows], "what follows")
     problems.settle()
-    return normalized(moves)
+    return normalize(moves)
 
 
 def read_second(path: str | Path, names: Names, drop: bool = False) -> Second:
     """PDcor of two steps: columns before, from, to, probability; pairs of values that are not given use one step."""
     header, lines = read_lines(path)
-    columns = _columns(path, header, ["before", "from", "to", "probability"])
+    columns = _find_columns(path, header, ["before", "from", "to", "probability"])
     problems = _Problems(path, names, drop)
     sums: dict[tuple[str, str], float] = {}
     entries: list[tuple[int, int, int, float]] = []
@@ -226,7 +226,7 @@ def read_second(path: str | Path, names: Names, drop: bool = False) -> Second:
 def read_compromised(path: str | Path, names: Names, drop: bool = False) -> tuple[Claims, int]:
     """CR: columns subject, value, release, confidence. Also how many lines are about people unknown to the series."""
     header, lines = read_lines(path)
-    columns = _columns(path, header, ["subject", "value", "release", "confidence"])
+    columns = _find_columns(path, header, ["subject", "value", "release", "confidence"])
     problems = _Problems(path, names, drop)
     values, releases, confidences = [], [], []
     for i, line in enumerate(lines, start=2):
@@ -238,7 +238,7 @@ def read_compromised(path: str | Path, names: Names, drop: bool = False) -> tupl
             problems.found.append(f"line {i}: the release is {release!r}; it is a number from 1")
     people = [line[columns[0]] for line in lines]
     subjects = np.asarray(names.numbers(people), dtype=np.int64)
-    _too_sure(problems, people, releases, confidences)
+    _check_sums(problems, people, releases, confidences)
     problems.settle()
     claims = Claims(
         subjects, np.array(values, dtype=np.int32), np.array(releases, dtype=np.int32), np.array(confidences)
@@ -246,7 +246,7 @@ def read_compromised(path: str | Path, names: Names, drop: bool = False) -> tupl
     return claims.take((subjects >= 0) & (claims.values >= 0)), int((subjects < 0).sum())
 
 
-def _too_sure(problems: _Problems, people: list[str], releases: list[int], confidences: list[float]) -> None:
+def _check_sums(problems: _Problems, people: list[str], releases: list[int], confidences: list[float]) -> None:
     """Confidences about one person in one release are shares of one distribution."""
     total: dict[tuple[str, int], float] = {}
     for key, confidence in zip(zip(people, releases, strict=True), confidences, strict=True):

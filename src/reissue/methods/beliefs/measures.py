@@ -7,13 +7,13 @@ import numpy as np
 from reissue.arrays.types import Float64, Int32
 
 
-def entropies(shares: Float64) -> Float64:
+def compute_entropies(shares: Float64) -> Float64:
     """float64[n]: Shannon entropy in bits of each row of float64[n, values]."""
     logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0.0)
     return np.asarray(-(shares * logs).sum(axis=1), dtype=np.float64)
 
 
-def divergences(shares: Float64, classes: Int32, count: int) -> Float64:
+def compute_divergences(shares: Float64, classes: Int32, count: int) -> Float64:
     """float64[count]: Jensen-Shannon divergence in bits among the rows of each class, all weighing the same (eq. 6).
 
     A class without rows has 0. O(rows log rows + rows * values).
@@ -26,12 +26,12 @@ def divergences(shares: Float64, classes: Int32, count: int) -> Float64:
         return found
     start = np.searchsorted(classes[order], filled)
     middle = np.add.reduceat(shares[order], start, axis=0) / size[filled, None]
-    apart = np.add.reduceat(entropies(shares)[order], start) / size[filled]
-    found[filled] = np.maximum(0.0, entropies(middle) - apart)
+    apart = np.add.reduceat(compute_entropies(shares)[order], start) / size[filled]
+    found[filled] = np.maximum(0.0, compute_entropies(middle) - apart)
     return found
 
 
-def gains(
+def compute_gains(
     after: Float64, member_classes: Int32, member_values: Int32, row_classes: Int32, row_values: Int32
 ) -> Float64:
     """float64[people]: gain of knowledge about each one's true value (equation 8).

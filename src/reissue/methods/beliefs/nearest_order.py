@@ -19,7 +19,7 @@ from reissue.model.hilbert import hilbert_keys
 BUCKET = 8
 
 
-def nearest_point_next(codes: Int32, domains: Sequence[Domain]) -> Int64:
+def order_nearest_next(codes: Int32, domains: Sequence[Domain]) -> Int64:
     """int64[rows]: the order (Domingo-Ferrer et al.); it starts with the row farthest from the centroid.
 
     Euclidean distance of the codes in shares of the domains' spans. About O(n log n) on real tables: each step looks at
@@ -31,12 +31,12 @@ def nearest_point_next(codes: Int32, domains: Sequence[Domain]) -> Int64:
     span = np.array([domain.span for domain in domains], dtype=np.float64)
     points = np.ascontiguousarray(codes[along] / span[None, :] if len(domains) else np.zeros((len(codes), 1)))
     away = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-    order: Int64 = _chain(points, int(away.argmax()))
+    order: Int64 = _order_points(points, int(away.argmax()))
     return along[order]
 
 
 @njit(cache=True)
-def _chain(points: Float64, first: int) -> Int64:
+def _order_points(points: Float64, first: int) -> Int64:
     n, d = points.shape
     leaves = 1
     while leaves * BUCKET < n:
@@ -59,7 +59,7 @@ def _chain(points: Float64, first: int) -> Int64:
             _refit(node, low, high, left)
             node >>= 1
         if step + 1 < n:
-            here = _nearest(points[here], leaves + here // BUCKET, leaves, points, alive, low, high, left, stack)
+            here = _find_nearest(points[here], leaves + here // BUCKET, leaves, points, alive, low, high, left, stack)
     return order
 
 
@@ -85,7 +85,7 @@ def _refit(node, low, high, left) -> None:  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _nearest(point, start, leaves, points, alive, low, high, left, stack) -> int:  # type: ignore[no-untyped-def]
+def _find_nearest(point, start, leaves, points, alive, low, high, left, stack) -> int:  # type: ignore[no-untyped-def]
     """The nearest row that is left: from the row's own leaf up, going down only where something nearer may be."""
     best, found = np.inf, -1
     node, top = start, 0

@@ -4,7 +4,7 @@ The papers enumerate the n! assignments of a class's n rows to its n people. All
 
 bayes      Amiri et al. 2019, section 4.3.1: Dirichlet weights 1 on every assignment (more where claims say so), one
            observation on the most believed one. With m(s) rows of value s and pi* that assignment,
-           P(v,s) = ((n-1)! m(s) + [pi*(v) = s]) / (n! + 1); with claims see `_bayes`.
+           P(v,s) = ((n-1)! m(s) + [pi*(v) = s]) / (n! + 1); with claims see `_read_bayes`.
 js-reduce  Riboni et al. 2012: assignments weighted by their total prior.
 omega      Li et al.: P(v,s) proportional to m(s) prior(v,s) / sum of prior(v',s) over the class.
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.beliefs.assignment import best_assignment, shuffled
+from reissue.methods.beliefs.assignment import find_best_assignment, shuffle_order
 from reissue.methods.beliefs.claims import Claims
 
 Estimator = Literal["bayes", "js-reduce", "omega"]
@@ -31,7 +31,7 @@ LARGEST_BUMP = 21
 """With more rows, 1 / (n-2)! is below the precision of a float beside the weight of all assignments."""
 
 
-def posteriors(
+def compute_posteriors(
     priors: Float64,
     subjects: Int64,
     member_classes: Int32,
@@ -60,7 +60,7 @@ def posteriors(
     found = (claims or Claims.none()).about(subjects[people])
     after = np.zeros_like(priors, dtype=np.float64)
     numbers = np.arange(count, dtype=np.int32) if called is None else np.array(called, dtype=np.int32)
-    _all_classes(
+    _read_classes(
         ESTIMATORS.index(estimator),
         np.ascontiguousarray(priors, dtype=np.float64),
         people.astype(np.int64),
@@ -77,7 +77,7 @@ def posteriors(
 
 
 @njit(cache=True)
-def _all_classes(  # type: ignore[no-untyped-def]
+def _read_classes(  # type: ignore[no-untyped-def]
     kind, priors, people, member_start, values, row_start, claim_start, claim_values, confidences, weigh, seed, numbers,
     after,
 ) -> None:  # fmt: skip
@@ -106,18 +106,18 @@ def _all_classes(  # type: ignore[no-untyped-def]
                 open_[left] = at
                 left += 1
         if left > 0 and kind == _BAYES:
-            _bayes(
+            _read_bayes(
                 priors, people, open_[:left], counts, present[:found], size, claim_start, claim_values, confidences,
                 weigh, seed + np.int64(numbers[c]), after,
             )  # fmt: skip
         elif left > 0:
-            _weighted(kind, priors, people, open_[:left], counts, present[:found], size, after)
+            _read_weighted(kind, priors, people, open_[:left], counts, present[:found], size, after)
         for i in range(found):
             counts[present[i]] = 0
 
 
 @njit(cache=True)
-def _bayes(  # type: ignore[no-untyped-def]
+def _read_bayes(  # type: ignore[no-untyped-def]
     priors, people, open_, counts, present, n, claim_start, claim_values, confidences, weigh, seed, after
 ) -> None:
     """The exact expectation of the multinomial's parameters, summed over assignments; all divided by (n-2)!.
@@ -137,20 +137,22 @@ def _bayes(  # type: ignore[no-untyped-def]
     if weigh:
         for at in open_:
             if claim_start[at + 1] > claim_start[at]:
-                _weights(own, priors[people[at]], claim_start[at], claim_start[at + 1], claim_values, confidences,
+                _weigh_claims(own, priors[people[at]], claim_start[at], claim_start[at + 1], claim_values, confidences,
                          counts, present)  # fmt: skip
                 for s in present:
                     total[s] += own[s]
                     weighed += own[s] * counts[s]
     bump = np.exp(-lgamma(n - 1.0)) if n <= LARGEST_BUMP else 0.0
-    best = _best_values(priors, people, open_, counts, present, n, seed) if bump > 0.0 else open_
+    best = _find_best_values(priors, people, open_, counts, present, n, seed) if bump > 0.0 else open_
     whole = n * (n - 1.0) + bump + (n - 1.0) * weighed
     for i in range(len(open_)):
         at, v = open_[i], people[open_[i]]
         own[:] = 0.0
         mine = 0.0
         if weigh and claim_start[at + 1] > claim_start[at]:
-            _weights(own, priors[v], claim_start[at], claim_start[at + 1], claim_values, confidences, counts, present)
+            _weigh_claims(
+                own, priors[v], claim_start[at], claim_start[at + 1], claim_values, confidences, counts, present
+            )
             for s in present:
                 mine += own[s] * counts[s]
         for s in present:
@@ -162,7 +164,7 @@ def _bayes(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _best_values(priors, people, open_, counts, present, n, seed):  # type: ignore[no-untyped-def]
+def _find_best_values(priors, people, open_, counts, present, n, seed):  # type: ignore[no-untyped-def]
     """int64[people]: the value that the assignment of largest total prior gives each; ties are broken by the seed."""
     slots = np.empty(n, dtype=np.int64)
     at = 0
@@ -170,13 +172,13 @@ def _best_values(priors, people, open_, counts, present, n, seed):  # type: igno
         for _ in range(counts[s]):
             slots[at] = s
             at += 1
-    columns, rows = shuffled(n, 2 * seed), shuffled(n, 2 * seed + 1)
+    columns, rows = shuffle_order(n, 2 * seed), shuffle_order(n, 2 * seed + 1)
     score = np.full((n, n), 1.0 / priors.shape[1])  # a row that stands for nobody may take any value
     for i in range(n):
         if rows[i] < len(open_):
             for j in range(n):
                 score[i, j] = priors[people[open_[rows[i]]], slots[columns[j]]]
-    chosen = best_assignment(score)
+    chosen = find_best_assignment(score)
     values = np.empty(len(open_), dtype=np.int64)
     for i in range(n):
         if rows[i] < len(open_):
@@ -185,7 +187,7 @@ def _best_values(priors, people, open_, counts, present, n, seed):  # type: igno
 
 
 @njit(cache=True)
-def _weights(own, prior, first, last, claim_values, confidences, counts, present):  # type: ignore[no-untyped-def]
+def _weigh_claims(own, prior, first, last, claim_values, confidences, counts, present):  # type: ignore[no-untyped-def]
     """Fill `own` (float64[values], zero elsewhere) with the confidences that exceed the prior, as section 4.4.2 says.
 
     A claim below the prior speaks for the class's other values: what the claims leave (1 - their sum) goes in equal
@@ -221,7 +223,7 @@ def _weights(own, prior, first, last, claim_values, confidences, counts, present
 
 
 @njit(cache=True)
-def _weighted(kind, priors, people, open_, counts, present, n, after) -> None:  # type: ignore[no-untyped-def]
+def _read_weighted(kind, priors, people, open_, counts, present, n, after) -> None:  # type: ignore[no-untyped-def]
     """JS-reduce's estimator and the Omega-estimate; where the priors exclude all there is, shares of the class.
 
     JS-reduce, with prior C[v,row], its sums R over rows and K over people, and total t:

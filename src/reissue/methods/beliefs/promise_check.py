@@ -6,14 +6,14 @@ import numpy as np
 
 from reissue.arrays.types import Float64
 from reissue.methods.beliefs.classes import Promise
-from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, applied_to, believed
-from reissue.methods.beliefs.measures import divergences
+from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, attach_people, read_applied
+from reissue.methods.beliefs.measures import compute_divergences
 from reissue.model.release import Facts, History
 from reissue.model.requirement import TOLERANCE, Requirement, distribution
 from reissue.model.requirement_check import violations
 
 
-def broken_promise(
+def find_broken_promise(
     facts: Facts, history: History, promise: Promise, how: Reasoning, smoothing: float, *, may_relax: bool
 ) -> str | None:
     """A sentence about the condition that some class breaks; None if all hold.
@@ -22,7 +22,7 @@ def broken_promise(
     conditions that the release itself states are checked. A fragment's values are compared with those that all
     fragments together publish, as announced: see `Strategy.settles`.
     """
-    kept = stated(facts, promise) if may_relax else promise
+    kept = read_stated(facts, promise) if may_relax else promise
     applied = Applied.read(facts.extras)
     values = max(int(facts.values.max(initial=0)) + 1, 0 if applied is None else applied.values)
     table: Float64 | None = None
@@ -34,24 +34,24 @@ def broken_promise(
             f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}, the limit is "
             f"{violation.limit:.4g}"
         )
-    apart = class_divergences(facts, history, how, smoothing)
+    apart = measure_divergences(facts, history, how, smoothing)
     worst = int(apart.argmax()) if len(apart) else -1
     if worst >= 0 and apart[worst] > kept.J + TOLERANCE:
         return f"the beliefs about class {worst} are {apart[worst]:.4g} bits apart, J is {kept.J:.4g}"
     return None
 
 
-def class_divergences(facts: Facts, history: History, how: Reasoning, smoothing: float) -> Float64:
+def measure_divergences(facts: Facts, history: History, how: Reasoning, smoothing: float) -> Float64:
     """float64[classes]: Jensen-Shannon divergence in bits of the members' priors in this release."""
     before = Beliefs.read(history.caches)
-    applied = applied_to(before, facts, how.steps, smoothing)
-    rows = believed(facts, applied)
+    applied = read_applied(before, facts, how.steps, smoothing)
+    rows = attach_people(facts, applied)
     inside = rows.people >= 0
-    prior, _ = before.settled(how, applied).priors(rows.people[inside], applied, facts.number)
-    return divergences(prior, rows.classes[inside], facts.class_count)
+    prior, _ = before.settle(how, applied).priors(rows.people[inside], applied, facts.number)
+    return compute_divergences(prior, rows.classes[inside], facts.class_count)
 
 
-def stated(facts: Facts, promise: Promise) -> Promise:
+def read_stated(facts: Facts, promise: Promise) -> Promise:
     """The conditions that a release was made with, where it says so; never tighter than the policy's."""
     if "kept" not in facts.extras:
         return promise

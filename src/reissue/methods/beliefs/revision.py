@@ -22,7 +22,7 @@ class Moves:
     two: Float64 | None = None
 
 
-def contracted(
+def contract(
     one: Float64, first: Int32, between: Int32, last: Int32, shares: Float64, backed: Float64 | float = 0.0
 ) -> Float64:
     """`Moves.two` from PD1 float64[v, v] and sparse PD2: shares[i] of `last` after `first` and `between`.
@@ -35,20 +35,20 @@ def contracted(
     return np.asarray(two, dtype=np.float64)
 
 
-def revised(last: Float64, before: Float64, twice: Bool, moves: Moves) -> Float64:
+def revise(last: Float64, before: Float64, twice: Bool, moves: Moves) -> Float64:
     """float64[people, values]: RPD (equations 3, 4), normalized. O(people * values^2).
 
     last: float64[people, values] posterior of the last observation; before: that of the one before, for the people
     who were seen `twice`: with two steps their revised prior starts from it, everybody else's from `last`.
     """
-    prior = carried(last, moves.one)
+    prior = carry(last, moves.one)
     if moves.two is not None and twice.any():
-        prior[twice] = carried(before[twice], moves.two)
-    return normalized(prior)
+        prior[twice] = carry(before[twice], moves.two)
+    return normalize(prior)
 
 
 @njit(cache=True)
-def carried(beliefs: Float64, moves: Float64) -> Float64:
+def carry(beliefs: Float64, moves: Float64) -> Float64:
     """float64[people, values]: the product, each row by itself, so that it does not depend on who else is there.
 
     A library's product sums in an order that depends on how many rows there are. Classes have few values, so most
@@ -64,14 +64,14 @@ def carried(beliefs: Float64, moves: Float64) -> Float64:
     return after
 
 
-def normalized(shares: Float64) -> Float64:
+def normalize(shares: Float64) -> Float64:
     """Rows divided by their sums; a row of zeros becomes uniform: nothing is known."""
     total = shares.sum(axis=-1, keepdims=True)
     even = 1.0 / max(1, shares.shape[-1])
     return np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), even)
 
 
-def widened(shares: Float64, values: int) -> Float64:
+def widen(shares: Float64, values: int) -> Float64:
     """float64[n, values]: with zeros for the values that the series has learned since."""
     if shares.shape[1] >= values:
         return shares
