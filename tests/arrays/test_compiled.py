@@ -92,3 +92,12 @@ def test_a_kernel_is_compiled_anew_when_something_else_that_it_is_made_of_change
     assert told(3, 1, "one", "other") == 31, "a kernel that is called by one that it calls"
     assert told(3, 5, "one", "other") == 35, "a constant"
     assert told(3, 5, "other", "one") == 35, "where a field is"
+
+
+def test_a_kernel_is_compiled_anew_when_the_tuple_that_it_takes_has_another_name(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    (tmp_path / "inner.py").write_text(INNER.format(factor=2))
+    for name in ("Rows", "Lines"):
+        (tmp_path / "shapes.py").write_text(SHAPES.format(bonus=1, fields="one: int; other: int").replace("Rows", name))
+        (tmp_path / "outer.py").write_text(OUTER.replace("Rows", name))
+        assert int(subprocess.check_output([sys.executable, str(tmp_path / "outer.py")], env=environment)) == 21, name

@@ -7,7 +7,8 @@ file is named by what it holds, so that it can only be overwritten by its equal.
 
 numba also takes what it once compiled as long as the kernel's own file stays as it is, although the kernels that it
 calls were compiled into it: after an upgrade that mends one of those, it would still run the old one. Here a kernel
-belongs to the files of all the kernels it is made of, and to the constants they use.
+belongs to the files of all the kernels it is made of, and to the constants they use. And an upgrade may rename a tuple
+that an index names, which numba then fails to read: here such an index is an empty one.
 
 Before numba reads a kernel from its cache it imports all that it would need to compile one, among it SciPy's linear
 algebra. Here it does so only where there is something to compile.
@@ -19,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from hashlib import sha256
-from pickle import Unpickler
+from pickle import Unpickler, UnpicklingError
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,13 @@ __all__ = ["njit", "processors", "warm_up"]
 
 class _Files(IndexDataCacheFile):
     """The index of a kernel's compiled forms, and a file of each."""
+
+    def _load_index(self) -> dict[object, str]:
+        """As numba's; an index that speaks of a tuple that an upgrade renamed lists nothing of use."""
+        try:
+            return dict(super()._load_index())
+        except (AttributeError, ImportError, EOFError, UnpicklingError):
+            return {}
 
     def save(self, key: object, data: object) -> None:
         """As numba's, but for the name."""
