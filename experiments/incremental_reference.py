@@ -11,25 +11,25 @@ import numpy as np
 from reissue.arrays.types import Int64
 from reissue.methods.baselines.merge import Merge
 from reissue.methods.baselines.static import Static
-from reissue.methods.incremental.checked import Standing, numbered
+from reissue.methods.incremental.checked import SnapshotHistory, compact_labels
 from reissue.methods.incremental.checked_mondrian import CheckedMondrian
-from reissue.methods.incremental.whole_check import Beside
+from reissue.methods.incremental.whole_check import WholeCheck
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.partition.cuts import measure, try_cut
-from reissue.partition.tables import forest_of, rows_of, scratch_of
+from reissue.partition.tables import build_forest, copy_rows, cut_buffers
 from reissue.utility.loss import ail
 
 
 def tightened(strategy: CheckedMondrian, snapshot: Coded, history: History, classes: Int64) -> Int64:
     """The classes, cut at medians wherever none of the three attacks then finds anything in the whole release."""
-    check = Beside.of(strategy, Standing.of(snapshot, history), history)
+    check = WholeCheck.of(strategy, SnapshotHistory.of(snapshot, history), history)
     limits = strategy.requirement.limits(np.bincount(snapshot.values, minlength=snapshot.value_count))
-    forest = forest_of(snapshot.domains)
-    scratch = scratch_of(forest, snapshot.value_count)
+    forest = build_forest(snapshot.domains)
+    scratch = cut_buffers(forest, snapshot.value_count)
 
     def safe(label: Int64) -> bool:
-        own = numbered(label)
+        own = compact_labels(label)
         boxes = widen_to_nodes(bounding_boxes(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
         return check.breach(own, boxes) is None
 
@@ -37,7 +37,7 @@ def tightened(strategy: CheckedMondrian, snapshot: Coded, history: History, clas
     while todo:
         one, used = todo.pop(0), int(label.max()) + 1
         at = np.flatnonzero(label == one)
-        rows = rows_of(snapshot.codes[at], snapshot.values[at])
+        rows = copy_rows(snapshot.codes[at], snapshot.values[at])
         ranked = measure(rows, 0, len(at), forest, scratch) if len(at) >= 2 * strategy.k else 0
         for i in range(2 * ranked):
             parts = try_cut(rows, 0, len(at), int(scratch.ranked[i // 2]), i % 2 == 1, forest, limits, scratch)

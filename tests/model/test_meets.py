@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.model.box_index import Points, meeting
+from reissue.model.box_index import Points, find_meeting
 from reissue.model.boxes import bounding_boxes
 
 
@@ -25,7 +25,7 @@ def test_meeting_finds_exactly_the_intersecting_pairs(seed: int) -> None:
     attributes, span = int(rng.integers(1, 6)), int(rng.integers(1, 40))
     left = random_boxes(rng, int(rng.integers(0, 80)), attributes, span)
     right = random_boxes(rng, int(rng.integers(0, 80)), attributes, span)
-    i, j = meeting(left, right)
+    i, j = find_meeting(left, right)
     expected = np.argwhere(intersect(left, right)).reshape(-1, 2)
     assert np.array_equal(np.stack([i, j], axis=1), expected)
 
@@ -34,7 +34,7 @@ def test_many_equal_boxes_and_impossible_boxes() -> None:
     left = np.zeros((50, 2, 2), dtype=np.int32)
     right = np.zeros((40, 2, 2), dtype=np.int32)
     empty = bounding_boxes(np.zeros((0, 2), dtype=np.int32), np.zeros(0, dtype=np.int32), 3)
-    i, j = meeting(np.concatenate([left, empty]), np.concatenate([empty, right]))
+    i, j = find_meeting(np.concatenate([left, empty]), np.concatenate([empty, right]))
     assert len(i) == 2000
     assert i.max() == 49
     assert j.min() == 3
@@ -43,7 +43,7 @@ def test_many_equal_boxes_and_impossible_boxes() -> None:
 def test_extreme_codes_do_not_overflow() -> None:
     big = np.iinfo(np.int32).max
     boxes = np.array([[[-big, big]], [[big, big]], [[-big, -big]]] * 9, dtype=np.int32)
-    i, _j = meeting(boxes, boxes)
+    i, _j = find_meeting(boxes, boxes)
     assert len(i) == int(intersect(boxes, boxes).sum())
 
 

@@ -15,7 +15,7 @@ from reissue.model.requirement import Requirement, classes_meet
 from reissue.model.requirement_check import violations
 from reissue.partition import frequencies
 from reissue.partition.frequencies import count, pack, roll_up
-from reissue.partition.incognito import Metric, Search, apply, best, incognito
+from reissue.partition.incognito import LatticeSearch, Metric, apply_levels, best, incognito
 from reissue.partition.lattice import Node, climb, ladder_of, minimal, shape_of
 from tests.partition.tables import domains, table
 from tests.support.histories import toy_domains, uniform_tree
@@ -90,7 +90,7 @@ def test_satisfying_and_minimal_nodes_are_those_of_an_exhaustive_search(requirem
             continue
         codes, values = table(rng, made, int(rng.integers(3, 90)), int(rng.integers(1, 4)))
         limits = requirement.limits(np.bincount(values, minlength=4))
-        search = Search(codes, values, made, limits)
+        search = LatticeSearch(codes, values, made, limits)
         satisfied = search.satisfied()
         for node in product(*map(range, shape_of(search.ladders))):
             names = generalized(codes, made, node, search.tops)
@@ -125,8 +125,8 @@ def test_published_classes_hold_and_boxes_are_full_domain(requirement: Requireme
         assert boxes == generalized(codes, made, node, tops)
 
 
-def measured(metric: Metric, codes: Int32, made: tuple[Domain, ...], search: Search, node: Node) -> float:
-    partition = apply(search.ladders, codes, node)
+def measured(metric: Metric, codes: Int32, made: tuple[Domain, ...], search: LatticeSearch, node: Node) -> float:
+    partition = apply_levels(search.ladders, codes, node)
     sizes = np.bincount(partition.classes)
     if metric == "loss":
         return float((losses(partition.boxes, made).sum(axis=1) * sizes).sum())
@@ -141,7 +141,7 @@ def test_the_chosen_node_is_the_cheapest_of_all_that_satisfy(metric: Metric) -> 
     for _ in range(25):
         made = domains(rng)
         codes, values = table(rng, made, 60, 3)
-        search = Search(codes, values, made, Requirement(k=3).limits(np.bincount(values)))
+        search = LatticeSearch(codes, values, made, Requirement(k=3).limits(np.bincount(values)))
         satisfied = search.satisfied()
         chosen = best(search, minimal(satisfied), metric)
         costs = [measured(metric, codes, made, search, tuple(node)) for node in np.argwhere(satisfied).tolist()]
@@ -176,7 +176,7 @@ def test_rolled_up_counts_are_those_counted_from_the_rows(monkeypatch: pytest.Mo
         for _ in range(3):
             node = [int(rng.integers(level, ladder.height + 1)) for level, ladder in zip(node, ladders, strict=True)]
             counts = roll_up(counts, tuple(node), ladders, limits)
-            partition = apply(ladders, codes, tuple(node))
+            partition = apply_levels(ladders, codes, tuple(node))
             expected = sorted(zip(partition.classes.tolist(), values.tolist(), strict=True))
             key = pack(list(counts.labels), [ladder.size(level) for ladder, level in zip(ladders, node, strict=True)])
             rank = np.argsort(np.argsort(key))
@@ -205,11 +205,11 @@ def test_small_memory_for_counts_gives_the_same_answer(monkeypatch: pytest.Monke
     made = (*toy_domains(), Domain("flat", 0, 4, uniform_tree(5)))
     codes, values = table(rng, made, 400, 3)
     limits = Requirement(k=4, c=0.7).limits(np.bincount(values))
-    expected = Search(codes, values, made, limits).satisfied()
+    expected = LatticeSearch(codes, values, made, limits).satisfied()
     monkeypatch.setattr("reissue.partition.incognito.SMALL", 0)
-    assert np.array_equal(Search(codes, values, made, limits).satisfied(), expected)
+    assert np.array_equal(LatticeSearch(codes, values, made, limits).satisfied(), expected)
     monkeypatch.setattr("reissue.partition.incognito.ROOM", 0)
-    assert np.array_equal(Search(codes, values, made, limits).satisfied(), expected)
+    assert np.array_equal(LatticeSearch(codes, values, made, limits).satisfied(), expected)
 
 
 def test_climbing_finds_what_a_test_allows_and_asks_little() -> None:
@@ -239,7 +239,7 @@ def test_a_lattice_too_large_is_refused_with_the_way_out() -> None:
     made = tuple(Domain(f"n{i}", 0, 1_000_000) for i in range(8))
     codes, values = table(rng, made, 50, 2)
     with pytest.raises(SettingsError, match="mondrian"):
-        Search(codes, values, made, Requirement(k=2).limits(np.bincount(values)))
+        LatticeSearch(codes, values, made, Requirement(k=2).limits(np.bincount(values)))
 
 
 def test_missing_values_are_no_neighbours_of_numbers() -> None:

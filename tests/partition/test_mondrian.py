@@ -11,7 +11,7 @@ from reissue.model.requirement import Requirement
 from reissue.model.requirement_check import violations
 from reissue.partition.cuts import measure, try_cut
 from reissue.partition.mondrian import mondrian
-from reissue.partition.tables import forest_of, rows_of, scratch_of
+from reissue.partition.tables import build_forest, copy_rows, cut_buffers
 from tests.partition.tables import domains, ragged_tree, table
 from tests.support.histories import toy_domains
 from tests.support.legal import assert_nodes
@@ -106,8 +106,8 @@ def test_try_cut_keeps_the_rows_of_a_slice_together_even_when_it_is_not_legal() 
     for _ in range(100):
         codes, values = table(rng, made, 60, 3)
         limits = Requirement(k=4, c=0.6).limits(np.bincount(values, minlength=3))
-        forest = forest_of(made)
-        rows, scratch = rows_of(codes, values), scratch_of(forest, 3)
+        forest = build_forest(made)
+        rows, scratch = copy_rows(codes, values), cut_buffers(forest, 3)
         ranked = measure(rows, 10, 50, forest, scratch)
         for attribute in scratch.ranked[:ranked].tolist():
             for below in (False, True):

@@ -8,18 +8,18 @@ from itertools import product
 import numpy as np
 
 from reissue.arrays.types import Int32
-from reissue.methods.bcf.candidates import Chain
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.candidates import ReleaseChain
+from reissue.methods.bcf.cracks import GroupedRelease
 
 
-def released(codes: Int32, values: Int32, boxes: Int32, classes: Int32) -> Grouped:
+def released(codes: Int32, values: Int32, boxes: Int32, classes: Int32) -> GroupedRelease:
     """The groups of rows put into classes (codes are there to read beside the call)."""
     width = int(values.max()) + 1
     key, counts = np.unique(classes.astype(np.int64) * width + values, return_counts=True)
-    return Grouped.of(boxes, (key // width).astype(np.int32), (key % width).astype(np.int32), counts)
+    return GroupedRelease.of(boxes, (key // width).astype(np.int32), (key % width).astype(np.int32), counts)
 
 
-def paths(chain: Chain) -> list[tuple[int, tuple[int, ...]]]:
+def paths(chain: ReleaseChain) -> list[tuple[int, tuple[int, ...]]]:
     """(arrival, class in every release since): every kind of person there may be."""
     kinds = []
     for arrival in range(len(chain)):
@@ -32,12 +32,12 @@ def paths(chain: Chain) -> list[tuple[int, tuple[int, ...]]]:
     return kinds
 
 
-def count(release: Grouped, cls: int, value: int) -> int:
+def count(release: GroupedRelease, cls: int, value: int) -> int:
     here = slice(release.start[cls], release.start[cls + 1])
     return int(release.counts[here][release.values[here] == value].sum())
 
 
-def all_generators(chain: Chain, value: int) -> list[dict[tuple[int, tuple[int, ...]], int]]:
+def all_generators(chain: ReleaseChain, value: int) -> list[dict[tuple[int, tuple[int, ...]], int]]:
     """Every way to make the releases' records of one value out of people: how many of each kind."""
     kinds = paths(chain)
     left = [{q: count(r, q, value) for q in range(len(r.boxes))} for r in chain.releases]
@@ -61,7 +61,7 @@ def all_generators(chain: Chain, value: int) -> list[dict[tuple[int, tuple[int, 
     return found
 
 
-def exact_candidates(chain: Chain, values: Sequence[int]) -> dict[tuple[int, tuple[int, ...]], int]:
+def exact_candidates(chain: ReleaseChain, values: Sequence[int]) -> dict[tuple[int, tuple[int, ...]], int]:
     """For every kind of person the most records that can be theirs, over all generators, summed over values."""
     total = dict.fromkeys(paths(chain), 0)
     for value in values:

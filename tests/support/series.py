@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.types import Int32
-from reissue.methods.bcf.candidates import Chain
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.candidates import ReleaseChain
+from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.domain import Tree
 from tests.support.generators import released
 from tests.support.histories import uniform_tree
@@ -27,7 +27,7 @@ def random_cut(rng: np.random.Generator, tree: Tree, chance: float = 0.6) -> Int
     return cut
 
 
-def recode(codes: Int32, values: Int32, trees: list[Tree], cuts: list[Int32]) -> Grouped:
+def recode(codes: Int32, values: Int32, trees: list[Tree], cuts: list[Int32]) -> GroupedRelease:
     """The release that generalizes every attribute to its cut."""
     nodes = np.stack([cut[codes[:, a]] for a, cut in enumerate(cuts)], axis=1)
     labels, classes = np.unique(nodes, axis=0, return_inverse=True)
@@ -44,14 +44,14 @@ def _ends(rng: np.random.Generator, releases: int, people: int) -> list[int]:
     return sorted(int(n) for n in rng.integers(max(1, people // 3), people + 1, releases))
 
 
-def random_cut_chain(rng: np.random.Generator, releases: int, values: int = 2, people: int = 7) -> Chain:
+def random_cut_chain(rng: np.random.Generator, releases: int, values: int = 2, people: int = 7) -> ReleaseChain:
     trees = [uniform_tree(2, 2), uniform_tree(2)]
     codes, value = _people(rng, trees, values, people)
     ends = _ends(rng, releases, people)
-    return Chain([recode(codes[:n], value[:n], trees, [random_cut(rng, t) for t in trees]) for n in ends])
+    return ReleaseChain([recode(codes[:n], value[:n], trees, [random_cut(rng, t) for t in trees]) for n in ends])
 
 
-def random_boxes_chain(rng: np.random.Generator, releases: int, values: int = 2, people: int = 7) -> Chain:
+def random_boxes_chain(rng: np.random.Generator, releases: int, values: int = 2, people: int = 7) -> ReleaseChain:
     """Rows dealt to classes at random; boxes are the hulls, widened at random: any overlap may happen."""
     trees = [uniform_tree(5), uniform_tree(3)]
     codes, value = _people(rng, trees, values, people)
@@ -64,4 +64,4 @@ def random_boxes_chain(rng: np.random.Generator, releases: int, values: int = 2,
         rows = [codes[:n][classes == c] for c in range(int(classes.max()) + 1)]
         boxes = np.array([np.stack([r.min(axis=0), r.max(axis=0)], axis=1) for r in rows], dtype=np.int32)
         made.append(released(codes[:n], value[:n], boxes, classes.astype(np.int32)))
-    return Chain(made)
+    return ReleaseChain(made)

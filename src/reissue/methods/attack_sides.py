@@ -8,7 +8,7 @@ from functools import cached_property
 
 from reissue.arrays.types import Int64
 from reissue.errors import InputError, SettingsError
-from reissue.methods.incremental.tracing_filter import same, settled
+from reissue.methods.incremental.tracing_filter import members_fit_classes, same
 from reissue.model.box_index import Points
 from reissue.model.observed import Members, Observed, ObservedRelease, Words
 from reissue.model.overlap import Groups, Overlap
@@ -45,7 +45,9 @@ class Side:
     @cached_property
     def settled(self) -> bool:
         """Whether all members lie in the boxes of their classes and have rows of their values there."""
-        return settled(self.groups, self.release.boxes, self.members.classes, self.people.codes, self.members.values)
+        return members_fit_classes(
+            self.groups, self.release.boxes, self.members.classes, self.people.codes, self.members.values
+        )
 
     def unchanged_in(self, other: Side, overlap: Overlap) -> bool:
         """Whether all who are in both releases are settled in both, with the same attributes and value."""

@@ -13,11 +13,11 @@ LEAF = 8
 """Boxes in a leaf of the search tree: below this, testing all of them is cheaper than descending."""
 
 
-def meeting(left: Int32, right: Int32) -> tuple[Int64, Int64]:
+def find_meeting(left: Int32, right: Int32) -> tuple[Int64, Int64]:
     """(i, j): every pair with left[i] and right[j] intersecting, sorted by i, then j.
 
     left, right: int32[boxes, attributes, 2] closed intervals. A box with lo > hi in some attribute meets nothing that
-    lies apart from it; the impossible box of `boxes.hulls` meets nothing. Two boxes without attributes always meet.
+    lies apart from it; the impossible box of `bounding_boxes` meets nothing. Two boxes without attributes always meet.
     A tree of bounding boxes over the right side is searched with every left box: O((n + pairs) log n) for boxes that
     tile space as classes do, O(n * m) at worst.
     """

@@ -15,14 +15,14 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Int32
 from reissue.model.requirement_kernels import Limits, meets, slice_meets
-from reissue.partition.tables import Forest, Rows, Scratch
+from reissue.partition.tables import CodedRows, CutBuffers, Forest
 
 UNKNOWN = -(1 << 62)
 """A median that has not been looked for: below every code."""
 
 
 @njit(cache=True)
-def measure(rows: Rows, start: int, stop: int, forest: Forest, scratch: Scratch) -> int:
+def measure(rows: CodedRows, start: int, stop: int, forest: Forest, scratch: CutBuffers) -> int:
     """Hull and covering nodes of the partition start..stop-1; ranks the attributes by width over their domain's span.
 
     Fills scratch.low, high, node, ranked and returns how many attributes have any width. O(rows * attributes).
@@ -60,7 +60,14 @@ def measure(rows: Rows, start: int, stop: int, forest: Forest, scratch: Scratch)
 
 @njit(cache=True)
 def try_cut(
-    rows: Rows, start: int, stop: int, attribute: int, below: bool, forest: Forest, limits: Limits, scratch: Scratch
+    rows: CodedRows,
+    start: int,
+    stop: int,
+    attribute: int,
+    below: bool,
+    forest: Forest,
+    limits: Limits,
+    scratch: CutBuffers,
 ) -> int:
     """Arrange the partition last measured into the parts of a cut of `attribute`; 0 if that cut is not legal.
 
@@ -84,7 +91,7 @@ def try_cut(
 
 
 @njit(cache=True)
-def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: Scratch) -> int:
+def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: CutBuffers) -> int:
     """The lower median of a column over start..stop-1, by narrowing an interval of codes.
 
     O(rows) per narrowing; each divides the interval by up to 4096, so at most 3 are needed for large partitions.
@@ -114,7 +121,7 @@ def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: Scratc
 
 
 @njit(cache=True)
-def _swap(rows: Rows, i: int, j: int) -> None:
+def _swap(rows: CodedRows, i: int, j: int) -> None:
     for a in range(rows.codes.shape[1]):
         rows.codes[i, a], rows.codes[j, a] = rows.codes[j, a], rows.codes[i, a]
     rows.values[i], rows.values[j] = rows.values[j], rows.values[i]
@@ -122,7 +129,9 @@ def _swap(rows: Rows, i: int, j: int) -> None:
 
 
 @njit(cache=True)
-def _part_at(rows: Rows, start: int, stop: int, attribute: int, last: int, limits: Limits, scratch: Scratch) -> int:
+def _part_at(
+    rows: CodedRows, start: int, stop: int, attribute: int, last: int, limits: Limits, scratch: CutBuffers
+) -> int:
     """Rows with codes up to `last` first; 0 without moving anything if either side has too few rows."""
     left = 0
     for row in range(start, stop):
@@ -157,7 +166,7 @@ def _child_at(code: int, first: int, last: int, forest: Forest) -> int:
 
 @njit(cache=True)
 def _children_meet(
-    rows: Rows,
+    rows: CodedRows,
     start: int,
     stop: int,
     attribute: int,
@@ -165,7 +174,7 @@ def _children_meet(
     last: int,
     forest: Forest,
     limits: Limits,
-    scratch: Scratch,
+    scratch: CutBuffers,
 ) -> bool:
     """Count the rows of each child into scratch.next; whether the children meet the limits, as far as it can be seen.
 
@@ -199,7 +208,7 @@ def _children_meet(
 
 @njit(cache=True)
 def _part_by_children(
-    rows: Rows, start: int, stop: int, attribute: int, forest: Forest, limits: Limits, scratch: Scratch
+    rows: CodedRows, start: int, stop: int, attribute: int, forest: Forest, limits: Limits, scratch: CutBuffers
 ) -> int:
     """Rows of each child of the covering node together; 0 without moving anything if a child is seen to fail."""
     node = scratch.node[attribute]

@@ -38,7 +38,7 @@ LARGEST = 1 << 24
 Metric = Literal["loss", "discernibility", "classes", "height"]
 
 
-class Search:
+class LatticeSearch:
     """The lattice of one table: which generalizations meet the limits, which of them are minimal, which is best.
 
     Counts of nodes on the way to others are kept for reuse, up to a few times the size of the leaf counts.
@@ -123,7 +123,7 @@ class Search:
         return roll_up(table, node, self.ladders, self.limits, keep)
 
 
-def ranking(search: Search, metric: Metric = "loss") -> Callable[[Node], tuple[float, int, Node]]:
+def ranking(search: LatticeSearch, metric: Metric = "loss") -> Callable[[Node], tuple[float, int, Node]]:
     """What a node costs, as a key to sort by; ties go to the lowest in height, then to the first in lexical order.
 
     "loss": least information lost per row (AIL, NCP of the published intervals); "discernibility": least sum of squared
@@ -135,7 +135,7 @@ def ranking(search: Search, metric: Metric = "loss") -> Callable[[Node], tuple[f
     return lambda node: (known(node), sum(node), node)
 
 
-def cost_of(search: Search, node: Node, lost: Sequence[Float64], metric: Metric) -> float:
+def cost_of(search: LatticeSearch, node: Node, lost: Sequence[Float64], metric: Metric) -> float:
     """What a node costs by a metric (see ranking); it adds up over fragments. lost: see Search.lost, for "loss"."""
     if metric == "loss":
         return sum(float(lost[a][level]) for a, level in enumerate(node))
@@ -144,12 +144,12 @@ def cost_of(search: Search, node: Node, lost: Sequence[Float64], metric: Metric)
     return -float(len(search.counts(node))) if metric == "classes" else 0.0
 
 
-def best(search: Search, nodes: Sequence[Node], metric: Metric = "loss") -> Node:
+def best(search: LatticeSearch, nodes: Sequence[Node], metric: Metric = "loss") -> Node:
     """The node that costs least: see ranking."""
     return min(nodes, key=ranking(search, metric))
 
 
-def apply(ladders: Sequence[Ladder], codes: Int32, node: Node) -> Partition:
+def apply_levels(ladders: Sequence[Ladder], codes: Int32, node: Node) -> Partition:
     """The classes of a table generalized to a node, numbered in the order of their boxes. O(n), O(n log n) if sparse.
 
     codes: int32[rows, attributes], all among those the ladders were made for.
@@ -182,7 +182,7 @@ class Leaves:
 
     def at(self, node: Node) -> Partition:
         """The classes of the rows at a node, as `apply` numbers them."""
-        leaves = apply(self._ladders, self._codes, node)
+        leaves = apply_levels(self._ladders, self._codes, node)
         return Partition(leaves.classes[self._leaf], leaves.boxes)
 
 
@@ -193,6 +193,6 @@ def incognito(
 
     One O(n log n) pass over the rows, then work on distinct counts. Returns the partition and the node it came from.
     """
-    search = Search(codes, values, domains, limits)
+    search = LatticeSearch(codes, values, domains, limits)
     node = best(search, minimal(search.satisfied()), metric)
-    return apply(search.ladders, codes, node), node
+    return apply_levels(search.ladders, codes, node), node

@@ -14,7 +14,7 @@ from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Said
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.common_levels import packed
-from reissue.partition.incognito import Leaves, Metric, Search, apply, cost_of
+from reissue.partition.incognito import LatticeSearch, Leaves, Metric, apply_levels, cost_of
 from reissue.partition.lattice import Ladder, Node, extent_of, ladders_of
 from reissue.partition.mondrian import Partition
 
@@ -27,7 +27,7 @@ def extents_said(codes: Int32, domains: Sequence[Domain]) -> Said:
 def at_levels(chosen: Said, codes: Int32, domains: Sequence[Domain]) -> tuple[Partition, Node]:
     """The classes of a fragment's rows at the levels that were chosen for all, and these levels. O(n)."""
     node = tuple(chosen["levels"].tolist())
-    return apply(ladders_of(domains, codes, np.asarray(chosen["extents"], dtype=np.int64)), codes, node), node
+    return apply_levels(ladders_of(domains, codes, np.asarray(chosen["extents"], dtype=np.int64)), codes, node), node
 
 
 @dataclass(eq=False)
@@ -65,8 +65,8 @@ class LevelAnswers:
         return {"lowest": np.array([self._lowest(path) for path in paths], dtype=np.int64)}
 
     @cached_property
-    def _search(self) -> Search:
-        return Search(self.codes, self.values, self.domains, self.limits, self._extents)
+    def _search(self) -> LatticeSearch:
+        return LatticeSearch(self.codes, self.values, self.domains, self.limits, self._extents)
 
     @cached_property
     def _ladders(self) -> tuple[Ladder, ...]:

@@ -19,7 +19,7 @@ from reissue.model.boxes import widen_to_nodes
 from reissue.model.domain import Domain
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import measure, try_cut
-from reissue.partition.tables import Forest, Rows, Scratch, forest_of, rows_of, scratch_of
+from reissue.partition.tables import CodedRows, CutBuffers, Forest, build_forest, copy_rows, cut_buffers
 
 WORTH_THREADS = 50_000
 """Rows from which on the work is divided among threads."""
@@ -40,7 +40,7 @@ class Partition:
 
 
 @njit(cache=True)
-def cut_once(rows: Rows, start: int, stop: int, forest: Forest, limits: Limits, scratch: Scratch) -> int:
+def cut_once(rows: CodedRows, start: int, stop: int, forest: Forest, limits: Limits, scratch: CutBuffers) -> int:
     """Measure the partition start..stop-1 and make its first legal cut: the number of parts, 0 if there is none."""
     ranked = measure(rows, start, stop, forest, scratch)
     if stop - start >= 2 * limits.k:
@@ -53,7 +53,7 @@ def cut_once(rows: Rows, start: int, stop: int, forest: Forest, limits: Limits, 
 
 @njit(cache=True, nogil=True)
 def _cut_all(
-    rows: Rows, start: int, stop: int, depth: int, forest: Forest, limits: Limits, scratch: Scratch
+    rows: CodedRows, start: int, stop: int, depth: int, forest: Forest, limits: Limits, scratch: CutBuffers
 ) -> tuple[Int64, Int32]:
     """Cut start..stop-1 until no legal cut is left, or `depth` times.
 
@@ -98,12 +98,12 @@ def mondrian(
     several threads (None: as many as there are processors): once cut apart, partitions have nothing to do with each
     other, so the result is the same for any number of them.
     """
-    forest, rows = forest_of(domains), rows_of(codes, values)
+    forest, rows = build_forest(domains), copy_rows(codes, values)
     if len(values) == 0:
         return Partition(np.empty(0, dtype=np.int32), np.empty((0, len(domains), 2), dtype=np.int32))
 
     def cut(start: int, stop: int, depth: int) -> tuple[Int64, Int32]:
-        return _cut_all(rows, start, stop, depth, forest, limits, scratch_of(forest, len(limits.table)))
+        return _cut_all(rows, start, stop, depth, forest, limits, cut_buffers(forest, len(limits.table)))
 
     starts, hulls = _cut_side_by_side(cut, len(values), threads or processors())
     return Partition(_numbered(rows.ids, starts), widen_to_nodes(hulls, domains))

@@ -11,7 +11,7 @@ from reissue.arrays.types import Float64, Int32, Int64
 from reissue.model.domain import Domain
 
 
-class Rows(NamedTuple):
+class CodedRows(NamedTuple):
     """The rows being cut, permuted together.
 
     codes: int32[rows, attributes], C order, so that a row moves as one piece
@@ -42,7 +42,7 @@ class Forest(NamedTuple):
     leaf_node: Int32
 
 
-class Scratch(NamedTuple):
+class CutBuffers(NamedTuple):
     """Working memory of one driver, made once.
 
     low, high: int32[attributes], hull of the partition last measured; node: int32[attributes], its smallest covering
@@ -64,12 +64,12 @@ class Scratch(NamedTuple):
     median: Int64
 
 
-def rows_of(codes: Int32, values: Int32) -> Rows:
+def copy_rows(codes: Int32, values: Int32) -> CodedRows:
     """A private copy of the rows, to be permuted."""
-    return Rows(np.array(codes, dtype=np.int32, order="C"), values.astype(np.int32), np.arange(len(values)))
+    return CodedRows(np.array(codes, dtype=np.int32, order="C"), values.astype(np.int32), np.arange(len(values)))
 
 
-def forest_of(domains: Sequence[Domain]) -> Forest:
+def build_forest(domains: Sequence[Domain]) -> Forest:
     """The domains in one set of arrays."""
     root = np.full(len(domains), -1, dtype=np.int32)
     leaf_start = np.zeros(len(domains), dtype=np.int64)
@@ -101,7 +101,7 @@ def forest_of(domains: Sequence[Domain]) -> Forest:
     )
 
 
-def scratch_of(forest: Forest, value_count: int) -> Scratch:
+def cut_buffers(forest: Forest, value_count: int) -> CutBuffers:
     """Working memory for partitions of any size."""
     attributes, parts = len(forest.root), max(2, int(np.diff(forest.child_start).max(initial=0)))
     low, high, node, ranked = (np.empty(attributes, dtype=np.int32) for _ in range(4))
@@ -109,4 +109,4 @@ def scratch_of(forest: Forest, value_count: int) -> Scratch:
     counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
     pairs = np.empty(min(parts * value_count, 1 << 16), dtype=np.int64)
     buckets, median = np.empty(4096, dtype=np.int64), np.empty(attributes, dtype=np.int64)
-    return Scratch(low, high, node, ranked, ends, following, counts, present, pairs, buckets, median)
+    return CutBuffers(low, high, node, ranked, ends, following, counts, present, pairs, buckets, median)

@@ -9,8 +9,8 @@ import pytest
 
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.bcf.attack import Correspondence
-from reissue.methods.bcf.candidates import Chain, possible_targets
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
+from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.strategy import BCF
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import contain
@@ -67,7 +67,7 @@ def test_no_label_could_be_specialized_further() -> None:
         snapshots = random_series(rng, int(rng.integers(2, 5)), TAXONOMIES)
         k = int(rng.integers(3, 8))
         facts = run_series(BCF(k=k), snapshots)
-        past = Chain([Grouped.published(ObservedRelease.of(release)) for release in facts[:-1]])
+        past = ReleaseChain([GroupedRelease.published(ObservedRelease.of(release)) for release in facts[:-1]])
         last = facts[-1]
         cut = Cut.read(last.extras)
         assert cut is not None
@@ -85,7 +85,7 @@ def test_no_label_could_be_specialized_further() -> None:
     assert tried > 50
 
 
-def specialize(release: Facts, attribute: int, ends: np.ndarray, inside: np.ndarray) -> Grouped:  # type: ignore[type-arg]
+def specialize(release: Facts, attribute: int, ends: np.ndarray, inside: np.ndarray) -> GroupedRelease:  # type: ignore[type-arg]
     """The groups of a release after one of its labels is replaced by parts that end at `ends`."""
     part = np.where(inside, np.searchsorted(ends, release.codes[:, attribute]) + 1, 0)
     old = release.classes.astype(np.int64) * (len(ends) + 1) + part
@@ -98,10 +98,10 @@ def specialize(release: Facts, attribute: int, ends: np.ndarray, inside: np.ndar
     boxes[made > 0, attribute, 0] = starts[made[made > 0] - 1]
     boxes[made > 0, attribute, 1] = ends[made[made > 0] - 1]
     view = ObservedRelease(release.number, boxes, home.astype(np.int32), release.values)
-    return Grouped.published(view)
+    return GroupedRelease.published(view)
 
 
-def weakest(chain: Chain) -> int:
+def weakest(chain: ReleaseChain) -> int:
     levels = [possible_targets(chain, t, strict=True).totals.min() for t in chain.arrivals()]
     return int(min(levels))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.bcf.candidates import Chain, composed, known_targets, possible_targets
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.candidates import ReleaseChain, composed, known_targets, possible_targets
+from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.joint_candidates import exact_amounts
 from tests.support.generators import exact_candidates
 from tests.support.series import random_boxes_chain, random_cut_chain
 
 
-def candidates(chain: Chain) -> dict[tuple[int, tuple[int, ...]], tuple[int, int]]:
+def candidates(chain: ReleaseChain) -> dict[tuple[int, tuple[int, ...]], tuple[int, int]]:
     """(arrival, classes) -> (candidates, what the paper's compositions leave)."""
     found = {}
     for arrival in range(len(chain)):
@@ -59,11 +59,11 @@ def test_a_target_that_the_papers_compositions_overestimate() -> None:
     """
     left, right, both = [[0, 0]], [[1, 1]], [[0, 1]]
 
-    def release(boxes: list[list[list[int]]], counts: list[int]) -> Grouped:
+    def release(boxes: list[list[list[int]]], counts: list[int]) -> GroupedRelease:
         here = np.arange(len(boxes))
-        return Grouped.of(np.array(boxes, np.int32), here, np.zeros(len(boxes), np.int32), np.array(counts))
+        return GroupedRelease.of(np.array(boxes, np.int32), here, np.zeros(len(boxes), np.int32), np.array(counts))
 
-    chain = Chain([release([left], [2]), release([both], [4]), release([left, right], [3, 1])])
+    chain = ReleaseChain([release([left], [2]), release([both], [4]), release([left, right], [3, 1])])
     found = candidates(chain)
     assert found[1, (0, 0)] == (1, 2)
     assert exact_candidates(chain, [0])[1, (0, 0)] == 1

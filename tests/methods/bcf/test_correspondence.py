@@ -8,7 +8,7 @@ import pytest
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack
 from reissue.methods.bcf.attack import Correspondence
-from reissue.methods.bcf.candidates import Chain
+from reissue.methods.bcf.candidates import ReleaseChain
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.histories import uniform_tree
@@ -52,7 +52,7 @@ def tables_1_and_2(members: bool = True) -> Observed:
     return Observed([first, second], DOMAINS, 2, PlainWords({FLU: "flu", HIV: "HIV"}))
 
 
-def observed(chain: Chain) -> Observed:
+def observed(chain: ReleaseChain) -> Observed:
     """A chain of groups as published releases without members."""
     releases = []
     for number, groups in enumerate(chain.releases, start=1):
@@ -196,7 +196,7 @@ def test_requirements_hold_for_what_is_left_after_cracked_records_are_removed() 
     assert len(verdicts) > 3
 
 
-def _groups(chain: Chain, position: int, cls: int) -> list[tuple[int, int]]:
+def _groups(chain: ReleaseChain, position: int, cls: int) -> list[tuple[int, int]]:
     groups = chain.releases[position]
     here = slice(groups.start[cls], groups.start[cls + 1])
     return list(zip(groups.values[here].tolist(), groups.counts[here].tolist(), strict=True))

@@ -7,8 +7,8 @@ import pytest
 
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Int32
-from reissue.methods.bcf.candidates import Chain, possible_targets
-from reissue.methods.bcf.cracks import Grouped, compare
+from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
+from reissue.methods.bcf.cracks import GroupedRelease, compare
 from reissue.model.domain import Tree
 from tests.support.generators import all_generators, released
 from tests.support.histories import uniform_tree
@@ -19,12 +19,12 @@ UK_PROFESSIONAL, FRANCE_PROFESSIONAL = [[0, 0], [0, 1]], [[1, 1], [0, 1]]
 FLU, HIV = 0, 1
 
 
-def tables_1_and_2() -> tuple[Grouped, Grouped]:
+def tables_1_and_2() -> tuple[GroupedRelease, GroupedRelease]:
     """Birthplace UK 0, France 1; job lawyer 0, doctor 1."""
-    first = Grouped.of(
+    first = GroupedRelease.of(
         np.array([EUROPE_LAWYER], dtype=np.int32), np.array([0, 0]), np.array([FLU, HIV]), np.array([3, 2])
     )
-    second = Grouped.of(
+    second = GroupedRelease.of(
         np.array([UK_PROFESSIONAL, FRANCE_PROFESSIONAL], dtype=np.int32),
         np.array([0, 0, 1, 1]),
         np.array([FLU, HIV, FLU, HIV]),
@@ -49,8 +49,8 @@ def test_examples_3_2_to_4_3_crack_what_the_paper_says() -> None:
 
 def test_without_newcomers_everything_is_old_and_only_f_and_c_apply() -> None:
     boxes = np.array([[[0, 0]], [[1, 1]]], dtype=np.int32)
-    left = Grouped.of(np.array([[[0, 1]]], dtype=np.int32), np.array([0, 0]), np.array([0, 1]), np.array([3, 3]))
-    right = Grouped.of(boxes, np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([3, 1, 2]))
+    left = GroupedRelease.of(np.array([[[0, 1]]], dtype=np.int32), np.array([0, 0]), np.array([0, 1]), np.array([3, 3]))
+    right = GroupedRelease.of(boxes, np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([3, 1, 2]))
     pair = compare(left, right)
     assert pair.old.tolist() == right.counts.tolist()
     assert pair.anonymity() == {"FA": 2, "CA": 2}
@@ -97,7 +97,7 @@ def test_fa_equals_ca_on_all_pairs() -> None:
 
 def test_a_release_that_lost_records_is_not_cumulative() -> None:
     first, second = tables_1_and_2()
-    fewer = Grouped(second.boxes, second.start, second.values, np.array([1, 2, 1, 3]))
+    fewer = GroupedRelease(second.boxes, second.start, second.values, np.array([1, 2, 1, 3]))
     assert compare(first, fewer).unplaced == 1
     assert compare(first, second).unplaced == 0
 
@@ -110,7 +110,7 @@ def test_a_class_without_rows_is_not_comparable_to_anything() -> None:
         np.zeros(2, np.int32),
     )
     assert compare(left, left).left_class.tolist() == [0]
-    assert Chain([left, left]).arrivals() == [0]
+    assert ReleaseChain([left, left]).arrivals() == [0]
 
 
 def test_specializing_the_later_release_never_raises_fa_ca_or_ba() -> None:
@@ -123,7 +123,7 @@ def test_specializing_the_later_release_never_raises_fa_ca_or_ba() -> None:
         past = [recode(codes[:n], values[:n], trees, [random_cut(rng, t) for t in trees]) for n in (12, 20)]
         cut = [random_cut(rng, tree, 0.4) for tree in trees]
         finer = [specialized(rng, tree, nodes) for tree, nodes in zip(trees, cut, strict=True)]
-        before, after = (Chain([*past, recode(codes, values, trees, c)]) for c in (cut, finer))
+        before, after = (ReleaseChain([*past, recode(codes, values, trees, c)]) for c in (cut, finer))
         for earlier in (0, 1):
             one, other = before.pair(earlier, 2).anonymity(), after.pair(earlier, 2).anonymity()
             assert all(other[level] <= one[level] for level in ("FA", "CA", "BA"))

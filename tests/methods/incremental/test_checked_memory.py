@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from reissue.methods.incremental.checked import Standing
+from reissue.methods.incremental.checked import SnapshotHistory
 from reissue.methods.incremental.checked_incognito import CheckedIncognito
 from reissue.methods.incremental.checked_mondrian import CheckedMondrian
-from reissue.methods.incremental.running_knowledge import Running
-from reissue.methods.incremental.whole_check import BOXES, Earlier, class_boxes
+from reissue.methods.incremental.running_knowledge import RunningKnowledge
+from reissue.methods.incremental.whole_check import BOXES, EarlierRelease, class_boxes
 from reissue.model.release import Facts, History, Table
 from tests.methods.incremental.insertions import few_values, history
 from tests.support.histories import run_series
@@ -41,10 +41,10 @@ def test_earlier_releases_are_not_read_again(strategy: CheckedMondrian | Checked
         assert np.array_equal(candidate.classes, again.classes)
         assert np.array_equal(candidate.boxes, again.boxes)
         if isinstance(strategy, CheckedIncognito) and number > 1:
-            past = Standing.of(snapshot, History(releases, caches, number))
+            past = SnapshotHistory.of(snapshot, History(releases, caches, number))
             for i, boxes in enumerate(class_boxes(caches, len(releases), len(snapshot.domains)) or ()):
-                table = Earlier.of_history(past, i, boxes)
-                facts = Earlier.of_facts(releases[i], snapshot.value_count)
+                table = EarlierRelease.of_history(past, i, boxes)
+                facts = EarlierRelease.of_facts(releases[i], snapshot.value_count)
                 for name in ("number", "subjects", "classes", "values", "codes", "boxes"):
                     assert np.array_equal(getattr(table, name), getattr(facts, name)), name
                 assert np.array_equal(table.groups.count, facts.groups.count)
@@ -72,7 +72,7 @@ def test_the_caches_are_a_fold_over_the_facts_and_hold_is_and_iq() -> None:
         caches = dict(after)
         for table in caches.values():
             assert len({len(column) for column in table.values()}) == 1, "columns of equal length"
-    running = Running.of_tables(caches, 2)
+    running = RunningKnowledge.of_tables(caches, 2)
     for subject in running.subjects[::97].tolist():
         cell = running.cell[np.searchsorted(running.subjects, subject)]
         counts, box = None, None

@@ -12,7 +12,7 @@ from reissue.methods.incremental.checked_mondrian import CheckedMondrian
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement import Requirement
 from reissue.partition.cuts import measure, try_cut
-from reissue.partition.tables import forest_of, rows_of, scratch_of
+from reissue.partition.tables import build_forest, copy_rows, cut_buffers
 from reissue.utility.loss import ail
 from tests.methods.incremental.insertions import NOTHING, attacks, few_values, findings, history, partition
 from tests.support.histories import observe, run_series
@@ -57,11 +57,11 @@ def test_no_release_loses_more_than_merging_on_the_same_history(seed: int) -> No
 def further_cuts(snapshot: Coded, classes: np.ndarray, k: int, c: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(classes after it, rows of the class) for every legal median cut of every class."""
     limits = Requirement(k=k, c=c).limits(np.bincount(snapshot.values, minlength=snapshot.value_count))
-    forest = forest_of(snapshot.domains)
-    scratch = scratch_of(forest, snapshot.value_count)
+    forest = build_forest(snapshot.domains)
+    scratch = cut_buffers(forest, snapshot.value_count)
     for one in range(int(classes.max()) + 1):
         at = np.flatnonzero(classes == one)
-        rows = rows_of(snapshot.codes[at], snapshot.values[at])
+        rows = copy_rows(snapshot.codes[at], snapshot.values[at])
         for i in range(2 * measure(rows, 0, len(at), forest, scratch)):
             parts = try_cut(rows, 0, len(at), int(scratch.ranked[i // 2]), i % 2 == 1, forest, limits, scratch)
             if parts:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.incremental.checked import Standing
+from reissue.methods.incremental.checked import SnapshotHistory
 from reissue.methods.incremental.checked_incognito import CheckedIncognito
-from reissue.methods.incremental.whole_check import Beside
+from reissue.methods.incremental.whole_check import WholeCheck
 from reissue.model.release import Facts, History, Table
-from reissue.partition.incognito import Metric, Search, apply, best
+from reissue.partition.incognito import LatticeSearch, Metric, apply_levels, best
 from tests.methods.incremental.insertions import history
 
 
@@ -26,17 +26,19 @@ def test_checked_incognito_publishes_the_best_of_all_safe_nodes(metric: Metric) 
         releases: list[Facts] = []
         caches: Mapping[str, Table] = {}
         for number, snapshot in enumerate(snapshots, start=1):
-            past = Standing.of(snapshot, History(releases, caches, 1))
+            past = SnapshotHistory.of(snapshot, History(releases, caches, 1))
             every = np.arange(len(snapshot))
             try:
                 facts = strategy.publish(snapshot, History(releases, caches, 1)).facts(number, snapshot)
             except InfeasiblePolicy:
                 break  # the new rows cannot stand alone
             counts = np.bincount(snapshot.values, minlength=snapshot.value_count)
-            search = Search(snapshot.codes, snapshot.values, snapshot.domains, strategy.requirement.limits(counts))
+            search = LatticeSearch(
+                snapshot.codes, snapshot.values, snapshot.domains, strategy.requirement.limits(counts)
+            )
             nodes = [tuple(node) for node in np.argwhere(search.satisfied()).tolist()]
-            check = Beside.of(strategy, past, History(releases, caches, 1), every)
-            made = {node: apply(search.ladders, snapshot.codes, node) for node in nodes}
+            check = WholeCheck.of(strategy, past, History(releases, caches, 1), every)
+            made = {node: apply_levels(search.ladders, snapshot.codes, node) for node in nodes}
             safe = [node for node, own in made.items() if number == 1 or not check.breach(own.classes, own.boxes)]
             np.testing.assert_array_equal(facts.boxes, made[best(search, safe, metric)].boxes)
             refused += len(safe) < len(nodes)

@@ -9,17 +9,17 @@ import pytest
 
 from reissue.methods.incremental.difference_attack import Difference
 from reissue.methods.incremental.intersection_attack import Intersection
-from reissue.methods.incremental.recut.check import Classes, Cluster, keeps, lists
-from reissue.methods.incremental.recut.check_difference import desk
-from reissue.methods.incremental.running_knowledge import Running
+from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_safe, lists
+from reissue.methods.incremental.recut.check_difference import difference_buffers
+from reissue.methods.incremental.running_knowledge import RunningKnowledge
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.model.observed import Observed
 from reissue.model.overlap import Groups
 from tests.methods.incremental.tiny import random_series, series_of
 
 
-def running_of(series: Observed) -> Running:
-    running = Running.empty(len(series.domains))
+def running_of(series: Observed) -> RunningKnowledge:
+    running = RunningKnowledge.empty(len(series.domains))
     for release in series.releases:
         assert release.members is not None
         groups = Groups.of(release.classes, release.values, release.class_count, series.value_count)
@@ -56,8 +56,8 @@ def cluster_of(series: Observed) -> tuple[Cluster, Classes]:
 def holds(series: Observed, k: int, c: Fraction) -> bool:
     """Whether the check accepts the last release, all of its classes being new."""
     cluster, made = cluster_of(series)
-    table = desk(int(cluster.counts.max()), len(made.head))
-    return bool(keeps(cluster, made, np.arange(len(made.head)), k, c.numerator, c.denominator, table))
+    table = difference_buffers(int(cluster.counts.max()), len(made.head))
+    return bool(cut_is_safe(cluster, made, np.arange(len(made.head)), k, c.numerator, c.denominator, table))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.methods.incremental.recut.routing import Part, _place, _place_dense
+from reissue.methods.incremental.recut.routing import RoutedPart, _place, _place_dense
 from reissue.model.domain import Domain
 from reissue.model.requirement import Requirement
-from reissue.partition.tables import forest_of, scratch_of
+from reissue.partition.tables import build_forest, cut_buffers
 from tests.support.histories import uniform_tree
 
 
 def test_counting_places_the_cuts_that_sorting_places() -> None:
     rng, found = np.random.default_rng(3), 0
     domains = (Domain("number", 0, 30), Domain("tree", 0, 11, uniform_tree(3, 2, 2)))
-    forest = forest_of(domains)
-    scratch = scratch_of(forest, 3)
+    forest = build_forest(domains)
+    scratch = cut_buffers(forest, 3)
     for _ in range(1_000):
         k, rows, clusters = (int(rng.integers(1, high)) for high in (5, 40, 12))
         limits = Requirement(k=k).limits(np.ones(3, dtype=np.int64))
@@ -25,7 +25,7 @@ def test_counting_places_the_cuts_that_sorting_places() -> None:
         boxes = np.sort(rng.integers(0, 12, (clusters, 2, 2)), axis=2).astype(np.int32)
         scratch.low[:], scratch.high[:] = codes.min(axis=0), codes.max(axis=0)
         values, marks = np.zeros(rows, dtype=np.int32), [np.zeros(many, dtype=np.bool_) for many in (rows, clusters)]
-        part = Part(codes, values, boxes, np.arange(rows), np.arange(clusters), *marks)
+        part = RoutedPart(codes, values, boxes, np.arange(rows), np.arange(clusters), *marks)
         for a in range(2):
             if scratch.low[a] < scratch.high[a]:
                 sorted_way = _place(part, a, forest, limits)

@@ -15,7 +15,7 @@ from reissue.methods.incremental.intersection_attack import Intersection
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.methods.worlds.solver import settle
-from reissue.methods.worlds.worlds import narrowed, paths_of, truth, worlds_of
+from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.equivalence.blocks import AMPLE
@@ -83,7 +83,7 @@ def test_bounds_equal_enumeration(seed: int) -> None:
         known = {int(rng.integers(0, 6))} if rng.random() < 0.3 else set()
         paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
         worlds = worlds_of(releases, paths)
-        bounds = narrowed(worlds)
+        bounds = narrow(worlds)
         assert bounds is not None
         real = truth(worlds, releases, paths)
         assert real is not None
@@ -191,7 +191,7 @@ def possible_values(releases: list[ObservedRelease], known: set[int]) -> dict[st
     """What possible worlds leave for everybody, by name."""
     paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
     worlds = worlds_of(releases, paths)
-    bounds = narrowed(worlds)
+    bounds = narrow(worlds)
     assert bounds is not None
     settled = settle(worlds, bounds, truth(worlds, releases, paths), 0.5, 60.0)
     left = {

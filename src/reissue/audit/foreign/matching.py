@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import maximum_flow
 from reissue.arrays.components import strong_components
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import ReleaseError
-from reissue.model.box_index import meeting
+from reissue.model.box_index import find_meeting
 
 BY_CONTENT = 'match by content (--match content, in Python match="content")'
 
@@ -129,7 +129,7 @@ def _most(limits: list[tuple[Int64, Int64]], seconds: float) -> Int64:
 def _fits(point: Int32, boxes: Int32, kinds: Int64, groups: Int64, width: int) -> tuple[Int64, Int64]:
     """(kind, group): every pair where the kind's codes lie in the class's box and the values agree."""
     dots = np.ascontiguousarray(np.stack([point, point], axis=2))
-    dot, cls = meeting(dots, boxes)
+    dot, cls = find_meeting(dots, boxes)
     start = np.searchsorted(dot, np.arange(len(point) + 1))
     its = kinds // width
     count = start[its + 1] - start[its]

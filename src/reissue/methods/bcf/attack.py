@@ -13,9 +13,9 @@ from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
-from reissue.methods.bcf.attack_findings import Asked, Seen, weaknesses
-from reissue.methods.bcf.candidates import Chain, Targets, composed, known_targets, possible_targets
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
+from reissue.methods.bcf.candidates import ReleaseChain, Targets, composed, known_targets, possible_targets
+from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.joint_candidates import exact_amounts
 from reissue.model.observed import Observed, ObservedRelease, Words
 from reissue.model.settings import check_kinds
@@ -64,8 +64,8 @@ class Correspondence:
             raise SettingsError(f"limit is {self.limit}; it is how many findings to list: 0 or more.")
         self._asked()
 
-    def _asked(self) -> Asked:
-        return Asked(
+    def _asked(self) -> CandidateLimits:
+        return CandidateLimits(
             k=self.k,
             confidence=self.confidence,
             alpha=self.alpha,
@@ -77,8 +77,8 @@ class Correspondence:
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
         notes: list[str] = []
-        sight = _Sight(series.words, self._asked(), self.exact)
-        for chained in chains(series, notes):
+        sight = _AttackTotals(series.words, self._asked(), self.exact)
+        for chained in find_chains(series, notes):
             if involving is None:
                 sight.look(chained, only_last=False)
             elif involving in chained.numbers:
@@ -90,32 +90,32 @@ class Correspondence:
 
 
 @dataclass(frozen=True, eq=False)
-class Chained:
+class ObservedChain:
     """A chain of releases, and what the attack keeps of each: its number, and who is in which class, if that is known.
 
     places: of each release subjects int64[people] ascending and classes int32[people]
     """
 
-    chain: Chain
+    chain: ReleaseChain
     numbers: tuple[int, ...]
     places: tuple[tuple[Int64, Int32] | None, ...]
 
-    def extended(self, chain: Chain, release: ObservedRelease) -> Chained:
+    def extended(self, chain: ReleaseChain, release: ObservedRelease) -> ObservedChain:
         """With one more release; `chain` has it already."""
         own = release.members
         place = None if own is None else (own.subjects, own.classes)
-        return Chained(chain, (*self.numbers, release.number), (*self.places, place))
+        return ObservedChain(chain, (*self.numbers, release.number), (*self.places, place))
 
-    def until(self, number: int) -> Chained:
+    def until(self, number: int) -> ObservedChain:
         """The chain up to and including the release of this number."""
         last = self.numbers.index(number)
-        return Chained(self.chain.until(last), self.numbers[: last + 1], self.places[: last + 1])
+        return ObservedChain(self.chain.until(last), self.numbers[: last + 1], self.places[: last + 1])
 
 
-_NOTHING = Chained(Chain([]), (), ())
+_NOTHING = ObservedChain(ReleaseChain([]), (), ())
 
 
-def chains(series: Observed, notes: list[str]) -> Iterator[Chained]:
+def find_chains(series: Observed, notes: list[str]) -> Iterator[ObservedChain]:
     """The longest runs in which each release can contain all before it.
 
     Every release is asked for once, in order, and let go when the next one has been compared with it.
@@ -129,14 +129,14 @@ def chains(series: Observed, notes: list[str]) -> Iterator[Chained]:
                 yield chained
             chained, before = _NOTHING, None
             continue
-        longer = chained.chain.extended(Grouped.published(release))
+        longer = chained.chain.extended(GroupedRelease.published(release))
         why = None if before is None else _why_apart(before, release)
         if why is None and not longer.holds_last():
             why = "lacks records that earlier releases have"
         if why is not None:
             notes.append(f"{name} {why}; the attack treats it as the start of a new chain of releases.")
             yield chained
-            chained, longer = _NOTHING, Chain(longer.releases[-1:])
+            chained, longer = _NOTHING, ReleaseChain(longer.releases[-1:])
         chained, before = chained.extended(longer, release), release
     if chained.numbers:
         yield chained
@@ -157,18 +157,18 @@ def _why_apart(earlier: ObservedRelease, later: ObservedRelease) -> str | None:
     return None
 
 
-class _Sight:
+class _AttackTotals:
     """What the attack has seen so far: weak targets of every chain, measures, people at risk."""
 
-    def __init__(self, words: Words, asked: Asked, exact: bool) -> None:
+    def __init__(self, words: Words, asked: CandidateLimits, exact: bool) -> None:
         self.words, self.asked, self.exact = words, asked, exact
         self.measures: dict[str, float] = {}
         self.notes: list[str] = []
         self.total = 0
-        self._weak: list[Seen] = []
+        self._weak: list[WeakTargets] = []
         self._at_risk: dict[int, list[Int64]] = {}
 
-    def look(self, chained: Chained, only_last: bool) -> None:
+    def look(self, chained: ObservedChain, only_last: bool) -> None:
         """Measure the pairs of a chain and the candidates of everyone who arrived with one of its releases."""
         chain = chained.chain
         for later in range(len(chain) - 1 if only_last else 1, len(chain)):
@@ -187,7 +187,7 @@ class _Sight:
                     targets = targets.keep(np.flatnonzero(targets.totals > 0))
             self._measure_targets(chained, targets, people)
 
-    def _measure_pair(self, chain: Chain, earlier: int, later: int, numbers: Sequence[int]) -> None:
+    def _measure_pair(self, chain: ReleaseChain, earlier: int, later: int, numbers: Sequence[int]) -> None:
         names = f"{numbers[earlier]}, {numbers[later]}"
         pair = chain.pair(earlier, later)
         for letter, level in pair.anonymity().items():
@@ -202,7 +202,7 @@ class _Sight:
         if not pair.closed:
             self.measures["flows"] = self.measures.get("flows", 0) + 1
 
-    def _measure_targets(self, chained: Chained, targets: Targets, people: _Arrivals | None) -> None:
+    def _measure_targets(self, chained: ObservedChain, targets: Targets, people: _Arrivals | None) -> None:
         if len(targets) == 0:
             return
         chain, numbers = chained.chain, chained.numbers
@@ -217,7 +217,7 @@ class _Sight:
             self.total += len(weakness.which)
             if len(weakness.which):
                 behind = people if weakness.breach.any() else None  # nobody is named where nothing is broken
-                self._weak.append(Seen(self.words, chain, numbers, targets, by_paper, weakness, behind))
+                self._weak.append(WeakTargets(self.words, chain, numbers, targets, by_paper, weakness, behind))
             broken[weakness.which[weakness.breach]] = True
         if people is not None:
             subjects = people.subjects(targets.arrival, broken)

@@ -11,14 +11,14 @@ import numpy as np
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding
-from reissue.methods.bcf.candidates import Chain, Targets
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.candidates import ReleaseChain, Targets
+from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.observed import Words
 from reissue.model.requirement import TOLERANCE, Requirement, as_fraction
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class CandidateLimits:
     """What the candidates of every person must satisfy (section 7.2 of the paper, cracked records removed)."""
 
     k: int
@@ -60,13 +60,13 @@ class Weakness:
     value: Int32
 
 
-def weaknesses(chain: Chain, targets: Targets, asked: Asked) -> Iterator[Weakness]:
+def weaknesses(chain: ReleaseChain, targets: Targets, asked: CandidateLimits) -> Iterator[Weakness]:
     """One per requirement: too few candidates, one value too frequent among them, values not diverse enough."""
     totals = targets.totals
     shown = _smallest_class(chain, targets)
     which = np.flatnonzero((totals < shown) | (totals < asked.k))
     yield _weakness("candidates", asked.k, which, totals.astype(np.float64), totals < asked.k)
-    rows = _Rows(targets)
+    rows = _CandidateValues(targets)
     for unit, share in (("share", asked.confidence), ("alpha", asked.alpha)):
         if share is not None:
             limit = as_fraction(share)
@@ -101,14 +101,14 @@ def _weakness(
     return Weakness(unit, float(threshold), which, at, broken[which], margin, blamed)
 
 
-def _smallest_class(chain: Chain, targets: Targets) -> Int64:
+def _smallest_class(chain: ReleaseChain, targets: Targets) -> Int64:
     """int64[targets]: records of the smallest class a target matches, which is what one release alone promises."""
     columns = range(targets.classes.shape[1])
     sizes = [chain.releases[targets.arrival + c].sizes[targets.classes[:, c]] for c in columns]
     return np.asarray(np.minimum.reduce(sizes), dtype=np.int64)
 
 
-class _Rows:
+class _CandidateValues:
     """The candidates of each target by value, most frequent first.
 
     top: int64[targets] records of the most frequent value; top_value: int32[targets]
@@ -153,14 +153,14 @@ class Behind(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class WeakTargets:
     """Weak targets of one arrival of one chain, ready to be told.
 
     numbers: of the chain's releases; composed: int64[targets] what the paper's own compositions leave
     """
 
     words: Words
-    chain: Chain
+    chain: ReleaseChain
     numbers: tuple[int, ...]
     targets: Targets
     composed: Int64
@@ -250,5 +250,5 @@ class Seen:
             "composed": composed,
         }
 
-    def _release(self, one: Targets, column: int) -> Grouped:
+    def _release(self, one: Targets, column: int) -> GroupedRelease:
         return self.chain.releases[one.arrival + column]

@@ -19,8 +19,8 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.bcf.cracks import Grouped, Pair, compare, sums
-from reissue.model.box_index import meeting
+from reissue.methods.bcf.cracks import GroupedRelease, Pair, compare, sums
+from reissue.model.box_index import find_meeting
 from reissue.model.requirement_kernels import Limits, meets
 
 
@@ -49,29 +49,29 @@ class Targets:
 
     def keep(self, which: Int64) -> Targets:
         """The targets at these positions, in this order."""
-        start, taken = _taken(self.start, which)
+        start, taken = _take(self.start, which)
         return Targets(self.arrival, self.classes[which], start, self.values[taken], self.amounts[taken])
 
 
-class Chain:
+class ReleaseChain:
     """Releases of which each contains all records of the one before; pairs are compared once, when first needed."""
 
-    def __init__(self, releases: Sequence[Grouped]) -> None:
+    def __init__(self, releases: Sequence[GroupedRelease]) -> None:
         self.releases = tuple(releases)
         self._pairs: dict[tuple[int, int], Pair] = {}
 
     def __len__(self) -> int:
         return len(self.releases)
 
-    def extended(self, release: Grouped) -> Chain:
+    def extended(self, release: GroupedRelease) -> ReleaseChain:
         """The chain with one more release; what has been compared stays compared."""
-        longer = Chain([*self.releases, release])
+        longer = ReleaseChain([*self.releases, release])
         longer._pairs.update(self._pairs)
         return longer
 
-    def until(self, last: int) -> Chain:
+    def until(self, last: int) -> ReleaseChain:
         """The chain up to and including position `last`."""
-        shorter = Chain(self.releases[: last + 1])
+        shorter = ReleaseChain(self.releases[: last + 1])
         shorter._pairs.update({pair: found for pair, found in self._pairs.items() if pair[1] <= last})
         return shorter
 
@@ -108,7 +108,7 @@ class Chain:
         return boxes
 
 
-def possible_targets(chain: Chain, arrival: int, last: int | None = None, *, strict: bool = False) -> Targets:
+def possible_targets(chain: ReleaseChain, arrival: int, last: int | None = None, *, strict: bool = False) -> Targets:
     """Everyone who could exist: classes with a common point, up to release `last`, with at least one candidate.
 
     `strict` keeps those whom release `last` itself leaves without a candidate: nobody can be there, but the paper
@@ -124,7 +124,7 @@ def possible_targets(chain: Chain, arrival: int, last: int | None = None, *, str
     for position in range(arrival + 1, last + 1):
         release = chain.releases[position]
         present = np.flatnonzero(release.sizes > 0)
-        row, j = meeting(boxes, release.boxes[present])
+        row, j = find_meeting(boxes, release.boxes[present])
         order = np.lexsort((j, row))
         row, j = row[order], present[j[order]]
         targets = _follow(chain, targets, row.astype(np.int64), j.astype(np.int32), position)
@@ -138,7 +138,7 @@ def possible_targets(chain: Chain, arrival: int, last: int | None = None, *, str
     return targets
 
 
-def known_targets(chain: Chain, arrival: int, classes: Int32) -> Targets:
+def known_targets(chain: ReleaseChain, arrival: int, classes: Int32) -> Targets:
     """The candidates of people whose classes are known: int32[targets, releases from the arrival on]."""
     targets = _alone(chain, arrival, classes[:, 0])
     rows = np.arange(len(classes), dtype=np.int64)
@@ -152,7 +152,7 @@ def all_meet(targets: Targets, limits: Sequence[Limits], value_count: int) -> bo
     return all(_meet(targets.start, targets.values, targets.amounts, value_count, limit) for limit in limits)
 
 
-def composed(chain: Chain, targets: Targets) -> Int64:
+def composed(chain: ReleaseChain, targets: Targets) -> Int64:
     """int64[targets]: what the paper's micro attacks and its two compositions (B then F, B then C) leave.
 
     Section 7.1: the arrival's group loses its worst B crack and then what the later groups cannot hold; later groups
@@ -169,15 +169,15 @@ def composed(chain: Chain, targets: Targets) -> Int64:
     return Targets(targets.arrival, targets.classes, start, values, amounts).totals
 
 
-def _alone(chain: Chain, arrival: int, classes: Int64 | Int32) -> Targets:
+def _alone(chain: ReleaseChain, arrival: int, classes: Int64 | Int32) -> Targets:
     """Targets that match these classes of the release they arrived with; later releases are not looked at yet."""
     release = chain.releases[arrival]
-    start, taken = _taken(release.start, classes.astype(np.int64))
+    start, taken = _take(release.start, classes.astype(np.int64))
     free = chain.free(arrival, arrival)
     return Targets(arrival, classes.astype(np.int32)[:, None], start, release.values[taken], free[taken])
 
 
-def _follow(chain: Chain, targets: Targets, rows: Int64, classes: Int32, position: int) -> Targets:
+def _follow(chain: ReleaseChain, targets: Targets, rows: Int64, classes: Int32, position: int) -> Targets:
     """The targets `rows`, now that they also match `classes` of release `position`."""
     release = chain.releases[position]
     start, values, amounts = _smaller(
@@ -202,7 +202,7 @@ def _follow(chain: Chain, targets: Targets, rows: Int64, classes: Int32, positio
 
 
 @njit(cache=True)
-def _taken(start: Int64, which: Int64) -> tuple[Int64, Int64]:
+def _take(start: Int64, which: Int64) -> tuple[Int64, Int64]:
     """Where the chosen rows of a sparse table begin once put together, and the entries to take. O(entries)."""
     begin = np.zeros(len(which) + 1, dtype=np.int64)
     for r in range(len(which)):

@@ -23,12 +23,12 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.components import bipartite_components
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.model.box_index import meeting
+from reissue.model.box_index import find_meeting
 from reissue.model.observed import ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class GroupedRelease:
     """The groups of one release, class by class.
 
     boxes:  int32[classes, attributes, 2]
@@ -42,27 +42,27 @@ class Grouped:
     counts: Int64
 
     @staticmethod
-    def of(boxes: Int32, classes: Int32 | Int64, values: Int32 | Int64, counts: Int64) -> Grouped:
+    def of(boxes: Int32, classes: Int32 | Int64, values: Int32 | Int64, counts: Int64) -> GroupedRelease:
         """From groups sorted by class, then value."""
         start = np.searchsorted(classes, np.arange(len(boxes) + 1)).astype(np.int64)
-        return Grouped(boxes, start, values.astype(np.int32), counts.astype(np.int64))
+        return GroupedRelease(boxes, start, values.astype(np.int32), counts.astype(np.int64))
 
     @staticmethod
-    def counted(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> Grouped:
+    def counted(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> GroupedRelease:
         """From counts in any order, in which a group may come twice."""
         found = Combinations.of([classes, values], counts)
-        return Grouped.of(boxes, found.columns[0], found.columns[1], found.counts)
+        return GroupedRelease.of(boxes, found.columns[0], found.columns[1], found.counts)
 
     @staticmethod
-    def published(release: ObservedRelease) -> Grouped:
+    def published(release: ObservedRelease) -> GroupedRelease:
         width = int(release.values.max()) + 1 if len(release.values) else 1
         if release.amounts is not None:
-            return Grouped.counted(release.boxes, release.classes, release.values, release.amounts)
+            return GroupedRelease.counted(release.boxes, release.classes, release.values, release.amounts)
         if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
-            return Grouped.of(release.boxes, *release.groups)
+            return GroupedRelease.of(release.boxes, *release.groups)
         counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort
         key = np.flatnonzero(counts)
-        return Grouped.of(release.boxes, key // width, key % width, counts[key])
+        return GroupedRelease.of(release.boxes, key // width, key % width, counts[key])
 
     @cached_property
     def classes(self) -> Int32:
@@ -91,8 +91,8 @@ class Pair:
     unplaced:   records of the left that no buddy is left for; above 0 the later release does not contain the earlier
     """
 
-    left: Grouped
-    right: Grouped
+    left: GroupedRelease
+    right: GroupedRelease
     left_class: Int32
     right_class: Int32
     edge_start: Int64
@@ -139,7 +139,7 @@ class Pair:
         return levels
 
 
-def compare(left: Grouped, right: Grouped) -> Pair:
+def compare(left: GroupedRelease, right: GroupedRelease) -> Pair:
     """Lay two releases side by side. O(comparable groups), plus flows where pieces are not complete."""
     i, j = comparable_classes(left, right)
     start, edge_left, edge_right = _comparable_groups(i, j, left.start, left.values, right.start, right.values)
@@ -157,10 +157,10 @@ def compare(left: Grouped, right: Grouped) -> Pair:
     return Pair(left, right, i, j, start, edge_left, edge_right, most, old, len(odd) == 0, unplaced)
 
 
-def comparable_classes(left: Grouped, right: Grouped) -> tuple[Int32, Int32]:
+def comparable_classes(left: GroupedRelease, right: GroupedRelease) -> tuple[Int32, Int32]:
     """Pairs of classes with records whose boxes meet, sorted by left, then right."""
     here, there = np.flatnonzero(left.sizes > 0), np.flatnonzero(right.sizes > 0)
-    i, j = meeting(left.boxes[here], right.boxes[there])
+    i, j = find_meeting(left.boxes[here], right.boxes[there])
     order = np.lexsort((j, i))
     return here[i[order]].astype(np.int32), there[j[order]].astype(np.int32)
 
@@ -179,7 +179,13 @@ def _complete(piece_left: Int64, piece_right: Int64, piece_edge: Int64, pieces: 
 
 
 def _solve_odd(
-    left: Grouped, right: Grouped, edge_left: Int64, edge_right: Int64, odd: Int64, most: Int64, old: Int64
+    left: GroupedRelease,
+    right: GroupedRelease,
+    edge_left: Int64,
+    edge_right: Int64,
+    odd: Int64,
+    most: Int64,
+    old: Int64,
 ) -> int:
     """Fill `most` and `old` of the pieces that are not complete by flows; the records that could not be placed."""
     lefts, from_left = np.unique(edge_left[odd], return_inverse=True)

@@ -14,8 +14,8 @@ import numpy as np
 
 from reissue.arrays.components import bipartite_components
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.bcf.candidates import Chain, Targets, possible_targets
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.candidates import ReleaseChain, Targets, possible_targets
+from reissue.methods.bcf.cracks import GroupedRelease
 
 if TYPE_CHECKING:  # is only needed on request, so that nobody else waits for the import
     from scipy.sparse import csr_array
@@ -27,8 +27,8 @@ class Kinds:
     arrival: int64[kinds]; classes: int32[kinds, releases] (-1 before the arrival)
     """
 
-    def __init__(self, chain: Chain, value: int) -> None:
-        only = Chain([_of_value(release, value) for release in chain.releases])
+    def __init__(self, chain: ReleaseChain, value: int) -> None:
+        only = ReleaseChain([_of_value(release, value) for release in chain.releases])
         paths = [possible_targets(only, arrival) for arrival in range(len(chain))]
         self.arrival = np.concatenate([np.full(len(p), p.arrival, dtype=np.int64) for p in paths])
         self.classes = np.concatenate([_padded(p, len(chain)) for p in paths])
@@ -37,7 +37,7 @@ class Kinds:
         group, kind = (end.astype(np.int64) for end in self._rows.nonzero())
         self._of_group, self._of_kind = bipartite_components(group, kind, *self._rows.shape)
 
-    def _incidence(self, only: Chain) -> csr_array:
+    def _incidence(self, only: ReleaseChain) -> csr_array:
         """groups x kinds: which kinds a group's records may be."""
         from scipy.sparse import csr_array
 
@@ -70,7 +70,7 @@ class Kinds:
         return int(same.argmax()) if same.any() else -1
 
 
-def exact_amounts(chain: Chain, targets: Targets) -> Targets:
+def exact_amounts(chain: ReleaseChain, targets: Targets) -> Targets:
     """The targets with their exact candidates; only amounts that the closed formula leaves positive can shrink."""
     kinds: dict[int, Kinds] = {}
     amounts: Int64 = targets.amounts.copy()
@@ -85,9 +85,9 @@ def exact_amounts(chain: Chain, targets: Targets) -> Targets:
     return Targets(targets.arrival, targets.classes, targets.start, targets.values, amounts)
 
 
-def _of_value(release: Grouped, value: int) -> Grouped:
+def _of_value(release: GroupedRelease, value: int) -> GroupedRelease:
     here = release.values == value
-    return Grouped.of(release.boxes, release.classes[here], release.values[here], release.counts[here])
+    return GroupedRelease.of(release.boxes, release.classes[here], release.values[here], release.counts[here])
 
 
 def _padded(paths: Targets, releases: int) -> Int32:

@@ -13,8 +13,8 @@ import numpy as np
 
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.bcf.candidates import Chain
-from reissue.methods.bcf.cracks import Grouped
+from reissue.methods.bcf.candidates import ReleaseChain
+from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts, Table
 from reissue.partition.global_recoding import Cut
@@ -31,7 +31,7 @@ class ChainLog:
     start: int
     subjects: Int64
     arrival: Int32
-    releases: tuple[Grouped, ...] = ()
+    releases: tuple[GroupedRelease, ...] = ()
     cuts: tuple[Cut | None, ...] = ()
     plain: bool = True
 
@@ -47,7 +47,7 @@ class ChainLog:
         everyone = np.concatenate([self.subjects, new])
         order = np.argsort(everyone, kind="stable")
         arrival = np.concatenate([self.arrival, np.full(len(new), release.number, dtype=np.int32)])
-        groups = Grouped.published(ObservedRelease.of(release))
+        groups = GroupedRelease.published(ObservedRelease.of(release))
         return ChainLog(
             release.number if fresh else self.start,
             everyone[order],
@@ -61,8 +61,8 @@ class ChainLog:
         """The log as a chain that starts with release `number` sees it."""
         return ChainLog(number, self.subjects, self.arrival)
 
-    def chain(self) -> Chain:
-        return Chain(self.releases)
+    def chain(self) -> ReleaseChain:
+        return ReleaseChain(self.releases)
 
     def groups(self) -> Combinations:
         """How many records of each value each class had: by position in the chain, class and value."""
@@ -81,7 +81,7 @@ class ChainLog:
         releases = []
         for at, release in enumerate(self.releases):
             own = slice(*np.searchsorted(position, [at, at + 1]).tolist())
-            releases.append(Grouped.of(release.boxes, classes[own], values[own], groups.counts[own]))
+            releases.append(GroupedRelease.of(release.boxes, classes[own], values[own], groups.counts[own]))
         return replace(self, releases=tuple(releases))
 
     def arrivals(self, subjects: Int64, number: int) -> Int32:
@@ -136,7 +136,7 @@ class ChainLog:
             here, its = groups["release"] == position, boxes["release"] == position
             shaped = flat[its].reshape(int(its.sum()), flat.shape[1] // 2, 2)
             columns = (np.asarray(groups[name])[here] for name in ("class", "value", "count"))
-            releases.append(Grouped.of(shaped, *columns))
+            releases.append(GroupedRelease.of(shaped, *columns))
             mine = cuts["release"] == position
             found.append(Cut.read({name: column[mine] for name, column in cuts.items()}) if mine.any() else None)
         return ChainLog(

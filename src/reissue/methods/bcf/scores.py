@@ -6,10 +6,12 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.bcf.specialization import Items, State
+from reissue.methods.bcf.specialization import Items, SpecializationState
 
 
-def best_split(items: Items, state: State, touched: Int64, attribute: int, allowed: Int64, by_gain: bool) -> int | None:
+def best_split(
+    items: Items, state: SpecializationState, touched: Int64, attribute: int, allowed: Int64, by_gain: bool
+) -> int | None:
     """The code up to which the lower part of a range should reach: both parts with records.
 
     allowed: int64[3] lowest <= code < highest, or the third code itself (that of missing values).
@@ -73,7 +75,9 @@ def _cost(amount: float, by_gain: bool) -> float:
 
 
 @njit(cache=True)
-def gain_of_parts(items: Items, state: State, touched: Int64, attribute: int, bounds: Int32, value_count: int) -> float:
+def gain_of_parts(
+    items: Items, state: SpecializationState, touched: Int64, attribute: int, bounds: Int32, value_count: int
+) -> float:
     """How much the parts of a node tell about the sensitive value, in nats per record. O(items touched)."""
     counts = np.zeros((len(bounds) + 1, value_count))
     for x in range(len(touched)):
@@ -99,7 +103,9 @@ def _entropy(counts: Float64) -> float:
 
 
 @njit(cache=True)
-def smallest_part(items: Items, state: State, touched: Int64, attribute: int, bounds: Int32, enough: int = 0) -> int:
+def smallest_part(
+    items: Items, state: SpecializationState, touched: Int64, attribute: int, bounds: Int32, enough: int = 0
+) -> int:
     """Records of the smallest class that specializing the node would make; fewer than `enough` of one end the search.
 
     O(items touched).

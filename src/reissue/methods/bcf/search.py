@@ -13,19 +13,28 @@ import numpy as np
 
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.bcf.scores import best_split, gain_of_parts, smallest_part
-from reissue.methods.bcf.specialization import Items, Known, Plan, apply, begin, plan, tentative, whole
+from reissue.methods.bcf.specialization import (
+    Items,
+    PastTargets,
+    SplitStep,
+    apply_split,
+    begin,
+    plan_split,
+    tentative,
+    whole,
+)
 from reissue.methods.bcf.specialization_check import weigh
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.global_recoding import Cut, Frontier, Ranges
 
 Score = Literal["discernibility", "information-gain"]
-Check = Callable[[Int32, Int32], tuple[bool, Int64]]
+ExactCheck = Callable[[Int32, Int32], tuple[bool, Int64]]
 """A test of its own for a step: int32[items] class of each item and int32[classes, attributes, 2] boxes in; whether it
 holds and the fewest candidates of each arrival out."""
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SpecializationTask:
     """What the release must satisfy: limits and more hold for everyone's candidates, and `check` where it is given.
 
     arrivals:   positions in the chain at which somebody arrived
@@ -34,14 +43,14 @@ class Task:
     """
 
     items: Items
-    past: Known
+    past: PastTargets
     arrivals: Sequence[int]
     cuts: Sequence[Cut]
     limits: Limits
     more: Limits
     value_count: int
     splittable: Int64
-    check: Check | None = None
+    check: ExactCheck | None = None
 
 
 class TopDown:
@@ -50,7 +59,7 @@ class TopDown:
     newcomers: how many records are new in this release
     """
 
-    def __init__(self, task: Task, frontiers: Sequence[Frontier], score: Score, newcomers: int) -> None:
+    def __init__(self, task: SpecializationTask, frontiers: Sequence[Frontier], score: Score, newcomers: int) -> None:
         self.task, self.frontiers, self.newcomers, self._by = task, frontiers, newcomers, score
         most = int(task.items.counts.sum()) // max(1, task.limits.k) + 1
         self.state = begin(task.items, task.past, most)
@@ -90,7 +99,7 @@ class TopDown:
     def _touched(self, attribute: int, node: int) -> Int64:
         return np.flatnonzero(self.state.node[: self.classes, attribute] == node).astype(np.int64)
 
-    def _weigh(self, step: Plan, measure: bool) -> tuple[bool, Int64]:
+    def _weigh(self, step: SplitStep, measure: bool) -> tuple[bool, Int64]:
         task = self.task
         holds, fewest = weigh(
             task.items, task.past, self.state, step, task.limits, task.more, task.value_count, measure
@@ -107,7 +116,7 @@ class TopDown:
         k = task.limits.k
         if smallest_part(task.items, self.state, touched, attribute, bounds, k) < k:
             return False  # nobody there could keep k candidates
-        step = plan(task.items, self.state, touched, attribute, bounds, above, finest)
+        step = plan_split(task.items, self.state, touched, attribute, bounds, above, finest)
         if not self._weigh(step, measure=False)[0]:
             return False
         if task.check is not None and not self._passes(step, lo, hi):
@@ -116,12 +125,12 @@ class TopDown:
         if not parts and isinstance(labels, Ranges):
             parts = labels.split(node, int(bounds[0]))
         numbers = np.array(parts, dtype=np.int32)
-        self.classes = apply(task.items, task.past, self.state, step, numbers, self.classes)
+        self.classes = apply_split(task.items, task.past, self.state, step, numbers, self.classes)
         self.frontiers[attribute].replace(node, parts)
         self._open[attribute].update(p for p in parts if isinstance(labels, Ranges) or labels.parts(p))
         return True
 
-    def _passes(self, step: Plan, lo: int, hi: int) -> bool:
+    def _passes(self, step: SplitStep, lo: int, hi: int) -> bool:
         """The further test, on the classes as they would be."""
         assert self.task.check is not None
         home, origin, part = tentative(self.state, step, self.classes)

@@ -35,7 +35,7 @@ class Items(NamedTuple):
     after: Int64
 
 
-class Known(NamedTuple):
+class PastTargets(NamedTuple):
     """What earlier releases leave for everyone who arrived with one of them.
 
     arrivals: int64[T] positions in the chain at which somebody arrived, ascending; J, the release being made, included
@@ -52,7 +52,7 @@ class Known(NamedTuple):
     bounds: Int64
 
 
-class State(NamedTuple):
+class SpecializationState(NamedTuple):
     """The classes so far, and their cells. All arrays are changed in place.
 
     order:   int64[items] items class by class, by value within a class
@@ -77,13 +77,15 @@ class State(NamedTuple):
     last: Int64
 
 
-def known(arrivals: Sequence[int], targets: Sequence[Targets], boxes: Sequence[Int32], attributes: int) -> Known:
+def past_targets(
+    arrivals: Sequence[int], targets: Sequence[Targets], boxes: Sequence[Int32], attributes: int
+) -> PastTargets:
     """Put the targets of every earlier arrival together; an arrival without targets (the newest) has an empty slice."""
     sizes = [len(t) for t in targets] + [0] * (len(arrivals) - len(targets))
     entries = np.concatenate([[0], np.cumsum([len(t.amounts) for t in targets])]).astype(np.int64)
     start = [t.start[:-1] + entries[i] for i, t in enumerate(targets)]
     lows = [box[..., 0] for box in boxes] or [np.empty((0, attributes), dtype=np.int32)]
-    return Known(
+    return PastTargets(
         np.asarray(arrivals, dtype=np.int64),
         np.ascontiguousarray(np.concatenate(lows), dtype=np.int32),
         np.concatenate([*start, entries[-1:]]).astype(np.int64),
@@ -93,7 +95,7 @@ def known(arrivals: Sequence[int], targets: Sequence[Targets], boxes: Sequence[I
     )
 
 
-def begin(items: Items, past: Known, most_classes: int) -> State:
+def begin(items: Items, past: PastTargets, most_classes: int) -> SpecializationState:
     """Everything in one class, which is one cell of every earlier release."""
     count, releases, arrivals = len(items.values), len(items.after), len(past.arrivals)
     starts = np.flatnonzero(np.diff(items.values, prepend=-1))
@@ -101,7 +103,7 @@ def begin(items: Items, past: Known, most_classes: int) -> State:
     newer = np.zeros((releases, count), dtype=np.int64)
     for j in range(releases):
         newer[j, starts] = np.add.reduceat(items.after[j], starts)
-    state = State(
+    state = SpecializationState(
         np.arange(count, dtype=np.int64),
         np.zeros(most_classes, dtype=np.int64),
         np.zeros(most_classes, dtype=np.int64),
@@ -120,7 +122,7 @@ def begin(items: Items, past: Known, most_classes: int) -> State:
     return state
 
 
-class Plan(NamedTuple):
+class SplitStep(NamedTuple):
     """One step: the classes that contain the node, and their items dealt to the node's parts.
 
     touched: int64[n] classes; bounds: int32[parts] highest code of each part; attribute: the node's
@@ -140,20 +142,24 @@ class Plan(NamedTuple):
     splits_targets: Bool
 
 
-def plan(items: Items, state: State, touched: Int64, attribute: int, bounds: Int32, cells: Bool, targets: Bool) -> Plan:
+def plan_split(
+    items: Items, state: SpecializationState, touched: Int64, attribute: int, bounds: Int32, cells: Bool, targets: Bool
+) -> SplitStep:
     dealt, stops, sizes = _deal(items, state, touched, attribute, bounds)
-    return Plan(touched, bounds, attribute, dealt, stops, sizes, cells, targets)
+    return SplitStep(touched, bounds, attribute, dealt, stops, sizes, cells, targets)
 
 
-def whole(items: Items, state: State, past: Known) -> Plan:
+def whole(items: Items, state: SpecializationState, past: PastTargets) -> SplitStep:
     """The step that changes nothing: to measure the single class of the start."""
     bounds = np.array([np.iinfo(np.int32).max], dtype=np.int32)
     none = np.zeros(len(items.after), dtype=np.bool_), np.zeros(len(past.arrivals), dtype=np.bool_)
-    return plan(items, state, np.zeros(1, dtype=np.int64), 0, bounds, *none)
+    return plan_split(items, state, np.zeros(1, dtype=np.int64), 0, bounds, *none)
 
 
 @njit(cache=True)
-def _deal(items: Items, state: State, touched: Int64, attribute: int, bounds: Int32) -> tuple[Int64, Int64, Int64]:
+def _deal(
+    items: Items, state: SpecializationState, touched: Int64, attribute: int, bounds: Int32
+) -> tuple[Int64, Int64, Int64]:
     """Deal the items of each touched class to the parts, keeping their order by value. O(items touched)."""
     parts, room = len(bounds), 0
     for x in range(len(touched)):
@@ -184,7 +190,9 @@ def _deal(items: Items, state: State, touched: Int64, attribute: int, bounds: In
 
 
 @njit(cache=True)
-def apply(items: Items, past: Known, state: State, step: Plan, parts: Int32, classes: int) -> int:
+def apply_split(
+    items: Items, past: PastTargets, state: SpecializationState, step: SplitStep, parts: Int32, classes: int
+) -> int:
     """Carry the step out; the number of classes afterwards. O(items touched + targets touched)."""
     _split_cells(items, state, step)
     _split_targets(past, state, step)
@@ -219,12 +227,12 @@ def apply(items: Items, past: Known, state: State, step: Plan, parts: Int32, cla
 
 
 @njit(cache=True)
-def _side(past: Known, state: State, step: Plan, at: int) -> int:
+def _side(past: PastTargets, state: SpecializationState, step: SplitStep, at: int) -> int:
     return int(np.searchsorted(step.bounds, past.lows[state.ranked[at], step.attribute]))
 
 
 @njit(cache=True)
-def _split_cells(items: Items, state: State, step: Plan) -> None:
+def _split_cells(items: Items, state: SpecializationState, step: SplitStep) -> None:
     """Give every part of a split cell's groups a name and its own count of newer records."""
     name = state.name
     seen = np.empty(len(step.dealt), dtype=np.int64)
@@ -252,7 +260,7 @@ def _split_cells(items: Items, state: State, step: Plan) -> None:
 
 
 @njit(cache=True)
-def _split_targets(past: Known, state: State, step: Plan) -> None:
+def _split_targets(past: PastTargets, state: SpecializationState, step: SplitStep) -> None:
     """Sort the targets of every split cell by part. Classes of one cell share one slice, which is sorted once."""
     done = np.zeros(len(state.ranked) + 1, dtype=np.bool_)
     for t in range(len(past.arrivals)):
@@ -280,7 +288,7 @@ def homes(order: Int64, begin: Int64, end: Int64, classes: int) -> Int32:
 
 
 @njit(cache=True)
-def tentative(state: State, step: Plan, classes: int) -> tuple[Int32, Int64, Int64]:
+def tentative(state: SpecializationState, step: SplitStep, classes: int) -> tuple[Int32, Int64, Int64]:
     """The classes as they would be after a step: each item's class; each class's present class and part (or -1)."""
     home = homes(state.order, state.begin, state.end, classes)
     parts = len(step.bounds)

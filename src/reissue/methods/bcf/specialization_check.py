@@ -8,11 +8,11 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.bcf.specialization import Items, Known, Plan, State
+from reissue.methods.bcf.specialization import Items, PastTargets, SpecializationState, SplitStep
 from reissue.model.requirement_kernels import Limits, meets
 
 
-class Scratch(NamedTuple):
+class WeighingBuffers(NamedTuple):
     """Working memory of `weigh`, all 0 between classes where it is counted in.
 
     left: int64[T, value_count] candidates a class leaves; present: int32[value_count] its values
@@ -28,9 +28,9 @@ class Scratch(NamedTuple):
 @njit(cache=True)
 def weigh(
     items: Items,
-    past: Known,
-    state: State,
-    step: Plan,
+    past: PastTargets,
+    state: SpecializationState,
+    step: SplitStep,
     limits: Limits,
     more: Limits,
     value_count: int,
@@ -46,7 +46,7 @@ def weigh(
     if step.splits_targets.any():
         for target in range(len(side)):
             side[target] = np.searchsorted(step.bounds, past.lows[target, step.attribute])
-    scratch = Scratch(
+    scratch = WeighingBuffers(
         np.zeros((len(past.arrivals), value_count), dtype=np.int64),
         np.empty(value_count, dtype=np.int32),
         np.zeros(value_count, dtype=np.int64),
@@ -65,7 +65,7 @@ def weigh(
 
 
 @njit(cache=True)
-def _count_newer(items: Items, state: State, step: Plan, c: int, on: bool) -> None:
+def _count_newer(items: Items, state: SpecializationState, step: SplitStep, c: int, on: bool) -> None:
     """Count the records newer than each release in part c of the cells that the step splits; or forget them again."""
     for j in range(len(items.after)):
         if step.splits_cells[j]:
@@ -79,13 +79,13 @@ def _count_newer(items: Items, state: State, step: Plan, c: int, on: bool) -> No
 @njit(cache=True)
 def _weigh_class(
     items: Items,
-    past: Known,
-    state: State,
-    step: Plan,
+    past: PastTargets,
+    state: SpecializationState,
+    step: SplitStep,
     x: int,
     c: int,
     side: Int32,
-    scratch: Scratch,
+    scratch: WeighingBuffers,
     limits: Limits,
     more: Limits,
     measure: bool,
@@ -117,7 +117,15 @@ def _weigh_class(
 
 
 @njit(cache=True)
-def _leave(items: Items, past: Known, state: State, step: Plan, x: int, c: int, scratch: Scratch) -> int:
+def _leave(
+    items: Items,
+    past: PastTargets,
+    state: SpecializationState,
+    step: SplitStep,
+    x: int,
+    c: int,
+    scratch: WeighingBuffers,
+) -> int:
     """Fill left[t, s] = min(g(s), N_j(s) for j < t) for part c of touched class x; how many values it has."""
     found = 0
     p = step.stops[x, c]
@@ -140,7 +148,7 @@ def _leave(items: Items, past: Known, state: State, step: Plan, x: int, c: int, 
 
 
 @njit(cache=True)
-def _newest(scratch: Scratch, t: int, found: int, limits: Limits, more: Limits) -> tuple[int, bool]:
+def _newest(scratch: WeighingBuffers, t: int, found: int, limits: Limits, more: Limits) -> tuple[int, bool]:
     """Candidates of a newcomer in the class, and whether they keep within the limits."""
     total, kept = 0, 0
     for i in range(found):
@@ -154,7 +162,7 @@ def _newest(scratch: Scratch, t: int, found: int, limits: Limits, more: Limits) 
 
 @njit(cache=True)
 def _common(
-    past: Known, target: int, scratch: Scratch, t: int, limits: Limits, more: Limits, measure: bool
+    past: PastTargets, target: int, scratch: WeighingBuffers, t: int, limits: Limits, more: Limits, measure: bool
 ) -> tuple[int, bool]:
     """The same for someone of an earlier release; where only k is asked, counting stops at k unless measured."""
     total, kept = 0, 0
@@ -174,7 +182,7 @@ def _common(
 
 
 @njit(cache=True)
-def _judged(scratch: Scratch, kept: int, total: int, limits: Limits, more: Limits) -> bool:
+def _judged(scratch: WeighingBuffers, kept: int, total: int, limits: Limits, more: Limits) -> bool:
     fits = meets(scratch.some, scratch.those, kept, total, limits)
     fits = fits and meets(scratch.some, scratch.those, kept, total, more)
     for i in range(kept):

@@ -15,7 +15,7 @@ from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.methods.bcf.memory import ChainLog
 from reissue.methods.bcf.records import Records
 from reissue.methods.bcf.search import Score, TopDown
-from reissue.methods.bcf.task import task_of
+from reissue.methods.bcf.task import make_task
 from reissue.methods.strategy import INSERT_ONLY, Changes
 from reissue.model.fragment_counts import Counted, Tally
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -92,7 +92,7 @@ class BCF:
         if history.whole is not None and history.whole.plan is not None:
             plan = history.whole.plan
             first, home = distinct([*snapshot.codes.T])
-            return _placed(plan, snapshot.codes[first], home, arrival)
+            return _place_rows(plan, snapshot.codes[first], home, arrival)
         rows = None if log.start == 1 else np.flatnonzero(arrival >= log.start)
         part = snapshot if rows is None else snapshot.part(rows)
         since = arrival if rows is None else arrival[rows]
@@ -102,7 +102,7 @@ class BCF:
             everyone = np.zeros(len(snapshot), dtype=np.int32)  # who came before the chain is left out, wherever it is
             everyone[rows] = home
             home = everyone
-        return _placed(plan, records.codes, home, arrival)
+        return _place_rows(plan, records.codes, home, arrival)
 
     def left_out(self, subjects: Int64, history: History) -> Bool:
         """People of earlier chains: every release of the running one left them out."""
@@ -174,7 +174,7 @@ class BCF:
         limits = limits_of(of.domains, records.codes, cuts)
         last = cuts[-1] if cuts else None
         frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(of.domains)]
-        task = task_of(records, log, self._requirements(), of.value_count, limits)
+        task = make_task(records, log, self._requirements(), of.value_count, limits)
         search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()))
         self._refuse_infeasible(search, number - log.start)
         search.run()
@@ -191,7 +191,7 @@ class BCF:
         holds, fewest = search.fewest()
         if holds:
             return
-        reached, feasible = _reached(fewest, np.array(search.task.arrivals), newest), int(fewest.min())
+        reached, feasible = _describe_anonymity(fewest, np.array(search.task.arrivals), newest), int(fewest.min())
         remedy = self._remedy(search, newest)
         if feasible < self.k:
             largest = f"The largest feasible k is {feasible}: lower k" if feasible > 1 else "No k is feasible"
@@ -235,7 +235,7 @@ class BCF:
         return tuple(steps)
 
 
-def _reached(fewest: Int64, arrivals: Int64, newest: int) -> str:
+def _describe_anonymity(fewest: Int64, arrivals: Int64, newest: int) -> str:
     """FA and BA in the paper's words; a chain's first release has only its size."""
     old, new = fewest[arrivals < newest], fewest[arrivals == newest]
     parts = [f"FA = CA = {int(old.min())}"] if len(old) else []
@@ -244,7 +244,7 @@ def _reached(fewest: Int64, arrivals: Int64, newest: int) -> str:
     return " and ".join(parts)
 
 
-def _placed(plan: Candidate, codes: Int32, home: Int32, arrival: Int32) -> Candidate:
+def _place_rows(plan: Candidate, codes: Int32, home: Int32, arrival: Int32) -> Candidate:
     """The plan with rows: int32[rows] the combination of each, of which int32[n, attributes] are the codes."""
     cut = Cut.read(plan.extras)
     assert cut is not None

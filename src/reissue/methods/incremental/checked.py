@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.incremental.running_knowledge import Running
+from reissue.methods.incremental.running_knowledge import RunningKnowledge
 from reissue.methods.strategy import INSERT_ONLY, Changes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.overlap import Groups
@@ -24,7 +24,7 @@ CHECKED = "checked"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class CheckedStrategy:
     """Settings and memory of a strategy that checks every step against all earlier releases.
 
     k:         rows at least in every class, people at least in every difference and for every traced row
@@ -61,7 +61,7 @@ class Checked:
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """Fold in one release: the cells of people who shared all classes, with their IS, IQ and chain of classes."""
         attributes = release.codes.shape[1]
-        running, real = Running.of_tables(caches, attributes), release.real
+        running, real = RunningKnowledge.of_tables(caches, attributes), release.real
         values = int(release.values.max(initial=0)) + 1
         groups = Groups.of(release.classes, release.values, release.class_count, values)
         running = running.after(release.number, release.subjects[real], release.classes[real], groups, release.boxes)
@@ -80,7 +80,7 @@ class Checked:
     def extras(self) -> Table:
         return {CHECKED: np.array([self.k, *self.share], dtype=np.int64)}
 
-    def new_rows(self, past: Standing) -> tuple[Bool, str | None]:
+    def new_rows(self, past: SnapshotHistory) -> tuple[Bool, str | None]:
         """(bool[rows]: which rows to publish, a sentence if new ones are held back).
 
         Whoever knows the whole table of the release before can take it out of this one: what is left are the new rows.
@@ -101,20 +101,20 @@ class Checked:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class SnapshotHistory:
     """A snapshot beside the history: what is known of each of its rows.
 
     cell: int64[rows], -1 for a row that was in no release
     """
 
     snapshot: Coded
-    running: Running
+    running: RunningKnowledge
     cell: Int64
     safe: bool
 
     @staticmethod
-    def of(snapshot: Coded, history: History) -> Standing:
-        running = Running.of_tables(history.caches, len(snapshot.domains))
+    def of(snapshot: Coded, history: History) -> SnapshotHistory:
+        running = RunningKnowledge.of_tables(history.caches, len(snapshot.domains))
         at = np.searchsorted(running.subjects, snapshot.subjects)
         at[at == len(running.subjects)] = 0
         cell = np.full(len(snapshot), -1, dtype=np.int64)
@@ -122,7 +122,7 @@ class Standing:
             known = running.subjects[at] == snapshot.subjects
             cell[known] = running.cell[at[known]]
         safe = bool(np.all(history.caches["checks"]["safe"])) if "checks" in history.caches else True
-        return Standing(snapshot, running, cell, safe)
+        return SnapshotHistory(snapshot, running, cell, safe)
 
     @property
     def whole(self) -> bool:
@@ -151,7 +151,7 @@ def refuse_unsafe(reason: str, strategy: str) -> InfeasiblePolicy:
     )
 
 
-def numbered(classes: Int64) -> Int32:
+def compact_labels(classes: Int64) -> Int32:
     """Class numbers without gaps, in the order of the labels; -1 stays."""
     used = np.zeros(int(classes.max(initial=-1)) + 2, dtype=np.bool_)
     used[classes] = True  # -1 marks the last place

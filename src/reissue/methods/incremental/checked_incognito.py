@@ -10,22 +10,22 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.incremental.checked import Checked, Standing, refuse_unsafe
-from reissue.methods.incremental.whole_check import BOXES, Beside, with_class_boxes
+from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory, refuse_unsafe
+from reissue.methods.incremental.whole_check import BOXES, WholeCheck, with_class_boxes
 from reissue.model.domain import Domain
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Conversation, Said, Tally
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.common_levels import choosing
-from reissue.partition.incognito import Leaves, Metric, Search, apply, ranking
+from reissue.partition.incognito import LatticeSearch, Leaves, Metric, apply_levels, ranking
 from reissue.partition.lattice import Node, climb, minimal
 from reissue.partition.level_answers import LevelAnswers, at_levels, extents_said
 from reissue.partition.mondrian import Partition
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedIncognito(Checked):
+class CheckedIncognito(CheckedStrategy):
     """(k,c)-anonymity that survives laying all releases side by side, with one level of generalization per attribute.
 
     The lattice of levels is searched as Incognito does; a node counts only if its classes meet (k,c) and all three
@@ -69,11 +69,11 @@ class CheckedIncognito(Checked):
             partition, node = at_levels(history.whole.chosen, rows.codes, snapshot.domains)
             how = ", the best that are safe in every fragment"
         else:
-            search = Search(rows.codes, rows.values, snapshot.domains, rows.limits)
+            search = LatticeSearch(rows.codes, rows.values, snapshot.domains, rows.limits)
             node, checked = self._best(search, rows)
-            partition = apply(search.ladders, rows.codes, node)
+            partition = apply_levels(search.ladders, rows.codes, node)
             how = f", {checked:,} nodes checked against {len(history):,} earlier releases" if len(history) else ""
-        steps = ([] if rows.held is None else [rows.held]) + [_said(snapshot.domains, node, partition, how)]
+        steps = ([] if rows.held is None else [rows.held]) + [_describe(snapshot.domains, node, partition, how)]
         none = Counterfeits.none(len(snapshot.domains))
         return Candidate(partition.boxes, rows.everyone(partition), none, tuple(steps), extras=self.extras())
 
@@ -81,16 +81,16 @@ class CheckedIncognito(Checked):
         """As every checked strategy, and the boxes of all releases: few classes, so that none is read again."""
         return {**super().remember(caches, release), BOXES: with_class_boxes(caches, release)}
 
-    def _rows(self, snapshot: Coded, history: History) -> _Rows:
+    def _rows(self, snapshot: Coded, history: History) -> _RowsToPublish:
         """The rows to publish; raises InfeasiblePolicy unless they, taken as one class, meet the requirement."""
-        past = Standing.of(snapshot, history)
+        past = SnapshotHistory.of(snapshot, history)
         published, held = self.new_rows(past)
         kept = np.flatnonzero(published)
         counts = np.bincount(snapshot.values[kept], minlength=snapshot.value_count).astype(np.int64)
         refuse_infeasible(self.requirement, counts)
-        return _Rows(self, past, history, kept, held, self.requirement.limits(counts))
+        return _RowsToPublish(self, past, history, kept, held, self.requirement.limits(counts))
 
-    def _best(self, search: Search, rows: _Rows) -> tuple[Node, int]:
+    def _best(self, search: LatticeSearch, rows: _RowsToPublish) -> tuple[Node, int]:
         """The best node that is safe, and how many were checked against the earlier releases.
 
         Checking is what costs, so nodes are not checked that are no better than one already found safe.
@@ -124,11 +124,11 @@ class CheckedIncognito(Checked):
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _RowsToPublish:
     """The rows of a snapshot that are to be published: int64[published] kept. held: why others are not."""
 
     strategy: CheckedIncognito
-    past: Standing
+    past: SnapshotHistory
     history: History
     kept: Int64
     held: str | None
@@ -153,8 +153,8 @@ class _Rows:
         return self._check.breach(self.everyone(partition), partition.boxes)
 
     @cached_property
-    def _check(self) -> Beside:
-        return Beside.of(self.strategy, self.past, self.history, self.kept)
+    def _check(self) -> WholeCheck:
+        return WholeCheck.of(self.strategy, self.past, self.history, self.kept)
 
 
 def _some(codes: Int32, rows: Int64) -> Int32:
@@ -167,7 +167,7 @@ def _some(codes: Int32, rows: Int64) -> Int32:
     return picked
 
 
-def _said(domains: Sequence[Domain], node: Node, partition: Partition, how: str) -> str:
+def _describe(domains: Sequence[Domain], node: Node, partition: Partition, how: str) -> str:
     levels = ", ".join(f"{domain.name} {level}" for domain, level in zip(domains, node, strict=True))
     sizes = np.bincount(partition.classes)
     return (

@@ -8,22 +8,22 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.incremental.checked import Checked, Standing, numbered, refuse_unsafe
+from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory, compact_labels, refuse_unsafe
 from reissue.methods.incremental.recut.cluster import Past
 from reissue.methods.incremental.recut.recut import recut_all
 from reissue.methods.incremental.recut.routing import route
-from reissue.methods.incremental.whole_check import Beside
+from reissue.methods.incremental.whole_check import WholeCheck
 from reissue.model.boxes import bounding_boxes, losses, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import classes_meet
 from reissue.partition.mondrian import mondrian
-from reissue.partition.tables import Rows, forest_of, scratch_of
+from reissue.partition.tables import CodedRows, build_forest, cut_buffers
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedMondrian(Checked):
+class CheckedMondrian(CheckedStrategy):
     """(k,c)-anonymity that survives laying all releases side by side, for series in which people are only added.
 
     Classes that ever shared a subject form a cluster; nothing outside a cluster matters to it. New rows are routed to
@@ -36,7 +36,7 @@ class CheckedMondrian(Checked):
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Propose the next release."""
-        past = Standing.of(snapshot, history)
+        past = SnapshotHistory.of(snapshot, history)
         if not len(past.running.subjects):
             return self._first(snapshot)
         published, held = self.new_rows(past)
@@ -49,7 +49,7 @@ class CheckedMondrian(Checked):
 
     def candidate(self, snapshot: Coded, classes: Int64, steps: tuple[str, ...]) -> Candidate:
         """A release with these classes (int64[rows], any numbers; -1: left out), the boxes as narrow as can be."""
-        own = numbered(classes)
+        own = compact_labels(classes)
         boxes = widen_to_nodes(bounding_boxes(snapshot.codes, own, int(own.max()) + 1), snapshot.domains)
         return Candidate(boxes, own, Counterfeits.none(len(snapshot.domains)), steps, extras=self.extras())
 
@@ -61,7 +61,7 @@ class CheckedMondrian(Checked):
         none = Counterfeits.none(len(snapshot.domains))
         return Candidate(partition.boxes, partition.classes, none, (said,), extras=self.extras())
 
-    def _recut(self, past: Standing, kept: Int64) -> tuple[Int64, str]:
+    def _recut(self, past: SnapshotHistory, kept: Int64) -> tuple[Int64, str]:
         """Route the new rows to clusters, then cut every cluster that gains by it anew."""
         snapshot, running = past.snapshot, past.running
         fresh = kept[past.fresh[kept]]
@@ -69,9 +69,9 @@ class CheckedMondrian(Checked):
         classes[kept] = past.last_class[kept]
         if len(fresh) == 0:
             return classes, "No new rows: every class stays as it was."
-        forest = forest_of(snapshot.domains)
+        forest = build_forest(snapshot.domains)
         limits = self.requirement.limits(np.bincount(snapshot.values[kept], minlength=snapshot.value_count))
-        scratch = scratch_of(forest, snapshot.value_count)
+        scratch = cut_buffers(forest, snapshot.value_count)
         cluster = np.where(past.fresh, -1, running.cluster[past.cell]).astype(np.int64)
         boxes = bounding_boxes(snapshot.codes, cluster, int(running.cluster.max()) + 1)
         codes = np.ascontiguousarray(snapshot.codes)  # whole rows are gathered from it, and lie together there
@@ -81,7 +81,7 @@ class CheckedMondrian(Checked):
         leaf[new], leaf[~new] = row_leaf, cluster_leaf[cluster[kept[~new]]]
         start, order = sort_by_bucket(leaf, int(max(row_leaf.max(), cluster_leaf.max(initial=0))) + 1)
         at = kept[order]
-        rows = Rows(codes[at], snapshot.values[at], np.arange(len(at)))
+        rows = CodedRows(codes[at], snapshot.values[at], np.arange(len(at)))
         known = Past(
             past.cell[at],
             running.chain,
@@ -95,7 +95,7 @@ class CheckedMondrian(Checked):
         lost = self._losses(snapshot, apart)[at]
         label, used, recut, untried = recut_all(rows, start, known, lost, forest, limits, snapshot.value_count)
         if recut == 0:
-            return apart, _said(len(fresh), 0, 0, untried, running.chain.shape[1])
+            return apart, _describe(len(fresh), 0, 0, untried, running.chain.shape[1])
         changed = label >= 0
         classes[at[changed]] = label[changed] + int(classes.max()) + 1
         alone, taken = at[~changed & past.fresh[at]], at[changed & past.fresh[at]]
@@ -103,9 +103,9 @@ class CheckedMondrian(Checked):
         differ = at[changed | past.fresh[at]]  # all others are in the same classes whichever way
         best = int(np.argmin([self._losses(snapshot, way, differ).sum() for way in ways]))
         told = (len(alone), recut, used) if best else (len(fresh), 0, 0)
-        return ways[best], _said(*told, untried, running.chain.shape[1])
+        return ways[best], _describe(*told, untried, running.chain.shape[1])
 
-    def _mended(self, past: Standing, classes: Int64, apart: Int64, alone: Int64, taken: Int64) -> Int64:
+    def _mended(self, past: SnapshotHistory, classes: Int64, apart: Int64, alone: Int64, taken: Int64) -> Int64:
         """The classes with new rows as they are apart; those whose class lost rows to other places are cut anew."""
         values, mended = past.snapshot.values, classes.copy()
         torn = alone[np.isin(apart[alone], apart[taken])]
@@ -115,7 +115,7 @@ class CheckedMondrian(Checked):
         mended[alone] = apart[alone] + int(classes.max()) + 1
         return self._apart(past, mended, torn)
 
-    def _apart(self, past: Standing, classes: Int64, fresh: Int64) -> Int64:
+    def _apart(self, past: SnapshotHistory, classes: Int64, fresh: Int64) -> Int64:
         """The classes with these new rows cut among themselves."""
         if len(fresh) == 0:
             return classes
@@ -129,13 +129,13 @@ class CheckedMondrian(Checked):
     def _losses(self, snapshot: Coded, classes: Int64, rows: Int64 | None = None) -> Float64:
         """float64[rows]: the information each row loses (its part of AIL); `rows`: some that make up whole classes."""
         codes = snapshot.codes if rows is None else snapshot.codes[rows]
-        own = numbered(classes if rows is None else classes[rows])
+        own = compact_labels(classes if rows is None else classes[rows])
         boxes = widen_to_nodes(bounding_boxes(codes, own, int(own.max()) + 1), snapshot.domains)
         return np.asarray(losses(boxes, snapshot.domains).sum(axis=1)[own], dtype=np.float64)
 
-    def _beside_foreign(self, past: Standing, kept: Int64, history: History) -> tuple[Int64, str]:
+    def _beside_foreign(self, past: SnapshotHistory, kept: Int64, history: History) -> tuple[Int64, str]:
         """After releases that were not checked for this k and c: keep their classes if that is safe, else one class."""
-        check = Beside.of(self, past, history, kept)
+        check = WholeCheck.of(self, past, history, kept)
         classes = np.full(len(past.snapshot), -1, dtype=np.int64)
         classes[kept] = past.last_class[kept]
         fresh, old = kept[past.fresh[kept]], kept[~past.fresh[kept]]
@@ -149,19 +149,19 @@ class CheckedMondrian(Checked):
             raise refuse_unsafe(reason, self.name)
         return classes, "Beside the earlier releases only one class for everybody is safe."
 
-    def _fits(self, past: Standing, classes: Int64) -> bool:
+    def _fits(self, past: SnapshotHistory, classes: Int64) -> bool:
         """Whether every class meets (k,c) by itself."""
-        own: Int32 = numbered(classes)
+        own: Int32 = compact_labels(classes)
         limits = self.requirement.limits(np.bincount(past.snapshot.values, minlength=past.snapshot.value_count))
         return bool(classes_meet(limits, own, past.snapshot.values, int(own.max()) + 1).all())
 
-    def _reason(self, check: Beside, past: Standing, classes: Int64) -> str | None:
-        own = numbered(classes)
+    def _reason(self, check: WholeCheck, past: SnapshotHistory, classes: Int64) -> str | None:
+        own = compact_labels(classes)
         boxes = widen_to_nodes(bounding_boxes(past.snapshot.codes, own, int(own.max()) + 1), past.snapshot.domains)
         return check.breach(own, boxes)
 
 
-def _said(alone: int, recut: int, used: int, untried: int, earlier: int) -> str:
+def _describe(alone: int, recut: int, used: int, untried: int, earlier: int) -> str:
     kept = f"Old classes stay as they were published and {alone:,} new rows form classes of their own"
     rest = f" {untried:,} places were not tried, since too few of those tried gained." if untried else ""
     if recut == 0:

@@ -20,7 +20,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.difference_region import Gap, Part
+from reissue.methods.incremental.difference_region import DifferencePart, Gap
 from reissue.methods.incremental.difference_shares import too_frequent
 from reissue.model.overlap import Groups, Overlap, sort_by_bucket
 
@@ -58,7 +58,7 @@ def gaps(
     covered = np.bincount(overlap.left, weights=overlap.shared, minlength=len(left.sizes)).astype(np.int64)
     inside = (covered == left.sizes) & (left.sizes > 0)
     kept = np.flatnonzero(inside[overlap.left] & ~_unchanged(left, right, overlap))
-    part = Part.of(left, right, overlap, inside, kept)
+    part = DifferencePart.of(left, right, overlap, inside, kept)
     link_risk, loose_risk = np.zeros(len(overlap.left), np.bool_), np.zeros(len(right.sizes), np.bool_)
     part = part.only(_suspect(part, k, share))
     found, total, smallest = _too_few(part, k, link_risk, loose_risk, limit)
@@ -78,7 +78,7 @@ def _unchanged(left: Groups, right: Groups, overlap: Overlap) -> Bool:
     return np.asarray(whole, dtype=np.bool_)
 
 
-def _suspect(part: Part, k: int, share: tuple[int, int]) -> Bool:
+def _suspect(part: DifferencePart, k: int, share: tuple[int, int]) -> Bool:
     """bool[components]: those that need flows. A star has one set that matters, all of it, and is decided at once."""
     total = part.components
     left_start, left_order = sort_by_bucket(part.left_component, total)
@@ -143,7 +143,7 @@ def _unsafe_stars(
     return suspect
 
 
-def _too_few(part: Part, k: int, link_risk: Bool, loose_risk: Bool, limit: int) -> tuple[list[Gap], int, int]:
+def _too_few(part: DifferencePart, k: int, link_risk: Bool, loose_risk: Bool, limit: int) -> tuple[list[Gap], int, int]:
     """The sets that leave between 1 and k-1 people, for every left class its smallest; how many classes; the least."""
     if len(part.lefts) == 0:
         return [], 0, k

@@ -41,7 +41,7 @@ class Gap:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class DifferencePart:
     """Connected components of left classes that count and the right classes they share subjects with.
 
     lefts, rights: int64[] class numbers; left, right: the values of just these classes, in this order
@@ -62,7 +62,7 @@ class Part:
     right_component: Int64
 
     @staticmethod
-    def of(left: Groups, right: Groups, overlap: Overlap, inside: Bool, kept: Int64) -> Part:
+    def of(left: Groups, right: Groups, overlap: Overlap, inside: Bool, kept: Int64) -> DifferencePart:
         """The part of some links, all of them from classes that count."""
         tied = np.zeros(len(inside), np.bool_)
         tied[overlap.left[kept]] = True
@@ -76,9 +76,9 @@ class Part:
         labels = bipartite_components(edge_left, edge_right, len(lefts), len(rights))
         loose = right.sizes[rights] - filled
         own = left.pick(lefts), right.pick(rights)
-        return Part(*own, lefts, rights, edge_left, edge_right, shared, kept, loose, *labels)
+        return DifferencePart(*own, lefts, rights, edge_left, edge_right, shared, kept, loose, *labels)
 
-    def only(self, component: Bool) -> Part:
+    def only(self, component: Bool) -> DifferencePart:
         """The part within some components."""
         left_kept, right_kept = component[self.left_component], component[self.right_component]
         edges = np.flatnonzero(left_kept[self.edge_left])

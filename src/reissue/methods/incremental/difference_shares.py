@@ -13,11 +13,11 @@ import numpy as np
 from reissue.arrays.components import bipartite_components
 from reissue.arrays.sets import difference
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.methods.incremental.difference_region import Gap, Part, counts_of
+from reissue.methods.incremental.difference_region import DifferencePart, Gap, counts_of
 
 
 def too_frequent(
-    part: Part, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int, sharp: bool
+    part: DifferencePart, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int, sharp: bool
 ) -> tuple[list[Gap], int]:
     """The sets whose difference has the value above share c: one per connected obstruction of the flow of w."""
     number = part.components
@@ -42,7 +42,7 @@ class _Sets:
     people left over, and those of them with the value
     """
 
-    part: Part
+    part: DifferencePart
     value: int
     label: Int64
     label_right: Int64
@@ -83,7 +83,7 @@ class _Sets:
         return Gap(lefts, rights, int(self.size[one]), self.value, int(self.count[one]))
 
 
-def _obstructions(part: Part, value: int, top: Int64, bottom: Int64) -> _Sets | None:
+def _obstructions(part: DifferencePart, value: int, top: Int64, bottom: Int64) -> _Sets | None:
     """The sets in which the value has more than share top / bottom of their component; None if there are none."""
     transport = part.transport(*part.weights(value, top, bottom))
     if transport.saturate() == 0:

@@ -12,7 +12,7 @@ from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.attack_sides import Side, check_settings, named_releases, names, people, sides_of
-from reissue.methods.incremental.running_knowledge import Running, most_frequent
+from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
 from reissue.model.observed import Observed
 from reissue.model.requirement import as_fraction
 from reissue.model.settings import check_kinds
@@ -42,7 +42,7 @@ class Intersection:
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Follow every person through the releases; people who shared all their classes are followed as one."""
-        running, sides = Running.empty(len(series.domains)), sides_of(series, involving)
+        running, sides = RunningKnowledge.empty(len(series.domains)), sides_of(series, involving)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
         total, highest, lost, told = 0, 0.0, 0, np.empty(0, dtype=np.int64)
@@ -78,7 +78,7 @@ class Intersection:
         lost = tallies["lost"]
         return (f"The classes of {people(lost)} have no value in common: values have changed.",) if lost else ()
 
-    def _broken(self, running: Running) -> tuple[Bool, Float64]:
+    def _broken(self, running: RunningKnowledge) -> tuple[Bool, Float64]:
         """bool[cells], float64[cells]: whether and how far one value stands out, for people seen more than once."""
         share, size = as_fraction(self.c), running.values.sizes
         _, most = most_frequent(running.values)
@@ -86,7 +86,7 @@ class Intersection:
         return broken, np.where(running.seen > 1, most / np.maximum(size, 1), 0.0)
 
     def _findings(
-        self, series: Observed, sides: list[Side], running: Running, new: Bool, share: Float64
+        self, series: Observed, sides: list[Side], running: RunningKnowledge, new: Bool, share: Float64
     ) -> tuple[list[Finding], int]:
         """One finding for the people who share all their classes, the worst first; and how many there were.
 

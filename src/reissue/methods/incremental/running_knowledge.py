@@ -19,7 +19,7 @@ from reissue.model.release import Table
 
 
 @dataclass(frozen=True, eq=False)
-class Running:
+class RunningKnowledge:
     """subjects: int64[people] ascending; cell: int64[people]
 
     values: of each cell, the multiset intersection of its classes' values (IS)
@@ -39,13 +39,13 @@ class Running:
     cluster: Int64
 
     @staticmethod
-    def empty(attributes: int) -> Running:
+    def empty(attributes: int) -> RunningKnowledge:
         none = np.empty(0, dtype=np.int64)
         groups = Groups(np.zeros(1, dtype=np.int64), none.astype(np.int32), none)
         boxes, chain = np.empty((0, attributes, 2), dtype=np.int32), np.empty((0, 0), dtype=np.int32)
-        return Running(none, none, groups, boxes, none, none, chain, none)
+        return RunningKnowledge(none, none, groups, boxes, none, none, chain, none)
 
-    def after(self, number: int, subjects: Int64, classes: Int32, groups: Groups, boxes: Int32) -> Running:
+    def after(self, number: int, subjects: Int64, classes: Int32, groups: Groups, boxes: Int32) -> RunningKnowledge:
         """With one more release: subjects ascending, their classes, the classes' values and boxes. O(people + cells).
 
         Subjects that are not in the release keep their cell as it is.
@@ -65,7 +65,7 @@ class Running:
         chain[:links, :-1], chain[links + len(new) :, :-1] = self.chain[overlap.left], self.chain[old]
         chain[:links, -1], chain[links : links + len(new), -1] = overlap.right, new
         tied = _tie(self.cluster, overlap, new, old, len(boxes))
-        return Running(
+        return RunningKnowledge(
             everybody[order],
             cell[order],
             _stack(
@@ -91,10 +91,10 @@ class Running:
         return {"people": {"subject": self.subjects, "cell": self.cell}, "cells": cells, "values": values}
 
     @staticmethod
-    def of_tables(tables: Mapping[str, Table], attributes: int) -> Running:
+    def of_tables(tables: Mapping[str, Table], attributes: int) -> RunningKnowledge:
         """Back from the caches."""
         if "people" not in tables:
-            return Running.empty(attributes)
+            return RunningKnowledge.empty(attributes)
         people, cells, values = tables["people"], tables["cells"], tables["values"]
         first = np.asarray(cells["first"], dtype=np.int64)
         boxes = np.empty((len(first), attributes, 2), dtype=np.int32)
@@ -112,7 +112,7 @@ class Running:
         for n in range(releases):
             chain[:, n] = cells[f"class{n + 1}"]
         seen, cluster = np.asarray(cells["seen"], dtype=np.int64), np.asarray(cells["cluster"], dtype=np.int64)
-        return Running(subject, cell, groups, boxes, first, seen, chain, cluster)
+        return RunningKnowledge(subject, cell, groups, boxes, first, seen, chain, cluster)
 
 
 def _tie(cluster: Int64, overlap: Overlap, new: Int32 | Int64, old: Int64, classes: int) -> Int64:

@@ -14,9 +14,9 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.tracing_filter import Laid, Part, settled, suspicious
-from reissue.methods.incremental.tracing_graph import BACKWARD, FORCED, FORWARD, GroupGraph, group_graph, trace
-from reissue.model.box_index import Points, cut, meeting
+from reissue.methods.incremental.tracing_filter import Laid, TracingPart, members_fit_classes, suspicious
+from reissue.methods.incremental.tracing_graph import BACKWARD, FORCED, FORWARD, GroupGraph, group_graph, trace_rows
+from reissue.model.box_index import Points, cut, find_meeting
 from reissue.model.overlap import Groups, Overlap
 
 __all__ = ["BACKWARD", "FORCED", "FORWARD", "Traces", "suspicious", "traces"]
@@ -69,13 +69,13 @@ def traces(
     laid, boxes = Laid(older[1], newer[1], overlap, values, value_count, gone), (older[0], newer[0])
     if (unchanged or _unchanged(laid, boxes, people)) and _quiet(laid, boxes, people, k):
         return _nothing(older[0].shape[1])
-    return _traced(laid, boxes, meeting(*boxes), people, k)
+    return _traced(laid, boxes, find_meeting(*boxes), people, k)
 
 
 def _unchanged(laid: Laid, boxes: tuple[Int32, Int32], people: Points) -> bool:
     """Whether everybody shared lies in both boxes and has rows of the same value in both classes. O(shared)."""
     overlap, codes = laid.overlap, people.codes[laid.overlap.at_left]
-    return settled(laid.newer, boxes[1], overlap.other, codes, laid.values) and settled(
+    return members_fit_classes(laid.newer, boxes[1], overlap.other, codes, laid.values) and members_fit_classes(
         laid.older, boxes[0], overlap.own, codes, laid.values
     )
 
@@ -106,7 +106,7 @@ def _quiet(laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int) -> bo
     return found.complete
 
 
-def _within(part: Part, boxes: tuple[Int32, Int32], people: Points, k: int, *, tied: bool) -> Traces:
+def _within(part: TracingPart, boxes: tuple[Int32, Int32], people: Points, k: int, *, tied: bool) -> Traces:
     """The traces within a part and among its people, along all boxes that meet or only those of tied classes."""
     own = boxes[0][part.lefts], boxes[1][part.rights]
     if tied:  # the component is one more attribute, so that only boxes of one component meet
@@ -116,7 +116,7 @@ def _within(part: Part, boxes: tuple[Int32, Int32], people: Points, k: int, *, t
         left, right = own
     overlap = part.laid.overlap
     alone = replace(part.laid, overlap=replace(overlap, at_left=np.arange(len(overlap.at_left))))
-    return _traced(alone, own, meeting(left, right), Points(people.codes[overlap.at_left]), k)
+    return _traced(alone, own, find_meeting(left, right), Points(people.codes[overlap.at_left]), k)
 
 
 def _around(laid: Laid, boxes: tuple[Int32, Int32], here: Bool) -> Bool:
@@ -124,7 +124,7 @@ def _around(laid: Laid, boxes: tuple[Int32, Int32], here: Bool) -> Bool:
     wider, inner = here.copy(), [of[here[label]] for of, label in zip(boxes, laid.labels, strict=True)]
     for outer, label in zip(boxes, laid.labels, strict=True):
         for some in inner:
-            wider[label[meeting(outer, some)[0]]] = True
+            wider[label[find_meeting(outer, some)[0]]] = True
     return wider
 
 
@@ -159,7 +159,7 @@ def _traced(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], 
         return people.inside(narrowed[backward][1], k)
 
     known = _known(overlap.link, overlap.at_left, people.codes, met, own)
-    found = trace(graph, known, lambda asked: people.inside(met[asked], k), k, hull_fit)
+    found = trace_rows(graph, known, lambda asked: people.inside(met[asked], k), k, hull_fit)
     if found is None:
         return _nothing(left_boxes.shape[1], complete=False)
     return _described(found, graph, laid, (pair_left, pair_right, met), narrowed)

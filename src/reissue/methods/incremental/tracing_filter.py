@@ -16,7 +16,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.components import bipartite_components
 from reissue.arrays.flow.transport import sums
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.tracing_graph import group_graph, trace
+from reissue.methods.incremental.tracing_graph import group_graph, trace_rows
 from reissue.model.overlap import Groups, Overlap
 
 
@@ -55,7 +55,7 @@ class Laid:
         tangled[self.labels[0][self.overlap.left[self.overlap.shared < k]]] = True
         return tangled
 
-    def only(self, component: Bool) -> Part:
+    def only(self, component: Bool) -> TracingPart:
         """The part within some components. O(shared + classes)."""
         overlap, (label, right_label) = self.overlap, self.labels
         lefts, left_place = _renumbered(component[label])
@@ -78,11 +78,11 @@ class Laid:
             self.value_count,
             self.gone[lefts],
         )
-        return Part(laid, lefts, rights, label[lefts], right_label[rights])
+        return TracingPart(laid, lefts, rights, label[lefts], right_label[rights])
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TracingPart:
     """Some components of two releases, their classes renumbered.
 
     lefts, rights: int64[] the classes; left_label, right_label: int64[] their components, as of the whole
@@ -105,7 +105,7 @@ class Part:
             which, place = np.unique(nodes, return_inverse=True)
             return sums(place, overlap.shared[graph.pair[edges]], len(which))
 
-        found = trace(graph, overlap.shared, lambda pairs: np.minimum(overlap.shared[pairs], k), k, hull_fit)
+        found = trace_rows(graph, overlap.shared, lambda pairs: np.minimum(overlap.shared[pairs], k), k, hull_fit)
         return found is None or len(found[0]) > 0
 
 
@@ -126,17 +126,17 @@ def _renumbered(kept: Bool) -> tuple[Int64, Int64]:
     return np.flatnonzero(kept), place
 
 
-def settled(groups: Groups, boxes: Int32, classes: Int32 | Int64, codes: Int32, values: Int32) -> bool:
+def members_fit_classes(groups: Groups, boxes: Int32, classes: Int32 | Int64, codes: Int32, values: Int32) -> bool:
     """Whether all of some people lie in the boxes of their classes and have rows of their values there. O(people).
 
     boxes: int32[classes, attributes, 2]; classes, values: [people]; codes: int32[people, attributes]
     """
     contiguous = np.ascontiguousarray(boxes), classes, np.ascontiguousarray(codes), values
-    return bool(_settled(*contiguous, groups.start, groups.value, groups.count.copy()))
+    return bool(_members_fit_classes(*contiguous, groups.start, groups.value, groups.count.copy()))
 
 
 @njit(cache=True)
-def _settled(
+def _members_fit_classes(
     boxes: Int32, classes: Int32 | Int64, codes: Int32, values: Int32, start: Int64, value: Int32, free: Int64
 ) -> bool:
     """free: int64[groups] rows that nobody has taken yet."""

@@ -100,7 +100,7 @@ def _group_edges(
     return left[:found].copy(), right[:found].copy(), pair[:found].copy(), flow[:found].copy()
 
 
-def placed(graph: GroupGraph) -> Transport | None:
+def place_rows(graph: GroupGraph) -> Transport | None:
     """A flow that places every row, or None if there is none: somebody changed, and rows cannot be traced."""
     transport = Transport.of(graph.supply, graph.demand, graph.left, graph.right, graph.flow)
     if (transport.graph.unsent < 0).any() or (transport.graph.room < 0).any():
@@ -108,7 +108,7 @@ def placed(graph: GroupGraph) -> Transport | None:
     return transport if transport.saturate() == 0 else None
 
 
-def trace(
+def trace_rows(
     graph: GroupGraph,
     known: Int64,
     count: Callable[[Int64], Int64],
@@ -121,7 +121,7 @@ def trace(
     to k; hull_fit(edges, nodes, backward): for possible edges grouped by node (their left or right group), how many
     people fit the hull per distinct node. at: an edge for FORCED, else the group.
     """
-    transport = placed(graph)
+    transport = place_rows(graph)
     if transport is None:
         return None
     possible, real = transport.possible(), graph.pair >= 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.incremental.checked import Checked, Standing
+from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory
 from reissue.methods.incremental.difference import gaps
 from reissue.methods.incremental.running_knowledge import intersections, most_frequent
 from reissue.methods.incremental.tracing import suspicious, traces
@@ -24,7 +24,7 @@ BOXES = "class_boxes"
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
+class EarlierRelease:
     """One earlier release as the checks need it.
 
     subjects: int64[people] ascending; classes, values: int32[people]; codes: int32[people, attributes]
@@ -40,15 +40,15 @@ class Earlier:
     groups: Groups
 
     @staticmethod
-    def of_facts(facts: Facts, value_count: int) -> Earlier:
+    def of_facts(facts: Facts, value_count: int) -> EarlierRelease:
         """From what was published, whoever made it."""
         real = facts.real
         groups = Groups.of(facts.classes, facts.values, facts.class_count, value_count)
         people = facts.subjects[real], facts.classes[real], facts.values[real], facts.codes[real]
-        return Earlier(facts.number, *people, facts.boxes, groups)
+        return EarlierRelease(facts.number, *people, facts.boxes, groups)
 
     @staticmethod
-    def of_history(past: Standing, position: int, boxes: Int32) -> Earlier:
+    def of_history(past: SnapshotHistory, position: int, boxes: Int32) -> EarlierRelease:
         """From the history table: nobody has left or changed, so everybody is in the snapshot as then."""
         running, snapshot = past.running, past.snapshot
         there = np.flatnonzero(past.cell >= 0)
@@ -56,7 +56,9 @@ class Earlier:
         there = there[np.argsort(snapshot.subjects[there], kind="stable")]
         classes, values = running.chain[past.cell[there], position], snapshot.values[there]
         groups = Groups.of(classes, values, len(boxes), snapshot.value_count)
-        return Earlier(position + 1, snapshot.subjects[there], classes, values, snapshot.codes[there], boxes, groups)
+        return EarlierRelease(
+            position + 1, snapshot.subjects[there], classes, values, snapshot.codes[there], boxes, groups
+        )
 
     @cached_property
     def people(self) -> Points:
@@ -65,7 +67,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class WholeCheck:
     """Checks a whole candidate release against every earlier one, exactly; for any recoding and any history.
 
     rows: int64[published], the rows of the snapshot that the candidates publish, by subject
@@ -73,20 +75,20 @@ class Beside:
 
     k: int
     share: tuple[int, int]
-    past: Standing
-    earlier: Sequence[Earlier]
+    past: SnapshotHistory
+    earlier: Sequence[EarlierRelease]
     rows: Int64
 
     @staticmethod
-    def of(strategy: Checked, past: Standing, history: History, kept: Int64) -> Beside:
+    def of(strategy: CheckedStrategy, past: SnapshotHistory, history: History, kept: Int64) -> WholeCheck:
         """From the history table where it tells all; else the earlier releases are read. kept: rows to be published."""
         known = class_boxes(history.caches, len(history), len(past.snapshot.domains)) if past.whole else None
         if known is not None:
-            earlier = [Earlier.of_history(past, i, boxes) for i, boxes in enumerate(known)]
+            earlier = [EarlierRelease.of_history(past, i, boxes) for i, boxes in enumerate(known)]
         else:
-            earlier = [Earlier.of_facts(facts, past.snapshot.value_count) for facts in history.releases]
+            earlier = [EarlierRelease.of_facts(facts, past.snapshot.value_count) for facts in history.releases]
         rows = kept[np.argsort(past.snapshot.subjects[kept], kind="stable")]
-        return Beside(strategy.k, strategy.share, past, earlier, rows)
+        return WholeCheck(strategy.k, strategy.share, past, earlier, rows)
 
     @cached_property
     def subjects(self) -> Int64:
@@ -122,7 +124,7 @@ class Beside:
         _, most = most_frequent(common)
         return bool((most * self.share[1] > common.sizes * self.share[0]).any())
 
-    def _traced(self, older: Earlier, overlap: Overlap, groups: Groups, boxes: Int32) -> bool:
+    def _traced(self, older: EarlierRelease, overlap: Overlap, groups: Groups, boxes: Int32) -> bool:
         values, own = self.past.snapshot.value_count, older.values[overlap.at_left]
         stay = np.bincount(overlap.left, weights=overlap.shared, minlength=len(older.boxes)).astype(np.int64)
         gone = np.maximum(0, older.groups.sizes - stay)

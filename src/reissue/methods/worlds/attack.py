@@ -13,9 +13,9 @@ from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.attack_sides import check_settings, named_releases, names, people
-from reissue.methods.worlds.settled_series import View
+from reissue.methods.worlds.settled_series import SettledSeries
 from reissue.methods.worlds.solver import Inconsistent, settle
-from reissue.methods.worlds.worlds import narrowed, paths_of, truth, worlds_of
+from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.requirement import as_fraction
 from reissue.model.settings import check_kinds
@@ -121,18 +121,18 @@ class PossibleWorlds:
             )
         return tuple(notes)
 
-    def _seen(self, series: Observed, releases: list[ObservedRelease]) -> View | None:
+    def _seen(self, series: Observed, releases: list[ObservedRelease]) -> SettledSeries | None:
         """The settled series; None if no world fits it."""
         paths = paths_of(releases, self._known(series, releases))
         worlds = worlds_of(releases, paths)
-        bounds = narrowed(worlds)
+        bounds = narrow(worlds)
         if bounds is None:
             return None
         try:
             settled = settle(worlds, bounds, truth(worlds, releases, paths), float(as_fraction(self.c)), self.seconds)
         except Inconsistent:
             return None
-        return View(releases, paths, worlds, settled)
+        return SettledSeries(releases, paths, worlds, settled)
 
     def _known(self, series: Observed, releases: list[ObservedRelease]) -> Int64:
         """int64[]: the numbers of the compromised."""
@@ -147,7 +147,7 @@ class PossibleWorlds:
             numbers += [found[person] for person in named]
         return np.array(sorted(numbers), dtype=np.int64)
 
-    def _finding(self, series: Observed, view: View, path: int) -> Finding:
+    def _finding(self, series: Observed, view: SettledSeries, path: int) -> Finding:
         words, who, classes, entries = series.words, *view.about(path)
         size = int(view.paths.size[path])
         top = entries[np.argmax(view.settled.least[entries])]
@@ -183,7 +183,7 @@ class PossibleWorlds:
             rank=(0, -float(view.share[path]), len(possible), int(who[0])),
         )
 
-    def _excluded(self, series: Observed, view: View, path: int) -> Finding:
+    def _excluded(self, series: Observed, view: SettledSeries, path: int) -> Finding:
         words, who, classes, entries = series.words, *view.about(path)
         never = entries[view.settled.most[entries] == 0]
         left = entries[view.settled.most[entries] > 0]

@@ -16,7 +16,7 @@ from reissue.model.requirement import as_fraction
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class SettledSeries:
     """A settled series, by path."""
 
     releases: list[ObservedRelease]

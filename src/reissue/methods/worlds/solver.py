@@ -244,7 +244,7 @@ def _extremes(program: Program, settled: Settled, chosen: Bool) -> None:
     """Settle both bounds of the chosen entries, one entry of every component at a time."""
     entries = program.entries
     for sign in (-1.0, 1.0):
-        todo = chosen[entries] & ~_reached(settled, entries, sign)
+        todo = chosen[entries] & ~_bound_is_reached(settled, entries, sign)
         while todo.any():
             first = np.unique(program.block[todo], return_index=True)[1]
             now = np.flatnonzero(todo)[first]
@@ -256,13 +256,13 @@ def _extremes(program: Program, settled: Settled, chosen: Bool) -> None:
                     settled.most[entries[now]] = np.floor(found + NEARLY).astype(np.int64)
                 else:
                     settled.least[entries[now]] = np.ceil(found - NEARLY).astype(np.int64)
-                now = now[~_reached(settled, entries[now], sign)]
+                now = now[~_bound_is_reached(settled, entries[now], sign)]
                 if len(now) == 0:
                     break
-            todo &= ~_reached(settled, entries, sign)
+            todo &= ~_bound_is_reached(settled, entries, sign)
 
 
-def _reached(settled: Settled, entries: Int64, sign: float) -> Bool:
+def _bound_is_reached(settled: Settled, entries: Int64, sign: float) -> Bool:
     if sign > 0:
         return np.asarray(settled.most[entries] == settled.reached_most[entries], dtype=np.bool_)
     return np.asarray(settled.least[entries] == settled.reached_least[entries], dtype=np.bool_)

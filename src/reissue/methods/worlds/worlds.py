@@ -165,7 +165,7 @@ class Bounds:
         return np.asarray(self.least < self.most, dtype=np.bool_)
 
 
-def narrowed(worlds: Worlds, bounds: Bounds | None = None) -> Bounds | None:
+def narrow(worlds: Worlds, bounds: Bounds | None = None) -> Bounds | None:
     """Carry bounds through every equation until nothing changes; None if no world is consistent. O(entries) a round.
 
     What one equation leaves for an entry is its total less the least (or most) of its other entries.

@@ -15,7 +15,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.recut.check_difference import Desk, difference_ok
+from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, difference_ok
 from reissue.methods.incremental.recut.check_tracing import tracing_ok
 
 
@@ -85,7 +85,9 @@ def lists(chain: Int32, counts: Int64) -> tuple[Int64, Int64]:
 
 
 @njit(cache=True)
-def keeps(cluster: Cluster, made: Classes, changed: Int64, k: int, top: int, bottom: int, desk: Desk) -> bool:
+def cut_is_safe(
+    cluster: Cluster, made: Classes, changed: Int64, k: int, top: int, bottom: int, desk: DifferenceBuffers
+) -> bool:
     """Whether the new classes are safe beside every earlier release, if they were before `changed` became classes.
 
     changed: int64[] the classes that are new or have lost rows. The latest release comes first: it is the hardest.
@@ -175,7 +177,7 @@ def _tied(cluster: Cluster, made: Classes, changed: Int64, release: int, left: I
 
 @njit(cache=True)
 def _pair_ok(
-    cluster: Cluster, made: Classes, tied: Tied, release: int, k: int, top: int, bottom: int, desk: Desk
+    cluster: Cluster, made: Classes, tied: Tied, release: int, k: int, top: int, bottom: int, desk: DifferenceBuffers
 ) -> bool:
     """Tracing, and difference in both directions, against one earlier release."""
     if not _untraced(cluster, made, tied, release, k, desk):
@@ -187,7 +189,7 @@ def _pair_ok(
 
 
 @njit(cache=True)
-def _untraced(cluster: Cluster, made: Classes, tied: Tied, release: int, k: int, desk: Desk) -> bool:
+def _untraced(cluster: Cluster, made: Classes, tied: Tied, release: int, k: int, desk: DifferenceBuffers) -> bool:
     """Whether no row can be traced to fewer than k people; at once where classes share nobody or k people."""
     thin = False
     for u in range(len(tied.lefts)):

@@ -13,7 +13,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Int64
 
 
-class Desk(NamedTuple):
+class DifferenceBuffers(NamedTuple):
     """flow: int64[classes, classes]; from_left, from_right: int64[classes]; queue: int64[2 classes]."""
 
     flow: Int64
@@ -23,11 +23,11 @@ class Desk(NamedTuple):
 
 
 @njit(cache=True)
-def desk(lefts: int, rights: int) -> Desk:
+def difference_buffers(lefts: int, rights: int) -> DifferenceBuffers:
     """Working memory for graphs of so many classes on each side, in either direction."""
     most = max(lefts, rights)
     line = np.empty(most, np.int64)
-    return Desk(np.zeros((most, most), np.int64), line, line.copy(), np.empty(2 * most, np.int64))
+    return DifferenceBuffers(np.zeros((most, most), np.int64), line, line.copy(), np.empty(2 * most, np.int64))
 
 
 @njit(cache=True)
@@ -54,7 +54,15 @@ def _shared(link: Int64, left: int, right: int, turned: bool) -> int:
 
 @njit(cache=True)
 def difference_ok(
-    link: Int64, one: Int64, other: Int64, inside: Bool, k: int, top: int, bottom: int, desk: Desk, turned: bool
+    link: Int64,
+    one: Int64,
+    other: Int64,
+    inside: Bool,
+    k: int,
+    top: int,
+    bottom: int,
+    desk: DifferenceBuffers,
+    turned: bool,
 ) -> bool:
     """No set of left classes `one` inside right classes `other` leaves 1..k-1 people or a value above c."""
     if not inside.any():
@@ -96,7 +104,7 @@ def _shares_ok(
     k: int,
     top: int,
     bottom: int,
-    desk: Desk,
+    desk: DifferenceBuffers,
 ) -> bool:
     """No set of left classes leaves a value above c; those it leaves are at least k, so rare values cannot be."""
     (lefts, rights), values = edge.shape, one.shape[1]
@@ -139,7 +147,9 @@ def _parts(edge: Bool, inside: Bool) -> Int64:
 
 
 @njit(cache=True)
-def _closed_ok(link: Int64, edge: Bool, room: Int64, part: Int64, left: int, k: int, desk: Desk, turned: bool) -> bool:
+def _closed_ok(
+    link: Int64, edge: Bool, room: Int64, part: Int64, left: int, k: int, desk: DifferenceBuffers, turned: bool
+) -> bool:
     """In a component whose every row is filled: no set without some neighbour of `left` leaves 1..k-1 people."""
     lefts, rights = edge.shape
     here = 0
@@ -159,7 +169,9 @@ def _closed_ok(link: Int64, edge: Bool, room: Int64, part: Int64, left: int, k: 
 
 
 @njit(cache=True)
-def _spare(link: Int64, edge: Bool, room: Int64, left: int, without: int, k: int, desk: Desk, turned: bool) -> int:
+def _spare(
+    link: Int64, edge: Bool, room: Int64, left: int, without: int, k: int, desk: DifferenceBuffers, turned: bool
+) -> int:
     """How many more units `left` can push, up to k, if class `without` is taken out."""
     lefts, rights = edge.shape
     free = room.copy()
@@ -180,7 +192,7 @@ def _spare(link: Int64, edge: Bool, room: Int64, left: int, without: int, k: int
 
 
 @njit(cache=True)
-def _sends_all(edge: Bool, supply: Int64, demand: Int64, desk: Desk) -> bool:
+def _sends_all(edge: Bool, supply: Int64, demand: Int64, desk: DifferenceBuffers) -> bool:
     """Whether the lefts can send all they have."""
     lefts, rights = edge.shape
     _clear(desk.flow, lefts, rights)
@@ -200,7 +212,7 @@ def _sends_all(edge: Bool, supply: Int64, demand: Int64, desk: Desk) -> bool:
 
 
 @njit(cache=True)
-def augment(edge: Bool, free: Int64, start: int, limit: int, without: int, shut: int, desk: Desk) -> int:
+def augment(edge: Bool, free: Int64, start: int, limit: int, without: int, shut: int, desk: DifferenceBuffers) -> int:
     """One shortest augmenting path from a left class to a right class with room; how much it carried.
 
     without: a left class that may not be used; shut: a right class that may not be entered.
@@ -247,7 +259,7 @@ def augment(edge: Bool, free: Int64, start: int, limit: int, without: int, shut:
 
 
 @njit(cache=True)
-def moves_away(edge: Bool, free: Int64, left: int, right: int, desk: Desk) -> bool:
+def moves_away(edge: Bool, free: Int64, left: int, right: int, desk: DifferenceBuffers) -> bool:
     """Whether all units of one edge (or, with left = -1, all that come to a right class) can go elsewhere."""
     for u in range(len(edge)):
         units = desk.flow[u, right]

@@ -12,7 +12,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.recut.check_difference import Desk, moves_away
+from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, moves_away
 from reissue.model.box_index import cut
 
 
@@ -43,7 +43,7 @@ def tracing_ok(
     link: Int64,
     new: Int64,
     k: int,
-    desk: Desk,
+    desk: DifferenceBuffers,
 ) -> bool:
     """No row of the earlier release is forced, forward or back, among fewer than k people.
 
@@ -112,7 +112,7 @@ def _thin(scene: Scene, true: Int64) -> bool:
 
 
 @njit(cache=True)
-def _value_ok(scene: Scene, true: Int64, new: Int64, desk: Desk) -> bool:
+def _value_ok(scene: Scene, true: Int64, new: Int64, desk: DifferenceBuffers) -> bool:
     """Tracing for one value: true: int64[lefts, rights] where its rows really went; new: int64[rights] rows of it."""
     lefts, rights = true.shape
     edge, free = np.zeros((lefts, rights), np.bool_), np.empty(rights, np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.incremental.recut.check import Cluster, lists
-from reissue.partition.tables import Rows
+from reissue.partition.tables import CodedRows
 
 
 class Past(NamedTuple):
@@ -28,7 +28,7 @@ class Past(NamedTuple):
     boxes: Int32
 
 
-class Bench(NamedTuple):
+class ClusterBuffers(NamedTuple):
     """Scratch for renumbering, -1 between uses: place: int32[releases, classes], cell: int64[cells], value: int64[]."""
 
     place: Int32
@@ -36,14 +36,14 @@ class Bench(NamedTuple):
     value: Int64
 
 
-def bench_of(past: Past, value_count: int) -> Bench:
+def cluster_buffers(past: Past, value_count: int) -> ClusterBuffers:
     """Scratch for one thread."""
     place = np.full((past.chain.shape[1], past.widest), -1, np.int32)
-    return Bench(place, np.full(len(past.chain) + 1, -1, np.int64), np.full(value_count, -1, np.int64))
+    return ClusterBuffers(place, np.full(len(past.chain) + 1, -1, np.int64), np.full(value_count, -1, np.int64))
 
 
 @njit(cache=True)
-def cluster_of(rows: Rows, start: int, stop: int, past: Past, bench: Bench) -> Cluster:
+def cluster_of(rows: CodedRows, start: int, stop: int, past: Past, bench: ClusterBuffers) -> Cluster:
     """The rows of one leaf and their past, renumbered."""
     size, releases = stop - start, past.chain.shape[1]
     value, cell = np.empty(size, np.int64), np.empty(size, np.int64)

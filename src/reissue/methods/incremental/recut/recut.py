@@ -10,13 +10,13 @@ import numpy as np
 
 from reissue.arrays.compiled import njit, processors
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.incremental.recut.check import Classes, Cluster, keeps
-from reissue.methods.incremental.recut.check_difference import Desk, desk
-from reissue.methods.incremental.recut.cluster import Bench, Past, bench_of, cluster_of
+from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_safe
+from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, difference_buffers
+from reissue.methods.incremental.recut.cluster import ClusterBuffers, Past, cluster_buffers, cluster_of
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import measure, try_cut
 from reissue.partition.mondrian import cut_once
-from reissue.partition.tables import Forest, Rows, Scratch, scratch_of
+from reissue.partition.tables import CodedRows, CutBuffers, Forest, cut_buffers
 
 PARTS, LARGE = (16, 64), 100_000
 """Into how many parts the leaves are divided, for threads: few below so many rows, more from there on."""
@@ -26,7 +26,7 @@ TRIES, GAIN = 2_048, 32
 
 
 def recut_all(
-    rows: Rows,
+    rows: CodedRows,
     leaf_start: Int64,
     past: Past,
     lost: Float64,
@@ -48,9 +48,11 @@ def recut_all(
     shares = PARTS[len(label) >= LARGE]
     ends = np.searchsorted(leaf_start, np.linspace(0, len(label), shares + 1)).tolist()
 
-    free = SimpleQueue[tuple[Scratch, Bench]]()  # one for each thread: larger than what a part reads and writes
+    free = SimpleQueue[
+        tuple[CutBuffers, ClusterBuffers]
+    ]()  # one for each thread: larger than what a part reads and writes
     for _ in range(many):
-        free.put((scratch_of(forest, value_count), bench_of(past, value_count)))
+        free.put((cut_buffers(forest, value_count), cluster_buffers(past, value_count)))
 
     def some(part: tuple[int, int]) -> tuple[int, int, int]:
         own = free.get()
@@ -72,7 +74,7 @@ def recut_all(
 
 @njit(cache=True, nogil=True)
 def _recut_some(
-    rows: Rows,
+    rows: CodedRows,
     leaf_start: Int64,
     first: int,
     last: int,
@@ -81,8 +83,8 @@ def _recut_some(
     lost: Float64,
     forest: Forest,
     limits: Limits,
-    scratch: Scratch,
-    bench: Bench,
+    scratch: CutBuffers,
+    bench: ClusterBuffers,
     label: Int64,
 ) -> tuple[int, int, int]:
     """Label the rows of leaves first..last-1, from 0 where they gain; (labels used, leaves recut, leaves not tried)."""
@@ -110,14 +112,14 @@ def _recut_some(
 
 @njit(cache=True)
 def _could_gain(
-    rows: Rows, start: int, stop: int, before: float, forest: Forest, limits: Limits, scratch: Scratch
+    rows: CodedRows, start: int, stop: int, before: float, forest: Forest, limits: Limits, scratch: CutBuffers
 ) -> bool:
     """Whether a leaf would lose less than `before` if it were cut as though nothing had been published. O(rows log).
 
     Safe cuts are a few of these, and hardly ever end better, so where this does not gain no checks are made at all.
     """
     size, loss = stop - start, 0.0
-    work = Rows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
+    work = CodedRows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
     stack = np.empty((size // max(1, limits.k) + 1, 2), np.int64)
     stack[0, 0], stack[0, 1], height = 0, size, 1
     while height and loss < before:
@@ -137,15 +139,15 @@ def _could_gain(
 
 @njit(cache=True)
 def _together(
-    rows: Rows,
+    rows: CodedRows,
     start: int,
     stop: int,
     before: float,
     past: Past,
     forest: Forest,
     limits: Limits,
-    scratch: Scratch,
-    bench: Bench,
+    scratch: CutBuffers,
+    bench: ClusterBuffers,
 ) -> tuple[Int64, int, float]:
     """(label of each row, classes, loss): old and new rows of a leaf as one class, cut wherever it is safe.
 
@@ -155,10 +157,10 @@ def _together(
     """
     cluster, size = cluster_of(rows, start, stop, past, bench), stop - start
     most = size // max(1, limits.k) + 2
-    work = Rows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
+    work = CodedRows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
     boxes = np.empty((most, rows.codes.shape[1], 2), np.int32)
     made = Classes(np.zeros(size, np.int64), boxes, np.full(most, -1, np.int64), np.empty(size, np.int64))
-    ends, table = np.zeros((most, 2), np.int64), desk(int(cluster.counts.max()), most)
+    ends, table = np.zeros((most, 2), np.int64), difference_buffers(int(cluster.counts.max()), most)
     ends[0, 1] = size
     _enter(work, 0, size, 0, made, forest)
     todo, waiting = np.zeros(most, np.int64), np.empty(most, np.int64)
@@ -188,7 +190,7 @@ def _together(
 
 @njit(cache=True)
 def _cut_safely(
-    work: Rows,
+    work: CodedRows,
     own: int,
     ends: Int64,
     classes: int,
@@ -196,8 +198,8 @@ def _cut_safely(
     made: Classes,
     forest: Forest,
     limits: Limits,
-    scratch: Scratch,
-    desk: Desk,
+    scratch: CutBuffers,
+    desk: DifferenceBuffers,
 ) -> tuple[int, bool]:
     """Make the first legal cut of one class that is safe; how many parts it has, 0 if none is; whether any was legal.
 
@@ -216,7 +218,7 @@ def _cut_safely(
             changed[part] = own if part == 0 else classes + part - 1
             ends[changed[part]] = scratch.ends[part : part + 2]
             _enter(work, scratch.ends[part], scratch.ends[part + 1], changed[part], made, forest)
-        if keeps(cluster, made, changed, limits.k, limits.share_numerator, limits.share_denominator, desk):
+        if cut_is_safe(cluster, made, changed, limits.k, limits.share_numerator, limits.share_denominator, desk):
             return parts, legal
         ends[own, 0], ends[own, 1] = a, b
         _enter(work, a, b, own, made, forest)
@@ -224,7 +226,7 @@ def _cut_safely(
 
 
 @njit(cache=True)
-def _enter(work: Rows, start: int, stop: int, own: int, made: Classes, forest: Forest) -> None:
+def _enter(work: CodedRows, start: int, stop: int, own: int, made: Classes, forest: Forest) -> None:
     """Make the rows start..stop-1 a class: their labels, their list and their box, trees widened to nodes."""
     made.head[own], box = -1, made.boxes[own]
     box[:, 0], box[:, 1] = work.codes[start], work.codes[start]

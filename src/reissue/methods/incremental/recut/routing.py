@@ -14,13 +14,13 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.requirement_kernels import Limits, slice_meets
-from reissue.partition.tables import Forest, Scratch
+from reissue.partition.tables import CutBuffers, Forest
 
 CLEAN = 0.15
 """Cost below which a cut is taken without looking at narrower attributes."""
 
 
-class Part(NamedTuple):
+class RoutedPart(NamedTuple):
     """New rows and clusters that are divided together.
 
     codes: int32[rows, attributes], values: int32[rows], boxes: int32[clusters, attributes, 2], of the whole table
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 @njit(cache=True)
 def route(
-    codes: Int32, values: Int32, boxes: Int32, forest: Forest, limits: Limits, scratch: Scratch
+    codes: Int32, values: Int32, boxes: Int32, forest: Forest, limits: Limits, scratch: CutBuffers
 ) -> tuple[Int64, Int64]:
     """(leaf of each new row int64[rows], leaf of each cluster int64[clusters]); leaves are numbered from 0.
 
@@ -56,7 +56,7 @@ def route(
     while height:
         height -= 1
         r0, r1, c0, c1 = stack[height, 0], stack[height, 1], stack[height, 2], stack[height, 3]
-        part = Part(codes, values, boxes, rows[r0:r1], clusters[c0:c1], right, cluster_right)
+        part = RoutedPart(codes, values, boxes, rows[r0:r1], clusters[c0:c1], right, cluster_right)
         if r1 - r0 < 2 * limits.k or c1 - c0 <= 1 or not _cut(part, forest, limits, scratch):
             row_leaf[part.rows], cluster_leaf[part.clusters] = leaves, leaves
             leaves += 1
@@ -86,7 +86,7 @@ def _arrange(some: Int64, right: Bool) -> int:
 
 
 @njit(cache=True)
-def _cut(part: Part, forest: Forest, limits: Limits, scratch: Scratch) -> bool:
+def _cut(part: RoutedPart, forest: Forest, limits: Limits, scratch: CutBuffers) -> bool:
     """Choose the legal cut that crosses fewest clusters, wide attributes first; marks who goes right."""
     codes, rows = part.codes, part.rows
     attributes = codes.shape[1]
@@ -117,7 +117,7 @@ def _cut(part: Part, forest: Forest, limits: Limits, scratch: Scratch) -> bool:
 
 
 @njit(cache=True)
-def _take(part: Part, a: int, last: int, limits: Limits, scratch: Scratch) -> bool:
+def _take(part: RoutedPart, a: int, last: int, limits: Limits, scratch: CutBuffers) -> bool:
     """Mark who goes right of a cut of attribute `a` after code `last`, if the new rows of both sides stand alone."""
     for row in part.rows:
         part.right[row] = part.codes[row, a] > last
@@ -130,7 +130,7 @@ def _take(part: Part, a: int, last: int, limits: Limits, scratch: Scratch) -> bo
 
 
 @njit(cache=True)
-def _place(part: Part, a: int, forest: Forest, limits: Limits) -> tuple[float, int]:
+def _place(part: RoutedPart, a: int, forest: Forest, limits: Limits) -> tuple[float, int]:
     """(cost, last code of the left side) of the best cut of one attribute; infinite if there is none."""
     total, ends = len(part.rows), len(part.clusters)
     ordered, low, high = np.empty(total, np.int64), np.empty(ends, np.int64), np.empty(ends, np.int64)
@@ -159,7 +159,7 @@ def _place(part: Part, a: int, forest: Forest, limits: Limits) -> tuple[float, i
 
 
 @njit(cache=True)
-def _place_dense(part: Part, a: int, forest: Forest, limits: Limits, scratch: Scratch) -> tuple[float, int]:
+def _place_dense(part: RoutedPart, a: int, forest: Forest, limits: Limits, scratch: CutBuffers) -> tuple[float, int]:
     """As _place, by counting instead of sorting: for attributes with few codes. O(rows + clusters + codes).
 
     Only cuts between the lowest and the highest code of the new rows can leave some of them on either side.
@@ -215,7 +215,7 @@ def _between_nodes(a: int, at: int, low: int, high: int, forest: Forest) -> bool
 
 
 @njit(cache=True)
-def _sides_meet(part: Part, limits: Limits, scratch: Scratch) -> bool:
+def _sides_meet(part: RoutedPart, limits: Limits, scratch: CutBuffers) -> bool:
     """Whether the new rows of both sides meet the limits."""
     total = len(part.rows)
     picked, left, right = np.empty(total, np.int32), 0, total
