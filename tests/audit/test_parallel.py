@@ -14,8 +14,8 @@ import pytest
 import reissue as ri
 from reissue.arrays.types import Int32
 from reissue.audit.parallel import Task, divided, in_parts, named, run_parts
-from reissue.methods.attack import Attack, Outcome
-from reissue.methods.attack_parts import Stepwise, merge, separates
+from reissue.methods.attack import Attack, Division, Outcome
+from reissue.methods.attack_parts import merge
 from reissue.methods.baselines.merge import Merge
 from reissue.methods.baselines.static import Static
 from reissue.methods.bcf.strategy import BCF
@@ -104,7 +104,7 @@ def test_the_parts_tell_what_the_whole_tells(name: str) -> None:
         rng = np.random.default_rng([seed, 17])
         limit = (2, 100)[seed % 2]
         attack = MAKERS[name](limit)
-        assert separates(attack)
+        assert attack.divides(Division.PARTS)
         series = churning(rng, changing=seed % 3 == 2)
         involving = int(rng.integers(1, len(series) + 1)) if seed % 4 == 3 else None
         whole = attack.run(series, involving=involving)
@@ -233,16 +233,15 @@ def test_others_run_on_the_whole_series() -> None:
 
     series = churning(np.random.default_rng(3))
     for attack in (RecordTracing(), Equivalence(), PossibleWorlds(compromised=(1,)), HistoricalCorrelation(p=0.1)):
-        assert not separates(attack)
-        if not isinstance(attack, Stepwise):
+        assert not attack.divides(Division.PARTS)
+        if not attack.divides(Division.STEPS):
             assert told(in_parts(3, never)(attack, series)) == told(attack.run(series))
-        if not hasattr(attack, "combines"):
-            with pytest.raises(TypeError, match="whole series"):
-                merge(attack, [])
+        with pytest.raises(TypeError, match="whole series"):
+            merge(attack, [])
 
 
 def test_every_attack_says_whether_it_is_separable() -> None:
-    yes = {name for name in ATTACKS if attack_class(name)().separable}
+    yes = {name for name in ATTACKS if attack_class(name)().divides(Division.PARTS)}
     assert yes == {"intersection", "difference", "association", "historical-correlation", "possible-worlds"}
 
 

@@ -15,8 +15,7 @@ import reissue as ri
 from reissue.audit.parallel import Task, divided, in_parts, named
 from reissue.audit.spark.portion import Whole
 from reissue.audit.steps import Step, steps_of, together
-from reissue.methods.attack import Attack, Outcome
-from reissue.methods.attack_parts import Stepwise
+from reissue.methods.attack import Attack, Division, Outcome
 from reissue.methods.baselines.static import Static
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.incremental.difference_attack import Difference
@@ -135,7 +134,7 @@ def test_workers_take_steps_where_parts_do_not_share_the_work(name: str) -> None
 
 
 def test_which_attacks_are_stepwise() -> None:
-    assert {name for name in ATTACKS if isinstance(attack_class(name)(), Stepwise)} == set(MAKERS)
+    assert {name for name in ATTACKS if attack_class(name)().divides(Division.STEPS)} == set(MAKERS)
 
 
 @pytest.mark.parametrize("name", ["intersection", "association", "possible-worlds", "equivalence", "correspondence"])
@@ -200,7 +199,7 @@ def test_correspondence_reads_every_release_once(growing_only: bool) -> None:
         assert (watched.most, watched.reads) == (min(2, len(series)), len(series))
         total += whole.total
     assert total
-    in_order = {name for name in ATTACKS if getattr(attack_class(name), "in_order", False)}
+    in_order = {name for name in ATTACKS if attack_class(name).in_order}
     assert in_order == {"correspondence"}
 
 

@@ -157,7 +157,7 @@ def test_a_record_without_a_place_is_a_fault_and_not_left_out(tmp_path: Path, mo
 
 
 def test_attacks_that_cannot_read_counts_stop_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Correspondence, "by_counts", False)
+    monkeypatch.setattr(Correspondence, "divisions", {})
     with created(tmp_path / "s", 3) as series, pytest.raises(GuaranteeBroken, match="cannot be tried on counts"):
         series.publish(growing(1)[0])
 

@@ -48,7 +48,7 @@ def chosen_names(attacks: Sequence[str] | None) -> list[str]:
 
 def check_given(names: Sequence[str], given: Mapping[str, object]) -> None:
     """Refuse thresholds that none of the attacks knows."""
-    known = {field.name for name in names for field in fields(registry.attack_class(name))}  # type: ignore[arg-type]
+    known = {field.name for name in names for field in fields(registry.attack_class(name))}
     unknown = sorted(set(given) - known)
     if unknown:
         raise SettingsError(
@@ -89,13 +89,13 @@ def _run(
     runner: Runner,
 ) -> Checked:
     kind = registry.attack_class(name)
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    known = {field.name for field in fields(kind)}
     kept = {key: value for key, value in settings.items() if key in known}
     reason = _needs(kind, settings) or _not_here(kind, look)
     if reason:
         return Checked(name, kind, kept, None, reason, 0.0)
     try:
-        attack = registry.attack_from(name, kept)  # type: ignore[arg-type]
+        attack = registry.attack_from(name, kept)
     except SettingsError as error:
         if known & given:
             raise
@@ -103,8 +103,7 @@ def _run(
     used = {key: getattr(attack, key) for key in sorted(known)}
     start = time.perf_counter()
     try:
-        prepare = getattr(attack, "prepare", None)
-        outcome = runner(attack if prepare is None else prepare(words), observed)
+        outcome = runner(attack.prepare(words), observed)
     except InputError as error:  # an attack that finds what it needs missing
         if NAMED & known & given and (isinstance(error, SettingsError) or "knowledge" in given):
             raise  # it would look like an attack that does not apply, and what the caller named was not used
@@ -115,7 +114,7 @@ def _run(
 def _needs(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
     missing = [
         field.name
-        for field in fields(kind)  # type: ignore[arg-type]
+        for field in fields(kind)
         if field.default is MISSING and field.default_factory is MISSING and field.name not in settings
     ]
     return f"it needs the settings {', '.join(missing)}; give them with the audit." if missing else None

@@ -2,7 +2,7 @@
 
 What goes to a worker is an attack's settings and plain arrays: classes, values, members by number; to one of record
 tracing also exact quasi-identifiers, as codes. Names and labels stay here, exact quasi-identifiers otherwise, too; what
-comes back has marks for them (`core.tokens`), and the names are put in here.
+comes back has marks for them (`model.placeholders`), and the names are put in here.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.audit.steps import Step, steps_of, together
-from reissue.methods.attack import Attack, Finding, Outcome
-from reissue.methods.attack_parts import Stepwise, merge, separates
+from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack_parts import merge
 from reissue.model.observed import Members, Observed, ObservedRelease, Words
 from reissue.model.placeholders import TokenWords, fill_in_all_words, fill_in_words
 from reissue.model.series_parts import links_of, parts_of, split
@@ -70,22 +70,22 @@ def in_parts(parts: int, run: Run) -> Runner:
     known: list[tuple[Observed, list[Observed]]] = []
 
     def runner(attack: Attack, observed: Observed) -> Outcome:
-        steps = steps_of(len(observed), parts) if isinstance(attack, Stepwise) else []
-        if separates(attack):
+        steps = steps_of(len(observed), parts) if attack.divides(Division.STEPS) else []
+        if attack.divides(Division.PARTS):
             if not known or known[0][0] is not observed:
                 known[:] = [(observed, divided(observed, parts))]
             if len(steps) < 2 or not _one_has_most(known[0][1]):
                 return run_parts(attack, known[0][1], observed.words, run)
-        if isinstance(attack, Stepwise) and len(steps) > 1:
+        if attack.divides(Division.STEPS) and len(steps) > 1:
             return run_steps(attack, observed, steps, run)
         return attack.run(observed)
 
     return runner
 
 
-def run_steps(attack: Stepwise, observed: Observed, steps: Sequence[Step], run: Run) -> Outcome:
+def run_steps(attack: Attack, observed: Observed, steps: Sequence[Step], run: Run) -> Outcome:
     """The outcome of `attack.run(observed)`, worked out in steps."""
-    sent = replace(observed, words=TokenWords()) if not separates(attack) else anonymous(observed)
+    sent = replace(observed, words=TokenWords()) if not attack.divides(Division.PARTS) else anonymous(observed)
     tasks = [Task(attack, replace(sent, releases=[sent.releases[i] for i in step]), len(step)) for step in steps]
     return named(together(attack, steps, run(tasks)), observed.words)
 

@@ -1,11 +1,11 @@
-"""The steps of a series, for attacks that lay two releases side by side at a time (see `attacks.merging`)."""
+"""The steps of a series, for attacks that lay two releases side by side at a time (see `methods.attack_parts`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reissue.methods.attack import Outcome
-from reissue.methods.attack_parts import Stepwise, merge_steps
+from reissue.methods.attack import Attack, Outcome
+from reissue.methods.attack_parts import merge_steps
 
 Step = tuple[int, ...]
 """Positions of releases, ascending; the last is to be laid beside each of the others."""
@@ -26,7 +26,7 @@ def steps_of(releases: int, wanted: int) -> list[Step]:
     return sorted(made, key=len, reverse=True) or [tuple(range(releases))]
 
 
-def together(attack: Stepwise, steps: Sequence[Step], outcomes: Sequence[Outcome]) -> Outcome:
+def together(attack: Attack, steps: Sequence[Step], outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome of the attack on a series, from those of its steps."""
     in_order = sorted(range(len(steps)), key=lambda i: (steps[i][-1:], steps[i]))
     return merge_steps(attack, [outcomes[i] for i in in_order])

@@ -1,34 +1,40 @@
-"""What every attack takes and gives: a series as outsiders see it in, findings out."""
+"""The contract of attacks: a series as outsiders see it in, findings out; and how the work can be divided."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, runtime_checkable
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
 from reissue.model.observed import Observed
 
+if TYPE_CHECKING:
+    from reissue.methods.beliefs.knowledge import Names
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """One thing an attacker learns.
 
     releases: the release numbers laid side by side; classes: (release, class) pairs; subjects: who is at risk, as
     the words of the series name them; level: what was measured, in `unit`; sentence: for a person to read.
-    rank: where it stands among the findings of its attack, the lowest first; of a separable or stepwise attack it is
-    the same whether the series is attacked whole or piece by piece, and no two findings share it.
+    rank: where it stands among the findings of its attack, the lowest first; of an attack that is divided by parts or
+    steps it is the same whether the series is attacked whole or piece by piece, and no two findings share it.
     """
 
     attack: str
     releases: tuple[int, ...]
     subjects: tuple[str, ...]
     classes: tuple[tuple[int, int], ...]
-    value: str | None
+    value: str | None = None
     level: float
     unit: str
     threshold: float | None
-    breach: bool
+    breach: bool = True
     sentence: str
     details: Mapping[str, object] = field(default_factory=dict)
     rank: tuple[float, ...] = field(default=(), compare=False, repr=False)
@@ -60,30 +66,77 @@ class Outcome:
         return tuple(finding for finding in self.findings if finding.breach)
 
 
-@runtime_checkable
-class Attack(Protocol):
-    """A frozen, keyword-only dataclass of thresholds and limits, with one verb.
+class Division(Enum):
+    """How the work of an attack can be divided among workers; `methods.attack_parts` says of each attack why."""
+
+    PARTS = "parts of the series that share nobody are attacked one by one"
+    STEPS = "every release is laid beside a few earlier ones at a time"
+    COUNTS = "where rows and people are only counted (`Release.amounts`) measures and classes found are the same"
+    VALUE_SETS = "all classes that show the same values are searched by themselves"
+    SHARED_COUNTS = "parts are attacked one by one, once each is told what all of them counted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack(ABC):
+    """Thresholds and limits, with one verb; every attack is such a frozen, keyword-only dataclass.
+
+    limit:         the most findings to describe
 
     name:          as on the command line ("difference")
     assumes:       in one line, what the attacker is assumed to know
     needs_members: whether it runs only when who is in which class is known
     persistent:    whether it is valid only for series where a subject's value never changes
-    separable:     whether parts of a series that share nobody can be attacked one by one: see `attacks.merging`
-
-    Optional: `by_counts`, true if it gives the same measures and finds the same classes where rows and people are only
-    counted (`Release.amounts`); `in_order`, true if it asks for every release once, in order, and keeps of it only what
-    it must; `adds`, of an attack that is stepwise: what every release adds can be found by itself,
-    and the whole is the sum, see `attacks.merging`.
+    divisions:     how the work can be divided, and why that is right; ask `divides`, which knows the settings, too
+    combines:      of an attack divided by parts: how each measure of the whole follows from those of the parts
+    adds:          of an attack divided by steps: how each measure of the whole follows from those of the steps
+    in_order:      whether it asks for every release once, in order, and keeps of it only what it must
     """
+
+    limit: int = 100
 
     name: ClassVar[str]
     assumes: ClassVar[str]
-    needs_members: ClassVar[bool]
-    persistent: ClassVar[bool]
+    needs_members: ClassVar[bool] = True
+    persistent: ClassVar[bool] = True
+    divisions: ClassVar[Mapping[Division, str]] = {}
+    combines: ClassVar[Mapping[str, str]] = {}
+    adds: ClassVar[Mapping[str, str]] = {}
+    in_order: ClassVar[bool] = False
 
-    @property
-    def separable(self) -> bool: ...
-
+    @abstractmethod
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack the series; `involving=n` looks only at what release n adds (publish's self-check)."""
-        ...
+
+    def divides(self, division: Division) -> bool:
+        """Whether the work can be divided in this way, with these settings."""
+        return division in self.divisions
+
+    @property
+    def looks_for_names(self) -> bool:
+        """Whether it looks for people by their names, so that whoever runs it must know everybody's."""
+        return False
+
+    def prepare(self, names: Names) -> Self:
+        """The same attack, with the files that its settings name read, and their labels matched to codes."""
+        return self
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        """What the reader must know, with the numbers of an outcome's `tallies`."""
+        return ()
+
+
+def check_thresholds(*, k: int | None = None, c: float | None = None, limit: int) -> None:
+    """Refuse thresholds that mean nothing."""
+    if k is not None and k < 1:
+        raise SettingsError(f"k is {k}; it is a number of people, at least 1.")
+    if c is not None and not 0 < c <= 1:
+        raise SettingsError(f"c is {c}; it is a share, above 0 and at most 1, for example 0.5.")
+    if limit < 1:
+        raise SettingsError(f"limit is {limit}; it is the most findings to describe, at least 1.")
+
+
+def as_people(k: float) -> int:
+    """k as an integer, if it is one."""
+    if k != int(k):
+        raise SettingsError(f"k is {k}; it is a number of people, without a fraction.")
+    return int(k)

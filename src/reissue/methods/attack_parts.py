@@ -1,6 +1,6 @@
 """Attack a series piece by piece, and put together what the attack on the whole would have told.
 
-**In parts.** A *part* is a set of classes closed under sharing people (and counterfeits that are known): see `core.parts`. Every row
+**In parts.** A *part* is a set of classes closed under sharing people (and counterfeits that are known): see `model.series_parts`. Every row
 of a person lies in one part. An attack is separable if, from its definition, no class outside a part can change what
 it says of the part; then findings, people at risk and measures of the whole follow from those of the parts.
 
@@ -12,9 +12,9 @@ it says of the part; then findings, people at risk and measures of the whole fol
 | historical-correlation | yes, unless people are compromised | only classes with common rows are compared. Compromised people are drawn from, or looked up among, everybody |
 | possible-worlds | yes, unless people are compromised | every equation is about one class or one path through classes, so worlds of the whole are all combinations of worlds of the parts. `seconds` then holds for each part |
 | record-tracing | no | rows go wherever boxes meet, and everybody in a box is counted, whether or not classes share people |
-| equivalence | no | it sets classes against each other that show the same values, also where they share nobody; its parts are made of sets of values, and are told how the whole is searched: see `equivalence.Look` |
-| correspondence | no | it has no members: records may be wherever boxes meet |
-| background-knowledge | no | beliefs are estimated from everybody |
+| equivalence | no | it sets classes against each other that show the same values, also where they share nobody. It is divided by value sets instead, whose parts are told how the whole is searched: see `equivalence.attack.Look` |
+| correspondence | no | it has no members: records may be wherever boxes meet. Counts tell it all it measures |
+| background-knowledge | no | beliefs are estimated from everybody. Parts that are told what all of them counted can be attacked one by one |
 
 **In steps.** A *step* is one release and some earlier ones in a row: `run(series, involving=n)` on these alone, n being
 the place of the newest among them. An attack is stepwise if it only ever lays two releases side by side, and the series
@@ -35,43 +35,10 @@ releases in memory at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Protocol, runtime_checkable
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.methods.attack import Attack, Finding, Outcome
-
-
-@runtime_checkable
-class Separable(Attack, Protocol):
-    """An attack whose outcome on a series follows from those on its parts.
-
-    limit:    the most findings to describe
-    combines: how each measure of the whole follows from those of the parts: one of RULES
-    """
-
-    combines: ClassVar[Mapping[str, str]]
-
-    @property
-    def limit(self) -> int: ...
-
-    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
-        """What the reader must know, with the numbers of an outcome's `tallies`."""
-        ...
-
-
-@runtime_checkable
-class Stepwise(Attack, Protocol):
-    """An attack whose outcome on a series follows from those on its steps.
-
-    limit: the most findings to describe
-    adds:  how each measure of the whole follows from those of the steps: one of RULES, or PEOPLE
-    """
-
-    adds: ClassVar[Mapping[str, str]]
-
-    @property
-    def limit(self) -> int: ...
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 
 
 def _least(levels: Sequence[float]) -> float:
@@ -85,11 +52,6 @@ PEOPLE = "people"
 """How a measure follows from those of steps that counts the people at risk: they may be at risk in several steps."""
 
 
-def separates(attack: Attack) -> bool:
-    """Whether this attack, with its settings, may run on parts."""
-    return attack.separable and isinstance(attack, Separable)
-
-
 def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome of a separable attack on a series, from its outcomes on all the parts (at least one).
 
@@ -97,7 +59,7 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
     how the series was parted. If nothing can be concluded about one part, nothing can be about the whole: the attack's
     assumption does not hold.
     """
-    if not isinstance(attack, Separable):
+    if not attack.divides(Division.PARTS):
         raise TypeError(f"{attack.name} must be run on the whole series.")
     for outcome in outcomes:
         if not outcome.measures:
@@ -114,7 +76,7 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
     )
 
 
-def merge_steps(attack: Stepwise, outcomes: Sequence[Outcome]) -> Outcome:
+def merge_steps(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome of a stepwise attack on a series, from those on its steps (at least one), by newest release.
 
     Merging some of them first makes no difference.

@@ -145,8 +145,8 @@ def attack_class(name: str) -> type[Attack]:
     return cast("type[Attack]", getattr(import_module(module), attribute))
 
 
-def attack_from(name: str, thresholds: Mapping[str, float]) -> Attack:
+def attack_from(name: str, thresholds: Mapping[str, object]) -> Attack:
     """The attack of that name, measuring against those thresholds that it knows."""
     chosen = attack_class(name)
-    known = {field.name for field in fields(chosen)}  # type: ignore[arg-type]
-    return chosen(**{key: value for key, value in thresholds.items() if key in known})
+    known = {field.name for field in fields(chosen)}
+    return chosen(**{key: value for key, value in thresholds.items() if key in known})  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ class ObservedRelease:
     nobody, where the auditor knows it (None: not known); an attack may take it that the attacker can follow them.
     `numbers` int32[classes], ascending: what the classes are called, where this is only a part of a release.
     `amounts` int64[rows]: how many published rows each row stands for, where they are only counted (None: one each).
-    Then a member stands for many, too; only attacks that say `by_counts` can read that.
+    Then a member stands for many, too; only attacks that can be divided by counts read that.
     """
 
     number: int

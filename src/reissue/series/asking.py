@@ -28,7 +28,7 @@ def checked_audit(section: Mapping[str, object]) -> dict[str, object]:
                 hint = did_you_mean(key, known)
                 raise SettingsError(f"no attack has a setting '{key}'.{hint} Known are: {', '.join(sorted(known))}.")
         for name in names:
-            attack_from(name, settings)  # type: ignore[arg-type]
+            attack_from(name, settings)
     except SettingsError as error:
         raise SettingsError(f"[audit] {error}") from None
     return dict(section)
@@ -61,7 +61,7 @@ def _names(attacks: Sequence[str] | None) -> Sequence[str]:
 
 
 def _settings(attack: str) -> list[str]:
-    return [field.name for field in fields(attack_class(attack))]  # type: ignore[arg-type]
+    return [field.name for field in fields(attack_class(attack))]
 
 
 def _check_risk(value: object) -> None:

@@ -3,9 +3,9 @@
 A series in fragments is in parts already: no two fragments share anybody, nor, unless one plan was made for all of
 them, a class. Otherwise workers count which classes are linked by people, the driver deals connected classes out to
 parts, and Spark brings each part's rows together. Of the attacks that are not separable, those that are stepwise run
-on many workers, two releases at a time (`attacks.merging` says which, and why); the others on one worker, which reads
-the whole series, or, where `counted` says so, counts of it. Fragments of a series tell each other counts for the attack
-by `believed`.
+on many workers, two releases at a time (`methods.attack_parts` says which, and why); the others on one worker, which
+reads the whole series, or, where `on_counts` says so, counts of it. Fragments of a series tell each other counts for
+the attack by `beliefs`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reissue.audit.spark.beliefs import in_fragments
 from reissue.audit.spark.connected_classes import Gathered
 from reissue.audit.spark.equivalence import by_sets
 from reissue.audit.spark.on_counts import on_counts
-from reissue.audit.spark.portion import FITTING, Census, NamedPortion, Portion, Whole, by_name
+from reissue.audit.spark.portion import FITTING, Census, NamedPortion, Portion, Whole
 from reissue.audit.spark.row_linkage import SparkColumns
 from reissue.audit.steps import steps_of, together
 from reissue.audit.timeline import Entry, added
@@ -36,8 +36,8 @@ from reissue.history.identities import Identities
 from reissue.ledger import Ledger, Shelf
 from reissue.ledger.parquet import numbers_of
 from reissue.ledger.records import PrivateFile
-from reissue.methods.attack import Attack, Outcome
-from reissue.methods.attack_parts import Stepwise, merge, separates
+from reissue.methods.attack import Attack, Division, Outcome
+from reissue.methods.attack_parts import merge
 from reissue.model.observed import Observed, Words
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class SparkAttacks:
 
     def _in_parts(self, attack: Attack, words: Words) -> Outcome | None:
         """None if the attack is not separable, nobody is in the series, or steps are shared out better than parts."""
-        if not separates(attack) or (isinstance(attack, Stepwise) and self._hangs_together):
+        if not attack.divides(Division.PARTS) or (attack.divides(Division.STEPS) and self._hangs_together):
             return None
         outcomes = [outcome for outcome in self._attacked(attack) if outcome is not None]
         return self._named(merge(attack, outcomes), words) if outcomes else None
@@ -111,7 +111,7 @@ class SparkAttacks:
 
     def _in_steps(self, attack: Attack, words: Words) -> Outcome | None:
         """None if the attack is not stepwise. The longest steps come first, so that no worker begins one last."""
-        if not isinstance(attack, Stepwise):
+        if not attack.divides(Division.STEPS):
             return None
         cores = self._spark.session.sparkContext.defaultParallelism
         steps = steps_of(len(self._shelf.releases), 2 * cores)
@@ -130,7 +130,7 @@ class SparkAttacks:
 
     def _on_one_worker(self, attack: Attack, words: Words) -> Outcome:
         outcome = self._spark.each([attack], self._whole.attacked)[0]
-        return outcome if by_name(attack) else self._named(outcome, words)
+        return outcome if attack.looks_for_names else self._named(outcome, words)
 
     def _named(self, outcome: Outcome, words: Words) -> Outcome:
         """The outcome of workers who told people by number; those whom it mentions are looked up all at once."""

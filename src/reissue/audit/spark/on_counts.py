@@ -18,7 +18,7 @@ from reissue.audit.words import AuditWords
 from reissue.coding import Coding
 from reissue.history.past_releases import PastReleases
 from reissue.ledger import Shelf
-from reissue.methods.attack import Attack, Outcome
+from reissue.methods.attack import Attack, Division, Outcome
 from reissue.model.observed import Observed
 from reissue.model.paths import counted_releases, ways_of
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def on_counts(spark: Spark, shelf: Shelf, coding: Coding, attack: Attack) -> Outcome | None:
     """The outcome of the attack on the whole series; None if counts do not tell it, or somebody is at risk."""
-    if not getattr(attack, "by_counts", False) or not all(one.common_classes for one in shelf.releases):
+    if not attack.divides(Division.COUNTS) or not all(one.common_classes for one in shelf.releases):
         return None
     releases = len(shelf.releases)
     names = [f"c{place}" for place in range(releases + 1)]

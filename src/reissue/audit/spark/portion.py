@@ -227,11 +227,6 @@ class NamedPortion(Portion):
         )
 
 
-def by_name(attack: Attack) -> bool:
-    """Whether the attack looks for people by their names, so that whoever runs it must know everybody's."""
-    return any(isinstance(person, str) for person in getattr(attack, "compromised", ()))
-
-
 @dataclass(frozen=True, eq=False)
 class Whole:
     """All of a series, for attacks that cannot be parted: read by one worker, or step by step by several.
@@ -246,8 +241,8 @@ class Whole:
     def attacked(self, attack: Attack) -> Outcome:
         """What an attack tells of the series, by number unless it is `by_name`."""
         read = ReadReleases(self.shelf, self.coding)
-        releases = read if getattr(attack, "in_order", False) else list(read)
-        words = AuditWords(self.coding, self._name) if by_name(attack) else TokenWords()
+        releases = read if attack.in_order else list(read)
+        words = AuditWords(self.coding, self._name) if attack.looks_for_names else TokenWords()
         return attack.run(Observed(releases, self.coding.domains, len(self.coding.values), words))
 
     def stepped(self, attack: Attack, step: Step) -> Outcome:

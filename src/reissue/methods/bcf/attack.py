@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from reissue.arrays.distinct import locate, number
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
@@ -25,7 +25,7 @@ CALM = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correspondence:
+class Correspondence(Attack):
     """Fung, Wang, Fu, Pei: Anonymity for continuous data publishing (EDBT 2008), for any number of releases.
 
     The attacker knows one person's quasi-identifiers and with which release they came, and that records are never
@@ -36,7 +36,6 @@ class Correspondence:
     entropy_l:  the candidates' values must have entropy of at least log l
     recursive_c, recursive_l: recursive (c, l)-diversity of the candidates' values
     exact:      over three and more releases, tighten every answer by integer programs; for small series
-    limit:      how many findings to list
     """
 
     name: ClassVar[str] = "correspondence"
@@ -44,9 +43,9 @@ class Correspondence:
         "The attacker knows one person's quasi-identifiers and arrival, and that records are only ever added."
     )
     needs_members: ClassVar[bool] = False
-    persistent: ClassVar[bool] = True
-    separable: ClassVar[bool] = False  # records may be wherever boxes meet
-    by_counts: ClassVar[bool] = True
+    divisions: ClassVar[Mapping[Division, str]] = {
+        Division.COUNTS: "records are known by class and value only, and may be wherever boxes meet"
+    }
     in_order: ClassVar[bool] = True
 
     k: int = 2
@@ -56,7 +55,6 @@ class Correspondence:
     recursive_c: float | None = None
     recursive_l: int | None = None
     exact: bool = False
-    limit: int = 100
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))

@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.beliefs.attack_accounts import Account, sum_accounts, tell_measures
 from reissue.methods.beliefs.attack_cycle import (
     Attacker,
@@ -47,7 +47,7 @@ class BeliefFindings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundKnowledge(Informed):
+class BackgroundKnowledge(Informed, Attack):
     """Who is believed to have their true value, beyond what their class alone tells.
 
     threshold:  a gain of knowledge above it, towards the truth, is a breach: 0 nothing learned, 1 certainty
@@ -57,7 +57,6 @@ class BackgroundKnowledge(Informed):
     sigma, confidence: suppose this share of every release is compromised, held to be known with this confidence
     knowledge:  what else the attacker knows; estimated from the members' true values where nothing is given
     seed:       of ties and of the simulated compromised
-    limit:      the most findings to describe
     """
 
     threshold: float = 0.5
@@ -68,15 +67,15 @@ class BackgroundKnowledge(Informed):
     confidence: float = 0.9
     knowledge: Knowledge = field(default_factory=Knowledge)
     seed: int = 0
-    limit: int = 100
 
     name: ClassVar[str] = "background-knowledge"
     assumes: ClassVar[str] = (
         "The attacker knows who is in which class, how values are spread among kinds of people, and how they change."
     )
-    needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = False
-    separable: ClassVar[bool] = False  # beliefs are estimated from everybody
+    divisions: ClassVar[Mapping[Division, str]] = {
+        Division.SHARED_COUNTS: "beliefs are estimated from counts of everybody, then followed person by person"
+    }
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
@@ -193,7 +192,6 @@ class BackgroundKnowledge(Informed):
             level=gain,
             unit="gain of knowledge",
             threshold=self.threshold,
-            breach=True,
             sentence=(
                 f"After {words.release(learned.number)} an attacker believes with {100 * belief:.0f}% that {who} has "
                 f"{value}, where the class alone says {100 * share:.0f}%. {how}"

@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.sets import difference, intersection, sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.correlation.correlations import (
     Unsafe,
     find_differing,
@@ -19,15 +19,16 @@ from reissue.methods.correlation.correlations import (
     follow_rows,
     show_same_values,
 )
-from reissue.methods.correlation.explanations import explain, list_names
+from reissue.methods.correlation.explanations import MOST_NAMES, explain
 from reissue.methods.correlation.inference import Restricted, World, build_world, infer
 from reissue.methods.correlation.simulation import draw_compromised, simulate
+from reissue.methods.wording import list_names, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistoricalCorrelation:
+class HistoricalCorrelation(Attack):
     """Find classes of two releases that differ in few people; follow what compromised people give away (Riboni 2009).
 
     n:           classes that differ from an earlier class in fewer than n people are breaches (1: look at none)
@@ -35,7 +36,6 @@ class HistoricalCorrelation:
     p:           instead: everybody is compromised with this probability; findings are of one draw, measures of `trials`
     trials:      how often to draw
     seed:        of the draws
-    limit:       the most findings to describe
     """
 
     n: int = 2
@@ -43,26 +43,27 @@ class HistoricalCorrelation:
     p: float | None = None
     trials: int = 10
     seed: int = 0
-    limit: int = 100
 
     name: ClassVar[str] = "historical-correlation"
     assumes: ClassVar[str] = (
         "The attacker knows who is in which class of every release, that values do not change, "
         "and the values of the compromised people."
     )
-    needs_members: ClassVar[bool] = True
-    persistent: ClassVar[bool] = True
-    combines: ClassVar[dict[str, str]] = {
+    divisions: ClassVar[Mapping[Division, str]] = {Division.PARTS: "only classes with common rows are compared"}
+    combines: ClassVar[Mapping[str, str]] = {
         "classes": "sum",
         "unsafe_classes": "sum",
         "unsafe_pairs": "sum",
         "smallest_difference": "least",
     }
 
-    @property
-    def separable(self) -> bool:
+    def divides(self, division: Division) -> bool:
         """Compromised people are drawn from everybody, or looked up among everybody."""
-        return not self.compromised and self.p is None
+        return not self.compromised and self.p is None and super().divides(division)
+
+    @property
+    def looks_for_names(self) -> bool:
+        return any(isinstance(person, str) for person in self.compromised)
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
@@ -143,13 +144,11 @@ class HistoricalCorrelation:
         return Finding(
             attack=self.name,
             releases=(earlier.number, release.number),
-            subjects=tuple(words.subject(int(s)) for s in union(theirs, mine)[: self.limit]),
+            subjects=name_subjects(words, union(theirs, mine), self.limit),
             classes=((earlier.number, earlier.called(older)), (release.number, release.called(newer))),
-            value=None,
             level=float(apart),
             unit="people in which two classes differ",
             threshold=float(self.n),
-            breach=True,
             sentence=sentence,
             details={"older": tuple(theirs.tolist()), "newer": tuple(mine.tolist())},
             rank=_rank_pair(series, position, pairs, k),
@@ -289,4 +288,4 @@ def _measure_classes(series: Observed, found: dict[int, Unsafe]) -> dict[str, fl
 
 
 def _names(name: Callable[[int], str], subjects: Int64) -> str:
-    return list_names(name(int(s)) for s in subjects.tolist()) if len(subjects) else "a counterfeit row"
+    return list_names((name(int(s)) for s in subjects.tolist()), MOST_NAMES) if len(subjects) else "a counterfeit row"

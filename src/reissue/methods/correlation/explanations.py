@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from reissue.methods.correlation.inference import CT, HC, Restricted, World
+from reissue.methods.wording import list_names
 from reissue.model.observed import Words
 
 _MOST_CLAUSES = 24
 _OUR_WORDS = ("the ", "only ", "subject ")
-_MOST_NAMES = 6
+MOST_NAMES = 6
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,6 @@ def explain(world: World, told: Restricted, words: Words, person: int) -> Chain:
     if text.startswith(_OUR_WORDS):  # a name stays as it is: p1 and P1 may be two people
         text = text[:1].upper() + text[1:]
     return Chain(f"{text}.", tuple(sorted(teller.used)))
-
-
-def list_names(names: Iterable[str], most: int = _MOST_NAMES) -> str:
-    """ "a, b and c"; long lists are cut with the number of the others."""
-    all_names = list(names)
-    if len(all_names) > most:
-        all_names = [*all_names[: most - 1], f"{len(all_names) - most + 1} others"]
-    return all_names[0] if len(all_names) == 1 else f"{', '.join(all_names[:-1])} and {all_names[-1]}"
 
 
 @dataclass
@@ -134,7 +126,7 @@ class _Teller:
         return self.words.subject(number) if number >= 0 else "a counterfeit row"
 
     def _names(self, people: list[int]) -> str:
-        return list_names(self.name(person) for person in people)
+        return list_names((self.name(person) for person in people), MOST_NAMES)
 
     def _release(self, cls: int) -> str:
         return self.words.release(int(self.world.number[cls]))

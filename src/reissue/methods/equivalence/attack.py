@@ -12,7 +12,7 @@ import numpy as np
 from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Outcome
+from reissue.methods.attack import Attack, Division, Outcome
 from reissue.methods.equivalence.attack_search import EquivalenceSearch
 from reissue.methods.equivalence.attack_tally import SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
@@ -47,25 +47,23 @@ _MOST_ROWS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Equivalence:
+class Equivalence(Attack):
     """Weigh the classes of all releases so that their values cancel; who remains is shown to be equal.
 
     e:          two sets of fewer than e people shown to have the same values are a breach
     exact:      close the gap between the bound and the best attack found by an integer program
     time_limit: seconds for all integer programs together
-    limit:      the most findings to describe
     """
 
     e: int = 2
     exact: bool = False
     time_limit: float = 10.0
-    limit: int = 100
 
     name: ClassVar[str] = "equivalence"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    needs_members: ClassVar[bool] = True
-    persistent: ClassVar[bool] = True
-    separable: ClassVar[bool] = False  # classes that show the same values are compared even where they share nobody
+    divisions: ClassVar[Mapping[Division, str]] = {
+        Division.VALUE_SETS: "classes are compared that show the same values, even where they share nobody"
+    }
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))

@@ -12,8 +12,10 @@ from reissue.methods.equivalence.class_pairs import ClassPairs
 from reissue.methods.equivalence.person_matrix import Block
 from reissue.methods.equivalence.smallest_attack import AttackWeights
 from reissue.methods.invariance.possible_values import require_members
+from reissue.methods.wording import list_names
 from reissue.model.observed import Observed
 
+MOST_NAMES = 12
 _NOBODY = "a row of nobody"
 
 
@@ -74,14 +76,13 @@ class FindingWriter:
         words = self.series.words
         numbers = tuple(sorted({number for number, _ in classes}))
         side_by_side = ", ".join(words.release(number) for number in numbers)
-        left, right = (_list_names(side) for side in sides)
+        left, right = (list_names(side, MOST_NAMES, "more") for side in sides)
         verb, value = ("has", "value") if size == 1 else ("have, together,", "values")
         return Finding(
             attack=self.attack,
             releases=numbers,
             subjects=tuple(dict.fromkeys(name for side in sides for name in side if name != _NOBODY)),
             classes=classes,
-            value=None,
             level=float(size),
             unit="people on each side",
             threshold=float(self.e),
@@ -89,9 +90,3 @@ class FindingWriter:
             sentence=f"From {side_by_side}: {left} {verb} the same sensitive {value} as {right}.",
             details={"left": tuple(sides[0]), "right": tuple(sides[1])},
         )
-
-
-def _list_names(names: list[str]) -> str:
-    if len(names) > 12:
-        return f"{', '.join(names[:11])} and {len(names) - 11} more"
-    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)

@@ -12,11 +12,12 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack import Attack, Division, Finding, Outcome, as_people, check_thresholds
 from reissue.methods.attack_parts import PEOPLE, merge_steps
-from reissue.methods.attack_sides import Side, check_settings, names, pairs_of, people, whole
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
+from reissue.methods.incremental.sides import Side, pairs_of
+from reissue.methods.wording import count_people, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
 from reissue.model.requirement import as_fraction
@@ -24,23 +25,22 @@ from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class Difference(Attack):
     """Find classes E inside classes N(E) of another release that leave fewer than k people, or one value above c.
 
-    k, c:  what the people left over must satisfy
-    limit: the most findings to describe
+    k, c: what the people left over must satisfy
     """
 
     k: int = 2
     c: float = 0.5
-    limit: int = 100
 
     name: ClassVar[str] = "difference"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    needs_members: ClassVar[bool] = True
-    persistent: ClassVar[bool] = True
-    separable: ClassVar[bool] = True
-    combines: ClassVar[dict[str, str]] = {
+    divisions: ClassVar[Mapping[Division, str]] = {
+        Division.PARTS: "a smallest difference and a greatest share lie among classes that share people",
+        Division.STEPS: "classes of one release are taken out of those of one other",
+    }
+    combines: ClassVar[Mapping[str, str]] = {
         "smallest_difference": "min",
         "highest_share": "max",
         "subjects_at_risk": "sum",
@@ -49,8 +49,8 @@ class Difference:
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
-        check_settings(k=self.k, c=self.c, limit=self.limit)
+        object.__setattr__(self, "k", as_people(self.k))  # thresholds come as floats
+        check_thresholds(k=self.k, c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of releases, in both directions; exact, by flows (see reissue.methods.incremental.difference)."""
@@ -81,9 +81,6 @@ class Difference:
             },
         )
 
-    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
-        return ()
-
     def _findings(self, series: Observed, left: Side, right: Side, found: Gaps) -> list[Finding]:
         """The worst gaps; where a set breaks both k and c, the value tells more."""
         sets: dict[bytes, Gap] = {}
@@ -105,13 +102,12 @@ class Difference:
         return Finding(
             attack=self.name,
             releases=releases,
-            subjects=names(words, subjects),
+            subjects=name_subjects(words, subjects),
             classes=tuple((left.number, e) for e in inner) + tuple((right.number, n) for n in outer),
             value=words.value(gap.value) if tells else None,
             level=gap.share if tells else float(gap.size),
             unit="share of one value" if tells else "people",
             threshold=self.c if tells else float(self.k),
-            breach=True,
             sentence=self._sentence(series, left, right, gap, subjects),
             details={"people": gap.size, "inside": tuple(inner), "around": tuple(outer)},
             rank=(first, level, *releases, left.number, left.release.called(gap.of), gap.value),
@@ -130,7 +126,7 @@ class Difference:
                 f"who is not in {_classes(left.release, gap.lefts)} of {one}"
             )
         if gap.value < 0:
-            return f"{who}: they are only {people(gap.size)}, fewer than k = {self.k}."
+            return f"{who}: they are only {count_people(gap.size)}, fewer than k = {self.k}."
         have = "their 1 row has" if gap.size == 1 else f"{gap.count:,} of their {gap.size:,} rows have"
         few = f", and they are fewer than k = {self.k}" if gap.size < self.k else ""
         return f"{who}: {have} {words.value(gap.value)} (at most {100 * self.c:.0f}% is allowed){few}."

@@ -10,35 +10,32 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.methods.attack import Finding, Outcome
-from reissue.methods.attack_sides import Side, check_settings, named_releases, names, people, sides_of
+from reissue.methods.attack import Attack, Division, Finding, Outcome, check_thresholds
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
+from reissue.methods.incremental.sides import Side, sides_of
+from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.requirement import as_fraction
 from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intersection:
+class Intersection(Attack):
     """Intersect, as multisets, the values of all classes a person was in; breach if one value exceeds c of the rest.
 
-    c:     the largest share one value may have
-    limit: the most findings to describe
+    c: the largest share one value may have
     """
 
     c: float = 0.5
-    limit: int = 100
 
     name: ClassVar[str] = "intersection"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    needs_members: ClassVar[bool] = True
-    persistent: ClassVar[bool] = True
-    separable: ClassVar[bool] = True
-    combines: ClassVar[dict[str, str]] = {"highest_share": "max", "subjects_at_risk": "sum"}
+    divisions: ClassVar[Mapping[Division, str]] = {Division.PARTS: "a person's classes lie in one part"}
+    combines: ClassVar[Mapping[str, str]] = {"highest_share": "max", "subjects_at_risk": "sum"}
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        check_settings(c=self.c, limit=self.limit)
+        check_thresholds(c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Follow every person through the releases; people who shared all their classes are followed as one."""
@@ -76,7 +73,7 @@ class Intersection:
 
     def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
         lost = tallies["lost"]
-        return (f"The classes of {people(lost)} have no value in common: values have changed.",) if lost else ()
+        return (f"The classes of {count_people(lost)} have no value in common: values have changed.",) if lost else ()
 
     def _broken(self, running: RunningKnowledge) -> tuple[Bool, Float64]:
         """bool[cells], float64[cells]: whether and how far one value stands out, for people seen more than once."""
@@ -112,13 +109,9 @@ class Intersection:
             if at < len(side.members.subjects) and side.members.subjects[at] == subjects[0]:
                 classes.append((side.number, side.release.called(side.members.classes[at])))
         absent = [float(side.number not in dict(classes)) for side in sides]
-        words, who = series.words, names(series.words, subjects)
-        where = named_releases(words, [number for number, _ in classes])
-        label = (
-            who[0]
-            if len(who) == 1
-            else f"{people(len(subjects))} ({', '.join(who[:3])}{', ...' if len(who) > 3 else ''})"
-        )
+        words, who = series.words, name_subjects(series.words, subjects)
+        where = name_releases(words, [number for number, _ in classes])
+        label = call_people(who, len(subjects))
         sure = "certainly has" if len(who) == 1 else "certainly have"
         chance = f"{'has' if len(who) == 1 else 'have'} with {100 * level:.0f}% confidence"
         return Finding(
@@ -130,7 +123,6 @@ class Intersection:
             level=level,
             unit="share of one value",
             threshold=self.c,
-            breach=True,
             sentence=(
                 f"{label} {sure if level >= 1 else chance} {words.value(value)}: "
                 f"it is what the classes in {where} have in common (at most {100 * self.c:.0f}% is allowed)."

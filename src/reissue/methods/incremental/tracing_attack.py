@@ -11,38 +11,37 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.methods.attack import Finding, Outcome
+from reissue.methods.attack import Attack, Division, Finding, Outcome, as_people, check_thresholds
 from reissue.methods.attack_parts import merge_steps
-from reissue.methods.attack_sides import Side, check_settings, names, pairs_of, people, rows, whole
+from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
+from reissue.methods.wording import count_people, count_rows, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordTracing:
+class RecordTracing(Attack):
     """Find rows whose possible places in another release leave fewer than k people they can belong to.
 
-    k:     how many people of the older release must fit a row's traced box
-    limit: the most findings to describe
+    k: how many people of the older release must fit a row's traced box
     """
 
     k: int = 2
-    limit: int = 100
 
     name: ClassVar[str] = "record-tracing"
     assumes: ClassVar[str] = (
         "The attacker knows who is in which release with which quasi-identifiers, and that rows stay with their value."
     )
-    needs_members: ClassVar[bool] = True
-    persistent: ClassVar[bool] = True
-    separable: ClassVar[bool] = False  # rows go wherever boxes meet, whether or not classes share people
+    divisions: ClassVar[Mapping[Division, str]] = {
+        Division.STEPS: "rows are followed from one release to one other, wherever boxes meet"
+    }
     adds: ClassVar[Mapping[str, str]] = {"fewest_people": "min", "rows_traced": "sum"}
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        object.__setattr__(self, "k", whole(self.k))  # thresholds come as floats
-        check_settings(k=self.k, limit=self.limit)
+        object.__setattr__(self, "k", as_people(self.k))  # thresholds come as floats
+        check_thresholds(k=self.k, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of an older and a newer release; exact, by flows (see reissue.methods.incremental.tracing)."""
@@ -90,18 +89,20 @@ class RecordTracing:
     def _finding(self, series: Observed, older: Side, newer: Side, found: Traces, i: int) -> Finding:
         words, kind, value = series.words, int(found.kind[i]), series.words.value(int(found.value[i]))
         _, inside = older.people.within(found.boxes[i : i + 1])
-        who = names(words, np.sort(older.members.subjects[inside]))
+        who = name_subjects(words, np.sort(older.members.subjects[inside]))
         one, other = words.release(older.number), words.release(newer.number)
         count, fit = int(found.rows[i]), int(found.fit[i])
         classes = [(older.number, int(found.left[i])), (newer.number, int(found.right[i]))]
         old, new = f"class {classes[0][1]} of {one}", f"class {classes[1][1]} of {other}"
         if kind == FORCED:
-            what = f"{rows(count)} with {value} in {old} must be in {new}"
+            what = f"{count_rows(count)} with {value} in {old} must be in {new}"
         elif kind == BACKWARD:
-            what = f"{rows(count)} with {value} in {new} must come from {one}"
+            what = f"{count_rows(count)} with {value} in {new} must come from {one}"
         else:
-            what = f"{rows(count)} with {value} in {old} can be only in some classes of {other}"
-        fits = "nobody fits" if fit == 0 else f"only {people(fit)} ({', '.join(who)}) fit{'s' if fit == 1 else ''}"
+            what = f"{count_rows(count)} with {value} in {old} can be only in some classes of {other}"
+        fits = (
+            "nobody fits" if fit == 0 else f"only {count_people(fit)} ({', '.join(who)}) fit{'s' if fit == 1 else ''}"
+        )
         return Finding(
             attack=self.name,
             releases=(older.number, newer.number),
@@ -111,7 +112,6 @@ class RecordTracing:
             level=float(fit),
             unit="people",
             threshold=float(self.k),
-            breach=True,
             sentence=f"{what}: {fits} {words.box(found.boxes[i])}, fewer than k = {self.k}.",
             details={"rows": count, "traced": ("forward", "forced", "backward")[kind]},
             rank=(fit, older.number, newer.number, kind, i),

@@ -11,8 +11,7 @@ import numpy as np
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Finding, Outcome
-from reissue.methods.attack_sides import named_releases
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.invariance.possible_values import (
     Possible,
     Uniqueness,
@@ -21,30 +20,29 @@ from reissue.methods.invariance.possible_values import (
     measure_uniqueness,
     require_members,
 )
+from reissue.methods.wording import name_releases, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Association:
+class Association(Attack):
     """Intersect the value sets of a person's classes; weigh the values inside each class.
 
     m:         fewer than m possible values for a person, or a value above 1/m of a class, is a breach
     invariant: also count every departure from weak m-invariance as a breach: a class whose values are not equally
                frequent, a person whose classes show different sets, even where m values remain possible
-    limit:     the most findings to describe
     """
 
     m: int = 2
     invariant: bool = False
-    limit: int = 100
 
     name: ClassVar[str] = "association"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    needs_members: ClassVar[bool] = True
-    persistent: ClassVar[bool] = True
-    separable: ClassVar[bool] = True
-    combines: ClassVar[dict[str, str]] = {
+    divisions: ClassVar[Mapping[Division, str]] = {
+        Division.PARTS: "a person's classes lie in one part, and shares are those of single classes"
+    }
+    combines: ClassVar[Mapping[str, str]] = {
         "m_unique": "min",
         "weakly_m_unique": "min",
         "m_invariant": "min",
@@ -130,7 +128,7 @@ class Association:
         own = int(state.candidates[i])
         values = [words.value(int(v)) for v in state.sets.values[state.sets.start[own] : state.sets.start[own + 1]]]
         who = words.subject(int(state.subjects[i]))
-        releases = named_releases(words, [number for number, _ in classes])
+        releases = name_releases(words, [number for number, _ in classes])
         together = f"Laid side by side, {releases} leave" if len(classes) > 1 else f"Alone, {releases} leaves"
         left = "no value at all: the value must have changed" if not values else ", ".join(values)
         changed = " The set of values shown with this person changed." if state.changed[i] else ""
@@ -143,7 +141,6 @@ class Association:
             level=float(len(values)),
             unit="possible values",
             threshold=float(self.m),
-            breach=True,
             sentence=f"{together} for {who}: {left}.{changed}",
             details={"chance": 1.0 / max(len(values), 1), "values": tuple(values)},
             rank=(-1.0 / max(len(values), 1), 0, len(values), int(state.subjects[i])),
@@ -158,17 +155,16 @@ class Association:
         number, most, size = int(unique.classes[i]), int(unique.most[i]), int(unique.size[i])
         value = words.value(int(unique.value[i]))
         members = require_members(release)
-        inside = members.subjects[members.classes == number][: self.limit]
+        inside = members.subjects[members.classes == number]
         return Finding(
             attack=self.name,
             releases=(release.number,),
-            subjects=tuple(words.subject(int(s)) for s in inside),
+            subjects=name_subjects(words, inside, self.limit),
             classes=((release.number, release.called(number)),),
             value=value,
             level=most / size,
             unit="share of the class",
             threshold=1.0 / self.m,
-            breach=True,
             sentence=(
                 f"In {words.release(release.number)}, {most} of the {size} rows of the class "
                 f"({words.box(release.boxes[number])}) have {value}; it shows {int(unique.kinds[i])} values, and with "

@@ -11,8 +11,8 @@ import numpy as np
 from reissue.arrays.sets import intersection, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Finding, Outcome
-from reissue.methods.attack_sides import check_settings, named_releases, names, people
+from reissue.methods.attack import Attack, Division, Finding, Outcome, check_thresholds
+from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
 from reissue.methods.worlds.settled_series import SettledSeries
 from reissue.methods.worlds.solver import Inconsistent, settle
 from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
@@ -24,7 +24,7 @@ CHANGED = "No assignment of values to people fits all releases: values have chan
 
 
 @dataclass(frozen=True, kw_only=True)
-class PossibleWorlds:
+class PossibleWorlds(Attack):
     """Count, over all consistent assignments of values to people, what no assignment avoids.
 
     People with the same path through the classes are exchangeable, so an assignment is a table of counts, path by
@@ -34,23 +34,22 @@ class PossibleWorlds:
     m:           fewer possible values than this for a person is a breach
     compromised: people whose value the attacker knows (surrogate numbers, or names as the series' words give them)
     seconds:     the time for integer programs; what is not reached is told in the notes
-    limit:       the most findings to describe
     """
 
     c: float = 0.5
     m: int = 2
     compromised: tuple[int | str, ...] = ()
     seconds: float = 5.0
-    limit: int = 100
 
     name: ClassVar[str] = "possible-worlds"
     assumes: ClassVar[str] = (
         "The attacker knows who is in which class of every release, that values do not change, and reasons about "
         "everybody at once."
     )
-    needs_members: ClassVar[bool] = True
-    persistent: ClassVar[bool] = True
-    combines: ClassVar[dict[str, str]] = {
+    divisions: ClassVar[Mapping[Division, str]] = {
+        Division.PARTS: "worlds of the whole are all combinations of worlds of the parts"
+    }
+    combines: ClassVar[Mapping[str, str]] = {
         "paths": "sum",
         "highest_certain_share": "max",
         "fewest_possible_values": "min",
@@ -63,14 +62,17 @@ class PossibleWorlds:
         "paths_undecided": "sum",
     }
 
-    @property
-    def separable(self) -> bool:
+    def divides(self, division: Division) -> bool:
         """Compromised people are looked up among everybody."""
-        return not self.compromised
+        return not self.compromised and super().divides(division)
+
+    @property
+    def looks_for_names(self) -> bool:
+        return any(isinstance(person, str) for person in self.compromised)
 
     def __post_init__(self) -> None:
         check_kinds(type(self), vars(self))
-        check_settings(c=self.c, limit=self.limit)
+        check_thresholds(c=self.c, limit=self.limit)
         if self.m < 2:
             raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")
         if not self.seconds >= 0:
@@ -111,13 +113,13 @@ class PossibleWorlds:
             )
         if tallies["left_out"]:
             notes.append(
-                f"{people(tallies['left_out'])} are in connected parts that {seconds:g} seconds did not reach: for "
-                "them only what single equations imply was found; there may be more."
+                f"{count_people(tallies['left_out'])} are in connected parts that {seconds:g} seconds did not reach: "
+                "for them only what single equations imply was found; there may be more."
             )
         if tallies["undecided"]:
             notes.append(
-                f"For {people(tallies['undecided'])} the time reached for linear programs only: what is said of them "
-                "holds, but whole numbers may tell more."
+                f"For {count_people(tallies['undecided'])} the time reached for linear programs only: what is said of "
+                "them holds, but whole numbers may tell more."
             )
         return tuple(notes)
 
@@ -155,7 +157,7 @@ class PossibleWorlds:
         possible = entries[view.settled.most[entries] > 0]
         share, value = certain / size, words.value(int(view.worlds.value[top]))
         few = share <= self.c and certain < size
-        which = people_named(names(words, who), size)
+        which = call_people(name_subjects(words, who), size)
         if few:
             left = ", ".join(words.value(int(view.worlds.value[e])) for e in possible)
             says = f"{which}: only {left} is possible" if len(possible) == 1 else f"{which}: only {left} are possible"
@@ -167,24 +169,24 @@ class PossibleWorlds:
         joint = len(entries) > 1
         why = "no other assignment of values fits all classes" if joint else "the classes share no other value"
         used = tuple(r.number for r in view.releases) if joint else tuple(number for number, _ in classes)
-        together = named_releases(words, used)
+        together = name_releases(words, used)
         return Finding(
             attack=self.name,
             releases=used,
-            subjects=names(words, who),
+            subjects=name_subjects(words, who),
             classes=classes,
             value=None if few else value,
             level=float(len(possible)) if few else share,
             unit="possible values" if few else "share of one value",
             threshold=float(self.m) if few else self.c,
-            breach=True,
             sentence=f"Taking {together} together, {says}; {why}.",
             details={"people": size, "share": (share, most / size), "joint": joint},
             rank=(0, -float(view.share[path]), len(possible), int(who[0])),
         )
 
     def _excluded(self, series: Observed, view: SettledSeries, path: int) -> Finding:
-        words, who, classes, entries = series.words, *view.about(path)
+        words, subjects, classes, entries = series.words, *view.about(path)
+        who = name_subjects(words, subjects)
         never = entries[view.settled.most[entries] == 0]
         left = entries[view.settled.most[entries] > 0]
         label = [", ".join(words.value(int(view.worlds.value[e])) for e in part) for part in (never, left)]
@@ -193,26 +195,19 @@ class PossibleWorlds:
         return Finding(
             attack=self.name,
             releases=tuple(r.number for r in view.releases),
-            subjects=names(words, who),
+            subjects=who,
             classes=classes,
-            value=None,
             level=float(len(left)),
             unit="possible values",
             threshold=float(self.m),
             breach=False,
             sentence=(
-                f"{people_named(names(words, who), size)} certainly {verb} not {label[0]}, although all their classes "
+                f"{call_people(who, size)} certainly {verb} not {label[0]}, although all their classes "
                 f"show it; left {'is' if len(left) == 1 else 'are'} {label[1]}."
             ),
             details={"people": size, "joint": True},
-            rank=(1, -float(view.share[path]), len(left), int(who[0])),
+            rank=(1, -float(view.share[path]), len(left), int(subjects[0])),
         )
-
-
-def people_named(who: tuple[str, ...], size: int) -> str:
-    if size == 1:
-        return who[0]
-    return f"{people(size)} ({', '.join(who[:3])}{', ...' if len(who) > 3 else ''})"
 
 
 def _subjects(release: ObservedRelease) -> Int64:

@@ -1,16 +1,15 @@
-"""Releases prepared to be laid side by side: what the attacks that know the members of every class have in common."""
+"""Releases prepared to be laid side by side: what the attacks of this room have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from reissue.arrays.types import Int64
-from reissue.errors import InputError, SettingsError
+from reissue.errors import InputError
 from reissue.methods.incremental.tracing_filter import members_fit_classes, same
 from reissue.model.box_index import Points
-from reissue.model.observed import Members, Observed, ObservedRelease, Words
+from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.overlap import Groups, Overlap
 
 
@@ -89,39 +88,3 @@ def pairs_of(series: Observed, involving: int | None) -> Iterator[tuple[Side, Si
         newer = Side(series.releases[involving - 1], series.value_count)
         for place in range(involving - 1):
             yield Side(series.releases[place], series.value_count), newer
-
-
-def check_settings(*, k: int | None = None, c: float | None = None, limit: int) -> None:
-    """Refuse settings that mean nothing."""
-    if k is not None and k < 1:
-        raise SettingsError(f"k is {k}; it is a number of people, at least 1.")
-    if c is not None and not 0 < c <= 1:
-        raise SettingsError(f"c is {c}; it is a share, above 0 and at most 1, for example 0.5.")
-    if limit < 1:
-        raise SettingsError(f"limit is {limit}; it is the most findings to describe, at least 1.")
-
-
-def whole(k: float) -> int:
-    """k as an integer, if it is one."""
-    if k != int(k):
-        raise SettingsError(f"k is {k}; it is a number of people, without a fraction.")
-    return int(k)
-
-
-def names(words: Words, subjects: Int64, most: int = 200) -> tuple[str, ...]:
-    """The first subjects as people call them; longer lists stay in `at_risk`."""
-    return tuple(words.subject(int(subject)) for subject in subjects[:most].tolist())
-
-
-def named_releases(words: Words, numbers: Sequence[int]) -> str:
-    """ "release 1 and release 2"; of more than three the first and the last."""
-    where = [words.release(number) for number in numbers]
-    return " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
-
-
-def people(count: int) -> str:
-    return "1 person" if count == 1 else f"{count:,} people"
-
-
-def rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"

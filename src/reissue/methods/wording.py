@@ -1,0 +1,41 @@
+"""Words that the sentences of attacks share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reissue.arrays.types import Int64
+from reissue.model.observed import Words
+
+
+def name_subjects(words: Words, subjects: Int64, most: int = 200) -> tuple[str, ...]:
+    """The first subjects as people call them; longer lists stay in `at_risk`."""
+    return tuple(words.subject(int(subject)) for subject in subjects[:most].tolist())
+
+
+def name_releases(words: Words, numbers: Sequence[int]) -> str:
+    """ "release 1 and release 2"; of more than three the first and the last."""
+    where = [words.release(number) for number in numbers]
+    return " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
+
+
+def list_names(names: Iterable[str], most: int, rest: str = "others") -> str:
+    """ "a, b and c"; long lists are cut with the number of the rest."""
+    shown = list(names)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(shown) - most + 1} {rest}"]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
+
+
+def count_people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def count_rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def call_people(names: Sequence[str], count: int) -> str:
+    """One person by name; of more their number, and the first names."""
+    some = ", ".join([*names[:3], "..."] if len(names) > 3 else names)
+    return names[0] if count == 1 else f"{count_people(count)} ({some})"
