@@ -10,10 +10,10 @@ import pytest
 import reissue as ri
 from reissue.audit.spark.auditing import SparkAttacks
 from reissue.audit.words import AuditWords
+from reissue.coding import CodingNames
 from reissue.errors import InputError
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.beliefs.knowledge import Knowledge
-from reissue.methods.beliefs.labels import CodingNames
 from reissue.methods.registry import attack_from
 from reissue.model.observed import Observed
 from tests.publish.test_fragment_beliefs import SCHEMA, VALUES, months

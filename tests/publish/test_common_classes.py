@@ -16,7 +16,7 @@ from reissue.errors import GuaranteeBroken, InfeasiblePolicy, SettingsError
 from reissue.history.past_releases import PastReleases
 from reissue.methods.attack import Outcome
 from reissue.methods.bcf.attack import Correspondence
-from reissue.methods.strategy import Planner
+from reissue.methods.strategy import Planner, Strategy
 from reissue.model import paths
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Candidate, Coded, History
@@ -104,8 +104,8 @@ def test_everybody_who_could_exist_keeps_k_candidates(tmp_path: Path) -> None:
 
 def test_fragments_made_by_themselves_would_give_people_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Why there is one plan: where boxes meet, somebody could be in a class of one fragment first, then of another."""
-    monkeypatch.delattr(ri.BCF, "plan")
-    monkeypatch.delattr(ri.BCF, "survey")
+    monkeypatch.setattr(ri.BCF, "plans_for_all", False)
+    monkeypatch.setattr(ri.BCF, "survey", Strategy.survey)
     found = 0
     for seed in range(4):
         with created(tmp_path / f"s{seed}", 2) as series:
@@ -228,13 +228,14 @@ def test_no_strategy_of_the_other_kind_follows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
-def test_who_plans_for_all_promises_only_what_attacks_measure_on_counts(strategy: object) -> None:
+def test_who_plans_for_all_promises_only_what_attacks_measure_on_counts(strategy: Strategy) -> None:
     """`requirement` and `check` would see single fragments, which have only some rows of each class."""
     assert isinstance(strategy, Planner) == isinstance(strategy, ri.BCF)
+    assert isinstance(strategy, Planner) == strategy.plans_for_all
     if isinstance(strategy, Planner):
         assert strategy.stops
-        assert getattr(strategy, "requirement", None) is None
-        assert not hasattr(strategy, "check")
+        assert strategy.requirement is None
+        assert type(strategy).check is Strategy.check
 
 
 def test_people_of_earlier_chains_stay_left_out_while_the_table_grows(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from dataclasses import MISSING, dataclass, fields
 
 from reissue.audit.description import Look
 from reissue.audit.parallel import Runner, on_whole
+from reissue.coding import CodingNames
 from reissue.errors import InputError, SettingsError
 from reissue.methods import registry
 from reissue.methods.attack import Attack, Outcome
-from reissue.methods.beliefs.labels import CodingNames
 from reissue.model.observed import Observed
 
 NAMED = {"knowledge", "compromised"}

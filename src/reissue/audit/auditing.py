@@ -20,12 +20,11 @@ from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, public_table, traceable
 from reissue.audit.spark.portion import ReadReleases
 from reissue.audit.words import AuditWords
-from reissue.coding import Coding
+from reissue.coding import Coding, CodingNames
 from reissue.engine.settings import check_engine
 from reissue.errors import SeriesError, SettingsError
 from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases
-from reissue.methods.beliefs.labels import CodingNames
 from reissue.methods.registry import policy_of
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed
@@ -249,9 +248,8 @@ def _policy(strategy: Strategy | None) -> dict[str, object]:
     if strategy is None:
         return {"strategy": None, "settings": {}}
     settings = policy_of(strategy)
-    private = getattr(strategy, "private_settings", ())
     name = settings.pop("strategy")
-    plain = {key: value for key, value in settings.items() if key not in private}
+    plain = {key: value for key, value in settings.items() if key not in strategy.private_settings}
     return {"strategy": name, "settings": {k: v for k, v in plain.items() if isinstance(v, str | int | float | bool)}}
 
 

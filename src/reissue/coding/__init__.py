@@ -3,7 +3,7 @@
 from reissue.coding.codes import Coding
 from reissue.coding.numeric import LARGEST_CODE, MISSING_CODE, Kind, NumericCoding
 from reissue.coding.seen import NumericSeen, Seen
-from reissue.coding.words import CodingWords
+from reissue.coding.words import CodingNames, CodingWords
 from reissue.hierarchy import MISSING
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "MISSING",
     "MISSING_CODE",
     "Coding",
+    "CodingNames",
     "CodingWords",
     "Kind",
     "NumericCoding",

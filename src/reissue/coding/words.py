@@ -1,11 +1,11 @@
-"""Turns codes into what people call them, for the sentences of findings."""
+"""Between codes and what people call them: for the sentences of findings, and for knowledge files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from reissue.arrays.types import Int32
+from reissue.arrays.types import Int32, Int64
 from reissue.coding.codes import Coding
 from reissue.coding.numeric import MISSING_CODE
 
@@ -39,3 +39,25 @@ class CodingWords:
 
     def release(self, number: int) -> str:
         return f"release {number}"
+
+
+@dataclass(frozen=True, eq=False)
+class CodingNames:
+    """`Names` of a series: labels as its coding has them; `lookup` gives the subjects of identifiers, -1 if unknown."""
+
+    coding: Coding
+    lookup: Callable[[Sequence[str]], Int64]
+
+    @property
+    def values(self) -> Sequence[str]:
+        return self.coding.values
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        return self.coding.attributes
+
+    def interval(self, attribute: str, label: str) -> tuple[int, int]:
+        return self.coding.parse(attribute, label)
+
+    def numbers(self, identifiers: Sequence[str]) -> Int64:
+        return self.lookup(identifiers)

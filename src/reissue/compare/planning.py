@@ -63,7 +63,7 @@ def plans(
     made: dict[str, Plan] = {}
     used: set[str] = set()
     for name in dict.fromkeys(names or STRATEGIES):
-        known = {field.name for field in fields(strategy_class(name))}  # type: ignore[arg-type]
+        known = {field.name for field in fields(strategy_class(name))}
         own = _own(name, known, given, used)
         _refuse_words(own)
         base = {**_derived(name, known, shared), **_of_policy(name, policy)}
@@ -112,7 +112,7 @@ def _of_policy(name: str, policy: Strategy | None) -> dict[str, object]:
     if policy is None or policy.name != name:
         return {}
     settings = policy_of(policy)
-    usual = {field.name: field.default for field in fields(policy)}  # type: ignore[arg-type]
+    usual = {field.name: field.default for field in fields(policy)}
     return {key: value for key, value in settings.items() if key in usual and value != usual[key]}
 
 

@@ -187,11 +187,10 @@ def description(
 
 def public_parameters(strategy: Strategy) -> dict[str, object]:
     """The settings a recipient may know: numbers and choices, not files or people."""
-    private = getattr(strategy, "private_settings", ())
     return {
         key: value
         for key, value in policy_of(strategy).items()
-        if key not in ("strategy", *private) and isinstance(value, str | int | float | bool)
+        if key not in ("strategy", *strategy.private_settings) and isinstance(value, str | int | float | bool)
     }
 
 

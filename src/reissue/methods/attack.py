@@ -6,14 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.model.observed import Observed
-
-if TYPE_CHECKING:
-    from reissue.methods.beliefs.knowledge import Names
+from reissue.model.observed import Names, Observed
 
 
 @dataclass(frozen=True, kw_only=True)

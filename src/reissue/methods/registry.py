@@ -61,7 +61,7 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
     if not isinstance(name, str):
         raise SettingsError('The [policy] section must name its strategy, for example: strategy = "static".')
     chosen = strategy_class(name)
-    known = {field.name for field in fields(chosen)}  # type: ignore[arg-type]
+    known = {field.name for field in fields(chosen)}
     unknown = sorted(set(settings) - known)
     if unknown:
         hint = did_you_mean(unknown[0], known)
@@ -127,7 +127,7 @@ def _told(problem: Mapping[str, object], name: str) -> str:
 
 def policy_of(strategy: Strategy) -> dict[str, object]:
     """The `[policy]` section that `strategy_from` turns back into this strategy."""
-    settings = asdict(strategy)  # type: ignore[call-overload]
+    settings = asdict(strategy)
     return {"strategy": strategy.name, **{key: _plain(value) for key, value in settings.items()}}
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from reissue.arrays.types import Bool, Int64
 from reissue.model.fragment_counts import Conversation, Counted, Said, Tally
+from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Facts, History, Table
+
+if TYPE_CHECKING:  # kernels, which opening a series does not need
+    from reissue.model.requirement import Requirement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,84 +32,121 @@ INSERT_ONLY = Changes(gone=False, back=False, quasi_identifiers=False, sensitive
 VALUES_PERSIST = Changes(gone=True, back=True, quasi_identifiers=True, sensitive=False)
 
 
-@runtime_checkable
-class Strategy(Protocol):
-    """A frozen, keyword-only dataclass of settings.
+@dataclass(frozen=True, kw_only=True)
+class Strategy(ABC):
+    """A frozen, keyword-only dataclass of settings; what it does not say itself is as here.
 
     name:     as in the config ("m-invariance")
     supports: which changes between snapshots it can protect
     stops:    names of the attacks it claims to stop; publish runs them on every finished release
-
-    Optional, where a strategy needs it: `requirement`, what each class must satisfy on its own (checked by
-    `core.requirements`); `prepare(names) -> Strategy`, called before publishing to read knowledge files in the
-    series' terms; `check(release, history) -> str | None`, an independent test of a promise that is no attack;
-    `private_settings`, names of settings that must not be published; `left_out(subjects, history) -> bool[rows]`, who
-    will not be published in any case, so that it does not matter what has changed about them (new subjects are -1).
+    private_settings: names of settings that must not be published
 
     Where a table is made fragment by fragment (see docs/spark.md):
-    `survey(snapshot, history) -> Tally`, called for every fragment before any is published: what all fragments need to
-    know of the whole table. The sums are in the `history.whole` that `publish` and `check` get. Subjects of the
-    snapshot who are new are -1 there. `settles`, true if the check needs the values that all fragments together
-    publish: the release is made again, each time with `history.whole.published` grown by what was published last, until
-    the same is published twice. `follows`, names of the strategies whose earlier releases it can build on (default:
-    any). Strategies whose classes cannot be divided are `Planner`s; those that choose something for all fragments are
-    `Chooser`s.
+    follows:  names of the strategies whose earlier releases it can build on; None: any
+    repeats_until_stable: whether its check needs the values that all fragments together publish. The release is then
+              made again, each time with `history.whole.published` grown by what was published last, until the same is
+              published twice.
+    plans_for_all: whether one plan is made for all fragments: then it is a `Planner`. One that chooses something for
+              all fragments is a `Chooser`.
     """
 
     name: ClassVar[str]
     supports: ClassVar[Changes]
-    stops: ClassVar[tuple[str, ...]]
+    stops: ClassVar[tuple[str, ...]] = ()
+    private_settings: ClassVar[tuple[str, ...]] = ()
+    follows: ClassVar[tuple[str, ...] | None] = None
+    repeats_until_stable: ClassVar[bool] = False
+    plans_for_all: ClassVar[bool] = False
 
+    @abstractmethod
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Propose the next release. Raises InfeasiblePolicy when none exists under these settings."""
-        ...
 
+    @abstractmethod
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """The caches after `release`, given those before it: a pure fold over facts, so they can be rebuilt."""
-        ...
 
+    @abstractmethod
     def thresholds(self) -> Mapping[str, float]:
         """The promises by name (k, c, m, e, n, ...): what the self-check and the audit measure against."""
-        ...
+
+    @property
+    def requirement(self) -> Requirement | None:
+        """What each class must satisfy on its own; `model.requirement_check` checks it on the finished release."""
+        return None
+
+    def prepare(self, names: Names) -> Self:
+        """The strategy with its knowledge files read in the series' terms: called before publishing."""
+        return self
+
+    def check(self, release: Facts, history: History) -> str | None:
+        """An independent test of a promise that is no attack: why the finished release breaks it, None if not."""
+        return None
+
+    def left_out(self, subjects: Int64, history: History) -> Bool | None:
+        """bool[rows]: who will not be published in any case, so that it does not matter what has changed about them.
+
+        None: nobody. New subjects are -1.
+        """
+        return None
+
+    def survey(self, snapshot: Coded, history: History) -> Tally | None:
+        """What all fragments need to know of this one; None: nothing. Called before any fragment is published.
+
+        The sums are in the `history.whole` that `publish` and `check` get. New subjects are -1 here.
+        """
+        return None
+
+    def side_of_a_cut(self, room: float) -> Requirement:
+        """What a fragment must satisfy as one class: the promises, a share `room` of each limit, to stay feasible."""
+        from reissue.model.requirement import Requirement
+
+        limits = self.thresholds()
+        t, beta = limits.get("t"), limits.get("beta")
+        return Requirement(
+            c=room * min(limits.get("c", 1.0), 1 / limits.get("m", 1.0)),
+            t=None if t is None else room * t,
+            beta=None if beta is None else room * beta,
+        )
 
 
-@runtime_checkable
-class Planner(Strategy, Protocol):
+class Planner(Strategy):
     """A strategy whose guarantee would not hold if each fragment were made by itself.
 
     Fragments only count; one plan is made for all of them, on the sums of their counts; then each puts its own rows
     into the classes of the plan, which are common to all. The promise must be one that the attacks of `stops` measure,
-    and these must be able to do so on counts (see `attacks.base`): `requirement` and `check` see single fragments.
+    and these must be able to do so on counts (see `methods.attack`): `requirement` and `check` see single fragments.
     """
 
+    plans_for_all: ClassVar[bool] = True
+
+    @abstractmethod
     def survey(self, snapshot: Coded, history: History) -> Tally:
         """What the planner needs to know of one fragment, as `Tally.planned`; new subjects are -1."""
-        ...
 
+    @abstractmethod
     def plan(self, counted: Counted, history: History) -> Candidate:
         """The next release without its rows. Of `history`, which is one fragment's, only what all have alike is read.
 
         `publish` finds it in `history.whole.plan`.
         """
-        ...
 
 
-@runtime_checkable
-class Chooser(Strategy, Protocol):
+class Chooser(Strategy):
     """A strategy that makes every fragment by itself, but with something that is chosen for all of them.
 
     Fragments answer questions about their own rows, and the choice is made from all answers: small arrays, whatever the
     number of rows. `publish` finds it in `history.whole.chosen`. Where a table is not divided nobody is asked.
     """
 
+    @abstractmethod
     def survey(self, snapshot: Coded, history: History) -> Tally:
         """What `choosing` needs to begin is in `Tally.said`; new subjects are -1."""
-        ...
 
+    @abstractmethod
     def choosing(self, said: Sequence[Said]) -> Conversation:
         """Choose for all fragments, which said this; without a question if there is nothing to choose."""
-        ...
 
+    @abstractmethod
     def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
         """One fragment, to be asked; it raises InfeasiblePolicy if it can publish nothing, whatever is chosen."""
-        ...

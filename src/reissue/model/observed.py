@@ -129,3 +129,22 @@ class Observed:
 
     def __len__(self) -> int:
         return len(self.releases)
+
+
+class Names(Protocol):
+    """How the series turns the labels of knowledge files into codes.
+
+    values: label of each sensitive value by code; attributes: names of the quasi-identifiers in the order of codes
+    """
+
+    @property
+    def values(self) -> Sequence[str]: ...
+
+    @property
+    def attributes(self) -> Sequence[str]: ...
+
+    def interval(self, attribute: str, label: str) -> tuple[int, int]:
+        """The codes that a value or a group of values of a quasi-identifier stands for; raises an InputError."""
+
+    def numbers(self, identifiers: Sequence[str]) -> Int64:
+        """int64[n]: the subject of each identifier, -1 where the series knows none."""

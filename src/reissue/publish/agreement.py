@@ -76,7 +76,7 @@ def _next_attempt(strategy: Strategy, wholes: Sequence[Whole] | None, values: Se
     values: int64[values] of each fragment, how often each value would be published. It stands once all together
     publish what every class has been compared with.
     """
-    if wholes is None or not getattr(strategy, "settles", False):
+    if wholes is None or not strategy.repeats_until_stable:
         return None
     published = np.sum(values, axis=0)
     announced = wholes[0].announced(len(published))

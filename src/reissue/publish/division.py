@@ -12,7 +12,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.ledger import Document, Ledger, ReleaseRecord
-from reissue.methods.strategy import Planner, Strategy
+from reissue.methods.strategy import Strategy
 from reissue.model.fragments import Fragments, UInt64, hashed, owners
 from reissue.model.requirement import Requirement
 from reissue.publish.fragment import Rows
@@ -63,10 +63,10 @@ class Division:
         count = int(str(ledger.meta.get("fragments", 1))) or max(1, -(-rows // ROWS))
         if count == 1:
             tree = Fragments.whole()
-        elif isinstance(strategy, Planner):
+        elif strategy.plans_for_all:
             tree = hashed(count)  # where classes are common, any rows will do
         else:
-            tree = cuts(count, side_of_a_cut(strategy))
+            tree = cuts(count, strategy.side_of_a_cut(ROOM))
         return Division(tree, np.zeros(0, dtype=np.int64))
 
     def of(self, codes: Int32, numbers: Int64, hashes: UInt64 | None) -> Int32:
@@ -94,24 +94,11 @@ class Division:
         return {"coding_version": coding_version, "tree": self.tree.to_dict()}
 
 
-def side_of_a_cut(strategy: Strategy) -> Requirement:
-    """What a fragment must satisfy: as one class a little more than the strategy asks for, to stay feasible."""
-    limits = strategy.thresholds()
-    t, beta = limits.get("t"), limits.get("beta")
-    return Requirement(
-        c=ROOM * min(limits.get("c", 1.0), 1 / limits.get("m", 1.0)),
-        t=None if t is None else ROOM * t,
-        ordered=bool(getattr(strategy, "ordered", False)),
-        beta=None if beta is None else ROOM * beta,
-        likeness=getattr(strategy, "likeness", "basic"),
-    )
-
-
 def _refuse_strangers(strategy: Strategy, count: int, releases: Sequence[ReleaseRecord]) -> None:
     """Raise SettingsError if the strategy would need more of earlier releases than their fragments kept."""
     if count == 1:
         return
-    apart = [record for record in releases if record.common_classes != isinstance(strategy, Planner)]
+    apart = [record for record in releases if record.common_classes != strategy.plans_for_all]
     if apart:
         with_common, without = "makes one plan for all fragments", "makes every fragment by itself"
         one, other = (with_common, without) if apart[0].common_classes else (without, with_common)
@@ -119,7 +106,7 @@ def _refuse_strangers(strategy: Strategy, count: int, releases: Sequence[Release
             f"Release {apart[0].number} was made by '{apart[0].strategy}', which {one}; '{strategy.name}' {other}, and "
             f"cannot follow it in a series of {count} fragments. Begin a new series, or go on with a strategy like it."
         )
-    follows = getattr(strategy, "follows", None)
+    follows = strategy.follows
     others = [record for record in releases if follows is not None and record.strategy not in follows]
     if others:
         raise SettingsError(

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.types import Int32, Int64
-from reissue.coding import Coding, CodingWords
+from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.errors import InfeasiblePolicy
 from reissue.history.identities import Identities
 from reissue.history.past_releases import ABSENT, PastReleases, fold, rebuild
@@ -119,7 +118,7 @@ class Work:
     @property
     def common(self) -> bool:
         """Whether classes are common to all fragments: then one plan is made for all."""
-        return self.fragments > 1 and isinstance(self.strategy, Planner)
+        return self.fragments > 1 and self.strategy.plans_for_all
 
     @property
     def own_seed(self) -> int:
@@ -129,19 +128,18 @@ class Work:
         """The rows against the last word on each subject of this fragment."""
         last = self.past[-1] if len(self.past) else None
         compared = compare(rows.numbers, rows.codes, rows.values, last, self.caches.get(ABSENT))
-        left_out = getattr(self.strategy, "left_out", None)
+        left_out = self.strategy.left_out(compared.numbers, self._history(None))
         if left_out is not None:
-            compared = compared.without(left_out(compared.numbers, self._history(None)))
+            compared = compared.without(left_out)
         named = rows.identifier_at
         return permit(self.strategy, compared, rows.codes, rows.values, self.coding, named, self.on_change)
 
     def tally(self, rows: Rows, compared: Compared) -> Tally | None:
         """What the other fragments need to know of these rows; None if the strategy looks at each by itself."""
-        survey = getattr(self.strategy, "survey", None)
-        if survey is None or self.fragments == 1:
+        if self.fragments == 1:
             return None
         coded = Coded(compared.numbers, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
-        return cast("Tally", survey(coded, self._history(None)))
+        return self.strategy.survey(coded, self._history(None))
 
     def planned(self, rows: int, combinations: Mapping[str, Combinations]) -> Candidate:
         """The release without its rows, from what all fragments counted of so many rows."""
@@ -204,16 +202,12 @@ class Work:
 
     def _prepared(self, rows: Rows, subjects: Int64) -> Strategy:
         """The strategy with its knowledge read in the series' terms, if it wants any."""
-        prepare = getattr(self.strategy, "prepare", None)
-        if prepare is None:
-            return self.strategy
-        from reissue.methods.beliefs.labels import CodingNames
 
         def lookup(identifiers: Sequence[str]) -> Int64:
             known = Identities(*self.shelf.identities(self._part))  # only if people are named: it is as long as rows
             return known.including(rows.identifiers, subjects).of(identifiers)
 
-        return cast("Strategy", prepare(CodingNames(self.coding, lookup)))
+        return self.strategy.prepare(CodingNames(self.coding, lookup))
 
     def _anonymized(self, strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
         """What the strategy proposes; where a plan was made for all fragments, its classes have their numbers."""

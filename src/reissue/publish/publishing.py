@@ -38,17 +38,17 @@ from reissue.utility.measure import together
 if TYPE_CHECKING:
     from reissue.engine.read import Source
     from reissue.model.requirement import Requirement
-    from reissue.series.series import Series
 
 
 @dataclass(frozen=True, eq=False)
 class Publishing:
     """One attempt to publish, in this process. Everything before the commit can fail without a trace.
 
-    ahead: the snapshot, where somebody has begun to read it already
+    coding: the codes of the series before this release
+    ahead:  the snapshot, where somebody has begun to read it already
     """
 
-    series: Series
+    coding: Coding
     ledger: Ledger
     strategy: Strategy
     on_change: str
@@ -59,7 +59,7 @@ class Publishing:
     def run(self, source: Source) -> ReleaseRecord:
         """Publish `source` as the next release and return its record."""
         self.progress("read")
-        before = self.series.coding
+        before = self.coding
         snapshot = load(source, before.schema) if self.ahead is None else self.ahead.result()
         coding = before.learn(snapshot.seen)
         self.progress("compare")

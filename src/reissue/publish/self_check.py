@@ -58,7 +58,7 @@ def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Whol
 
     whole: where the facts are of one fragment, what classes are compared with.
     """
-    requirement = getattr(strategy, "requirement", None)
+    requirement = strategy.requirement
     if requirement is None:
         return
     from reissue.model.requirement import distribution
@@ -74,8 +74,7 @@ def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Whol
 
 def check_promise(strategy: Strategy, facts: Facts, history: History) -> None:
     """The strategy's own independent test, if it has one."""
-    check = getattr(strategy, "check", None)
-    reason = check(facts, history) if check is not None else None
+    reason = strategy.check(facts, history)
     if reason:
         refuse_release(reason)
 

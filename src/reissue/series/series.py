@@ -178,7 +178,7 @@ class Series:
         with self._ledger.publisher():
             ahead = self._begin_reading(snapshot) if chosen["name"] == "embedded" else None
             publishing = publisher_on(chosen, table)(
-                series=self,
+                coding=self.coding,
                 ledger=self._ledger,
                 strategy=strategy or self.strategy,
                 on_change=on_change,

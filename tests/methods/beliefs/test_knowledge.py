@@ -252,9 +252,8 @@ def test_with_many_moves_the_estimate_is_the_matrix() -> None:
 
 def test_labels_of_a_real_series(tmp_path: Path) -> None:
     import reissue as ri
-    from reissue.coding import Coding
+    from reissue.coding import Coding, CodingNames
     from reissue.coding.seen import NumericSeen, Seen
-    from reissue.methods.beliefs.labels import CodingNames
 
     schema = ri.Schema(
         identifier="name",

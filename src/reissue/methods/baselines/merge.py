@@ -12,7 +12,7 @@ from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.baselines.static import Algorithm, anonymize, check_algorithm, value_counts
-from reissue.methods.strategy import ANYTHING, Changes
+from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Diversity, Requirement, classes_meet
@@ -22,7 +22,7 @@ ROWS, CLASSES, LINEAGE = "merge_rows", "merge_classes", "class_lineage"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge:
+class Merge(Strategy):
     """UNSAFE ONCE PEOPLE LEAVE OR CHANGE. Classes stay as first published; new rows form classes of their own.
 
     The "merge" baseline of Byun et al. (2006), section 6. While people are only added, every release repeats the
@@ -41,7 +41,6 @@ class Merge:
 
     name: ClassVar[str] = "merge"
     supports: ClassVar[Changes] = ANYTHING
-    stops: ClassVar[tuple[str, ...]] = ()
 
     k: int
     c: float = 1.0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.strategy import ANYTHING, Changes
+from reissue.methods.strategy import ANYTHING, Changes, Chooser
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Conversation, Counts, Said, Tally
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -25,7 +25,7 @@ UNSAFE = "Earlier releases were not looked at: this release may give people away
 
 
 @dataclass(frozen=True, kw_only=True)
-class Static:
+class Static(Chooser):
     """UNSAFE ACROSS RELEASES. Every class of each single release meets the requirement; nothing holds for the series.
 
     The baseline of Byun et al. (2006), section 6: what one gets from a tool that protects one table at a time.
@@ -37,7 +37,6 @@ class Static:
 
     name: ClassVar[str] = "static"
     supports: ClassVar[Changes] = ANYTHING
-    stops: ClassVar[tuple[str, ...]] = ()
 
     k: int
     c: float = 1.0
@@ -120,6 +119,9 @@ class Static:
 
     def thresholds(self) -> Mapping[str, float]:
         return self.requirement.thresholds()
+
+    def side_of_a_cut(self, room: float) -> Requirement:
+        return replace(super().side_of_a_cut(room), ordered=self.ordered, likeness=self.likeness)
 
 
 def check_algorithm(algorithm: str) -> None:

@@ -16,7 +16,7 @@ from reissue.methods.bcf.memory import ChainLog
 from reissue.methods.bcf.records import Records
 from reissue.methods.bcf.search import Score, TopDown
 from reissue.methods.bcf.task import make_task
-from reissue.methods.strategy import INSERT_ONLY, Changes
+from reissue.methods.strategy import INSERT_ONLY, Changes, Planner
 from reissue.model.fragment_counts import Counted, Tally
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Requirement
@@ -25,7 +25,7 @@ from reissue.partition.global_recoding import Cut, Frontier, clipped, labels_of,
 
 
 @dataclass(frozen=True, kw_only=True)
-class BCF:
+class BCF(Planner):
     """Everyone keeps at least k candidates, whatever releases are laid side by side (Fung et al. 2008).
 
     Every attribute has one global cut: a value is published under the same label everywhere. Starting from the most

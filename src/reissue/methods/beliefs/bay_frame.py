@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from reissue.methods.beliefs.nearest_order import order_nearest_next
 from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator
 from reissue.methods.beliefs.promise_check import find_broken_promise
 from reissue.methods.beliefs.settings import Informed
-from reissue.methods.strategy import ANYTHING, Changes
+from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.fragment_counts import Tally
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Facts, History, Table
@@ -26,7 +26,7 @@ from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class BayFrame(Informed):
+class BayFrame(Informed, Strategy):
     """J-similarity: k rows, beta-likeness (or t-closeness), and prior beliefs at most J bits apart in every class.
 
     k, J:       rows of a class at least; Jensen-Shannon divergence of its members' (revised) priors at most, in bits
@@ -55,9 +55,8 @@ class BayFrame(Informed):
 
     name: ClassVar[str] = "bay-frame"
     supports: ClassVar[Changes] = ANYTHING
-    stops: ClassVar[tuple[str, ...]] = ()
-    settles: ClassVar[bool] = True
-    follows: ClassVar[tuple[str, ...]] = ("bay-frame", "js-reduce")  # they keep what they were made with
+    repeats_until_stable: ClassVar[bool] = True
+    follows: ClassVar[tuple[str, ...] | None] = ("bay-frame", "js-reduce")  # they keep what they were made with
     private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
 
     def __post_init__(self) -> None:
@@ -122,3 +121,6 @@ class BayFrame(Informed):
     def thresholds(self) -> Mapping[str, float]:
         asked = {"k": self.k, "J": self.J, "beta": self.beta, "t": self.t}
         return {name: float(limit) for name, limit in asked.items() if limit is not None}
+
+    def side_of_a_cut(self, room: float) -> Requirement:
+        return replace(super().side_of_a_cut(room), ordered=self.ordered)

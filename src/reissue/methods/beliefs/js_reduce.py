@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
 from reissue.methods.beliefs.knowledge import Knowledge
 from reissue.methods.beliefs.promise_check import find_broken_promise
 from reissue.methods.beliefs.settings import Informed
-from reissue.methods.strategy import ANYTHING, Changes
+from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.fragment_counts import Tally
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Facts, History, Table
@@ -24,7 +24,7 @@ from reissue.model.settings import check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class JSReduce(Informed):
+class JSReduce(Informed, Strategy):
     """Every class has k rows, values at most t from the table's, and members' (revised) priors at most J bits apart.
 
     Its attacker weighs every assignment of a class's rows to its people by the sum of the priors.
@@ -46,9 +46,8 @@ class JSReduce(Informed):
 
     name: ClassVar[str] = "js-reduce"
     supports: ClassVar[Changes] = ANYTHING
-    stops: ClassVar[tuple[str, ...]] = ()
-    settles: ClassVar[bool] = True
-    follows: ClassVar[tuple[str, ...]] = ("bay-frame", "js-reduce")  # they keep what they were made with
+    repeats_until_stable: ClassVar[bool] = True
+    follows: ClassVar[tuple[str, ...] | None] = ("bay-frame", "js-reduce")  # they keep what they were made with
     private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
 
     def __post_init__(self) -> None:
@@ -94,6 +93,9 @@ class JSReduce(Informed):
 
     def thresholds(self) -> Mapping[str, float]:
         return {"k": float(self.k), "t": float(self.t), "J": float(self.J)}
+
+    def side_of_a_cut(self, room: float) -> Requirement:
+        return replace(super().side_of_a_cut(room), ordered=self.ordered)
 
 
 def _along_the_curve(snapshot: Coded) -> Int64:

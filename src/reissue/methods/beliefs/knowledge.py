@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
-from reissue.arrays.types import Float64, Int32, Int64
+from reissue.arrays.types import Float64, Int32
 from reissue.errors import InputError, SettingsError
 from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, count_cells, estimate_shares
@@ -19,25 +19,6 @@ from reissue.model.fragment_counts import Counts, Tally, Whole
 from reissue.model.release import Coded
 
 ESTIMATE, UNIFORM = "estimate", "uniform"
-
-
-class Names(Protocol):
-    """How the series turns the labels of knowledge files into codes.
-
-    values: label of each sensitive value by code; attributes: names of the quasi-identifiers in the order of codes
-    """
-
-    @property
-    def values(self) -> Sequence[str]: ...
-
-    @property
-    def attributes(self) -> Sequence[str]: ...
-
-    def interval(self, attribute: str, label: str) -> tuple[int, int]:
-        """The codes that a value or a group of values of a quasi-identifier stands for; raises an InputError."""
-
-    def numbers(self, identifiers: Sequence[str]) -> Int64:
-        """int64[n]: the subject of each identifier, -1 where the series knows none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,9 @@ import numpy as np
 from reissue.arrays.types import Float64, Int32
 from reissue.errors import InputError
 from reissue.methods.beliefs.claims import Claims
-from reissue.methods.beliefs.knowledge import ESTIMATE, UNIFORM, Knowledge, Names, ReadKnowledge, Second
+from reissue.methods.beliefs.knowledge import ESTIMATE, UNIFORM, Knowledge, ReadKnowledge, Second
 from reissue.methods.beliefs.revision import normalize
+from reissue.model.observed import Names
 
 SHOWN = 10
 CLOSE = 1e-3

@@ -20,7 +20,7 @@ def find_broken_promise(
 
     J is measured on the priors of everybody whom an attacker takes to be in the class. With `may_relax` the looser
     conditions that the release itself states are checked. A fragment's values are compared with those that all
-    fragments together publish, as announced: see `Strategy.settles`.
+    fragments together publish, as announced: see `Strategy.repeats_until_stable`.
     """
     kept = read_stated(facts, promise) if may_relax else promise
     applied = Applied.read(facts.extras)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from copy import copy
 from typing import ClassVar, Self
 
-from reissue.methods.beliefs.knowledge import Knowledge, Names, ReadKnowledge, require_read
+from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, require_read
 from reissue.methods.beliefs.knowledge_files import load_knowledge
+from reissue.model.observed import Names
 
 
 class Informed:

@@ -29,7 +29,7 @@ from reissue.methods.invariance.assignment import Fakes, describe_steps, make_co
 from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
 from reissue.methods.invariance.signatures import PastSignatures, recall
 from reissue.methods.invariance.splitting import split
-from reissue.methods.strategy import VALUES_PERSIST, Changes
+from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -37,7 +37,7 @@ from reissue.model.settings import check_choices, check_kinds
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorSplit:
+class CorSplit(Strategy):
     """Every class shows at least m values equally often, a subject's classes always the same ones, and a class differs
     from every earlier class in at least n people, or in none.
 

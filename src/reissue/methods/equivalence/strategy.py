@@ -22,7 +22,7 @@ from reissue.methods.equivalence.lifespans import (
 )
 from reissue.methods.invariance.assignment import Fakes, describe_steps, find_kept_fakes, make_counterfeits, place_rows
 from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, divide, pad_counts, plan_buckets
-from reissue.methods.strategy import VALUES_PERSIST, Changes
+from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -30,7 +30,7 @@ from reissue.model.settings import check_choices, check_kinds, check_m
 
 
 @dataclass(frozen=True, kw_only=True)
-class EEquivalence:
+class EEquivalence(Strategy):
     """One merged class per signature, published as Anatomy does; no two sets of fewer than e people are told equal.
 
     m:             as in m-invariance

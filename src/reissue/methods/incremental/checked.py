@@ -12,7 +12,7 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.incremental.running_knowledge import RunningKnowledge
-from reissue.methods.strategy import INSERT_ONLY, Changes
+from reissue.methods.strategy import INSERT_ONLY, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.overlap import Groups
 from reissue.model.release import Coded, Facts, History, Table
@@ -24,7 +24,7 @@ CHECKED = "checked"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedStrategy:
+class CheckedStrategy(Strategy):
     """Settings and memory of a strategy that checks every step against all earlier releases.
 
     k:         rows at least in every class, people at least in every difference and for every traced row

@@ -12,6 +12,7 @@ import numpy as np
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory, refuse_unsafe
 from reissue.methods.incremental.whole_check import BOXES, WholeCheck, with_class_boxes
+from reissue.methods.strategy import Chooser
 from reissue.model.domain import Domain
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Conversation, Said, Tally
@@ -25,7 +26,7 @@ from reissue.partition.mondrian import Partition
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedIncognito(CheckedStrategy):
+class CheckedIncognito(CheckedStrategy, Chooser):
     """(k,c)-anonymity that survives laying all releases side by side, with one level of generalization per attribute.
 
     The lattice of levels is searched as Incognito does; a node counts only if its classes meet (k,c) and all three

@@ -13,7 +13,7 @@ from reissue.methods.invariance.assignment import Fakes, describe_steps, make_co
 from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
 from reissue.methods.invariance.signatures import recall, remember
 from reissue.methods.invariance.splitting import split
-from reissue.methods.strategy import VALUES_PERSIST, Changes
+from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -21,7 +21,7 @@ from reissue.model.settings import check_choices, check_kinds, check_m
 
 
 @dataclass(frozen=True, kw_only=True)
-class MInvariance:
+class MInvariance(Strategy):
     """Every class shows at least m sensitive values, each once, and a subject's classes always show the same ones.
 
     m:             how many values an attacker must leave possible for everybody

@@ -65,7 +65,7 @@ class SparkPublishing(Publishing):
         if self.table:
             spark.refuse_existing(self.table)
         self.progress("read")
-        before = self.series.coding
+        before = self.coding
         snapshot = load(spark, source, before.schema)
         try:
             record = self._run(spark, snapshot, before)
