@@ -29,11 +29,17 @@ def refuse_infeasible(requirement: Requirement, counts: Int64, rows: str = "rows
         remedy = f"Lower k to {total} or wait for more rows." if total else "Wait for rows."
         raise InfeasiblePolicy(f"k = {requirement.k} cannot hold: there are only {total:,} {rows}. {remedy}")
     top = int(counts.argmax())
-    most = int(counts[top])
-    if as_fraction(requirement.c) * total < most:
+    most, left = int(counts[top]), total - requirement.known
+    if as_fraction(requirement.c) * left < most:
+        known = f" once {requirement.known} others are known" if requirement.known else ""
+        remedy = (
+            f"The smallest feasible c is {_up(most / left)}; raise c or group values."
+            if most <= left
+            else ("No c is feasible; lower known or group values.")
+        )
         raise InfeasiblePolicy(
-            f"c = {requirement.c:.4g} cannot hold: {{value:{top}}} is {100 * most / total:.1f}% of the {total:,} "
-            f"{rows} ({most:,} of them). The smallest feasible c is {_up(most / total)}; raise c or group values."
+            f"c = {requirement.c:.4g} cannot hold: {{value:{top}}} is {100 * min(1.0, most / left):.1f}% of the "
+            f"{total:,} {rows}{known} ({most:,} of them). {remedy}"
         )
     if requirement.l is not None:
         _refuse_undiverse(requirement, counts, rows)

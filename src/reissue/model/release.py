@@ -61,7 +61,8 @@ class Facts:
     classes:  int32[rows]  0..classes-1, the class numbers of the published file
     values:   int32[rows]
     codes:    int32[rows, attributes]  the exact leaf codes at that time
-    extras:   what the strategy wants remembered beside these (a global cut, ...); small arrays
+    extras:   what the strategy wants remembered beside these (a global cut, ...); small arrays, except those named
+              `row_...`, which have one entry per row
     """
 
     number: int
@@ -136,7 +137,7 @@ class Candidate:
     boxes:   int32[classes, attributes, 2]
     classes: int32[rows] class of each snapshot row in the snapshot's order, -1 where the row is suppressed
     steps:   plain sentences of what was done, for `release.steps`
-    extras:  as in Facts; an array named `class_...` has one entry per class
+    extras:  as in Facts; an array named `class_...` has one entry per class, one named `row_...` one per snapshot row
     """
 
     boxes: Int32
@@ -171,6 +172,11 @@ class Candidate:
             picked = real if every else real[rows]
             return np.concatenate([fakes[first], picked]) if len(first) else picked
 
+        nobody = np.full(len(first), -1, dtype=np.int32)
+        extras = {
+            name: column(nobody, part) if name.startswith("row_") else part  # type: ignore[type-var]
+            for name, part in self.extras.items()
+        }
         codes = snapshot.codes
         if not every or len(first):  # column by column: gathering rows of a Fortran array is slow
             codes = np.empty((len(first) + len(rows), snapshot.codes.shape[1]), dtype=np.int32, order="F")
@@ -184,5 +190,5 @@ class Candidate:
             values=column(fake.values, snapshot.values),
             codes=codes,
             anatomized=self.anatomized,
-            extras=self.extras,
+            extras=extras,
         )

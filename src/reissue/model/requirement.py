@@ -48,7 +48,7 @@ _DIVERSITIES = ("distinct", "entropy", "recursive")
 class Requirement:
     """What every class of one release must satisfy; a limit left at its default is not asked for.
 
-    k: rows at least. c: share of one value at most.
+    k: rows at least. c: share of one value at most, also among those that are left when any `known` rows are known.
     l: well represented values at least: `distinct` values; `entropy` at least log l; or `recursive` (c,l)-diversity,
        most frequent count < recursive_c times the sum of all counts from the l-th most frequent on
        (Machanavajjhala et al. 2006).
@@ -67,12 +67,15 @@ class Requirement:
     ordered: bool = False
     beta: float | None = None
     likeness: Likeness = "basic"
+    known: int = 0
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
             raise SettingsError(f"k is {self.k}; it must be a whole number of rows, at least 1.")
         if not 0 < self.c <= 1:
             raise SettingsError(f"c is {self.c}; it is the largest share of one value in a class: above 0, at most 1.")
+        if not 0 <= self.known < self.k:
+            raise SettingsError(f"known is {self.known}; it is a number of rows of a class, from 0 to k - 1.")
         self._check_diversity()
         if self.t is not None and not 0 <= self.t <= 1:
             raise SettingsError(f"t is {self.t}; it is a distance between distributions, from 0 to 1.")
@@ -121,6 +124,7 @@ class Requirement:
             self.likeness == "enhanced",
             share < 1 or kind > 0 or self.needs_table,
             distribution(counts),
+            int(self.known),
         )
 
     def thresholds(self) -> dict[str, float]:
@@ -133,7 +137,7 @@ class Requirement:
         """ "k = 10, c = 0.5, entropy l = 3" """
         parts = [f"k = {self.k}"]
         if self.c < 1:
-            parts.append(f"c = {self.c:.4g}")
+            parts.append(f"c = {self.c:.4g}" + (f" with {self.known} known" if self.known else ""))
         if self.l is not None:
             parts.append(f"{self.diversity} l = {self.l:g}")
         if self.recursive_c is not None:

@@ -103,8 +103,10 @@ def _too_small(requirement: Requirement, groups: _Groups) -> Violation | None:
 
 def _too_frequent(requirement: Requirement, groups: _Groups) -> Violation | None:
     c = as_fraction(requirement.c)
-    broken = groups.count * c.denominator > c.numerator * groups.size[groups.home]
-    return _worst("c", groups, groups.share, broken, groups.share, requirement.c, of_group=True)
+    left = groups.size[groups.home] - requirement.known
+    broken = groups.count * c.denominator > c.numerator * left
+    share = groups.count / np.maximum(left, 1)
+    return _worst("c", groups, share, broken, share, requirement.c, of_group=True)
 
 
 def _too_few(requirement: Requirement, groups: _Groups) -> Violation | None:

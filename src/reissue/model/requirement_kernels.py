@@ -17,7 +17,8 @@ class Limits(NamedTuple):
     """A Requirement in numbers for kernels; see Requirement for their meaning.
 
     diversity: 0 none, 1 distinct, 2 entropy, 3 recursive. by_value: False if only k is asked for, so that values need
-    not be counted. table: float64[value_count], the value distribution of the whole table.
+    not be counted. table: float64[value_count], the value distribution of the whole table. known: rows that c is to
+    survive.
     """
 
     k: int
@@ -33,6 +34,7 @@ class Limits(NamedTuple):
     enhanced: bool
     by_value: bool
     table: Float64
+    known: int
 
 
 @njit(cache=True)
@@ -49,7 +51,7 @@ def meets(counts: Int64, present: Int32, found: int, size: int, limits: Limits) 
     top = 0
     for i in range(found):
         top = max(top, counts[present[i]])
-    if top * limits.share_denominator > limits.share_numerator * size:
+    if top * limits.share_denominator > limits.share_numerator * (size - limits.known):
         return False
     if limits.diversity == 1 and found < limits.l:
         return False

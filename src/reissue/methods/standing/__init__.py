@@ -1,0 +1,20 @@
+"""Standing: one class for life (ours).
+
+Everybody belongs to one class for life, formed without looking at who has which value, and a class tells its values
+once, as tokens. The rows of a release carry boxes of their own, made from quasi-identifiers alone. So a later release
+says nothing new about anybody's value: there is nothing to compare, chain, trace or learn.
+
+How a release is kept: `Facts.classes` and `Facts.boxes` are the boxes that rows show, `Facts.values` the true values.
+The class for life, the tokens of the classes that have somebody present, the token dealt to each person, who waits and
+what was drawn for them, and the noise of the totals are private facts in its extras, read and written by
+`reissue.model.standing_classes`. Rows stand in their own boxes, so all that measures or writes boxes works as for any
+release; only who reads values must ask for the tokens. Two caches are folded from the facts: everybody's last place
+(class, value, dealt token) and the tokens of every class.
+
+- strategy:   the settings, and the order of the steps
+- newcomers:  classes among those who have none yet; blending, waiting, dealing
+- blind_cuts: Mondrian whose cuts values may accept or refuse, never choose
+- places:     the two caches
+- totals:     how many people present have each value, with noise
+- promise_check: the finished release against the promise; it shares no code with the others but the names of the facts
+"""

@@ -1,0 +1,203 @@
+"""The finished release against the promise, by code that did not make it.
+
+It shares nothing with the maker but the names under which facts are kept, and the cache of places, which
+`verify --rebuild` proves from the facts: those who were in the last release are compared with that release itself, only
+returners with the cache. Everything is recounted from rows and tokens by sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from reissue.arrays.types import Int32, Int64
+from reissue.model.release import Facts, History
+from reissue.model.standing_classes import StandingClasses, Tokens
+
+
+class Promise(Protocol):
+    """The settings that are checked."""
+
+    @property
+    def k(self) -> int: ...
+    @property
+    def c(self) -> float: ...
+    @property
+    def l(self) -> int: ...  # noqa: E743
+    @property
+    def known(self) -> int: ...
+    @property
+    def row_k(self) -> int: ...
+    @property
+    def row_l(self) -> int: ...
+    @property
+    def form(self) -> str: ...
+    @property
+    def totals(self) -> float | None: ...
+
+
+class PromiseCase:
+    """A release laid beside what was known before it.
+
+    last: the release before, if it has standing classes; people: the last place of everybody, ascending by subject;
+    tokens: of all earlier classes; first: the lowest number that a new class may have
+    """
+
+    def __init__(self, release: Facts, facts: StandingClasses, history: History) -> None:
+        self.release, self.facts = release, facts
+        self.last = history.releases[-1] if len(history) else None
+        self.before = None if self.last is None else StandingClasses.read(self.last.extras)
+        self.people = history.caches.get("standing/people", {})
+        kept = history.caches.get("standing/tokens")
+        self.tokens = Tokens.none() if kept is None else Tokens.read(kept)
+        self.first = int(self.tokens.standing.max(initial=-1)) + 1
+        self.fresh = facts.standing >= self.first
+
+
+def find_fault(promise: Promise, release: Facts, history: History) -> str | None:
+    """What is wrong with the release, in a sentence; None if nothing is. O(n log n)."""
+    facts = StandingClasses.read(release.extras)
+    if facts is None:
+        return "it has no standing classes"
+    if len(facts.standing) != len(release.subjects) or len(facts.dealt) != len(release.subjects):
+        return "somebody has no standing class or no dealt value"
+    case = PromiseCase(release, facts, history)
+    checks: tuple[Callable[[Promise, PromiseCase], Iterator[str]], ...] = (
+        _check_boxes,
+        _check_new_classes,
+        _check_places,
+        _check_tokens,
+        _check_dealing,
+        _check_totals,
+    )
+    return next((fault for check in checks for fault in check(promise, case)), None)
+
+
+def _check_boxes(promise: Promise, case: PromiseCase) -> Iterator[str]:
+    """Every box has row_k rows and, where rows show dealt values, row_l of them."""
+    sizes = np.bincount(case.release.classes, minlength=case.release.class_count)
+    if (sizes < promise.row_k).any():
+        yield f"a box has only {int(sizes.min()):,} rows, where row_k is {promise.row_k}"
+    if promise.form == "flat":
+        pairs = _distinct(case.release.classes, case.facts.dealt)
+        shown = np.bincount(pairs[:, 0], minlength=case.release.class_count)
+        if (shown < promise.row_l).any():
+            yield f"a box shows only {int(shown.min()):,} different values, where row_l is {promise.row_l}"
+
+
+def _check_new_classes(promise: Promise, case: PromiseCase) -> Iterator[str]:
+    """Every new class meets k, c, l and known, and its tokens are its people's values and the made-up ones."""
+    tokens = case.facts.tokens
+    new = tokens.standing >= case.first
+    label, home = np.unique(tokens.standing[new], return_inverse=True)
+    count = tokens.count[new].astype(np.int64)
+    size = np.bincount(home, count, len(label)).astype(np.int64)
+    share = Fraction(promise.c).limit_denominator(1_000_000)
+    most = np.zeros(len(label), dtype=np.int64)
+    np.maximum.at(most, home, count)
+    if (size < promise.k).any():
+        yield f"a class is formed of {int(size.min()):,} tokens, where k is {promise.k}"
+    if (most * share.denominator > share.numerator * (size - promise.known)).any():
+        yield f"a class is formed in which one value has a share above c = {promise.c:g}"
+    if (np.bincount(home[count > 0], minlength=len(label)) < promise.l).any():
+        yield f"a class is formed with fewer than l = {promise.l} values"
+    entered = _counted(case.facts.standing[case.fresh], case.release.values[case.fresh])
+    own = np.stack([tokens.standing[new], tokens.value[new], tokens.count[new] - tokens.made_up[new]], axis=1)
+    if not np.array_equal(entered, own[own[:, 2] > 0]):
+        yield "the tokens of a new class are not the values of its people"
+
+
+def _check_places(promise: Promise, case: PromiseCase) -> Iterator[str]:
+    """Nobody changes class or dealt value unless the true value changed; then the class is a new one."""
+    if case.last is not None and case.before is not None:
+        real = case.last.subjects >= 0
+        places = (case.last.subjects[real], case.before.standing[real], case.last.values[real], case.before.dealt[real])
+        yield from _compare_places(case, *places)
+    if len(case.people):
+        where = (case.people[name] for name in ("subject", "standing", "value", "dealt"))
+        yield from _compare_places(case, *where)  # type: ignore[arg-type]
+    known = (
+        np.isin(case.release.subjects, case.people["subject"]) if len(case.people) else np.zeros(len(case.fresh), bool)
+    )
+    if (~known & ~case.fresh).any():
+        yield "somebody who was never published has an old class"
+
+
+def _compare_places(case: PromiseCase, subject: Int64, standing: Int32, value: Int32, dealt: Int32) -> Iterator[str]:
+    release, facts = case.release, case.facts
+    _, now, then = np.intersect1d(release.subjects, subject, assume_unique=True, return_indices=True)
+    same = release.values[now] == value[then]
+    if (facts.standing[now] != standing[then])[same].any():
+        yield "somebody would change class although the value did not change"
+    if (facts.dealt[now] != dealt[then])[same].any():
+        yield "somebody would show another dealt value than before"
+    if not case.fresh[now[~same]].all():
+        yield "somebody whose value changed is not in a new class"
+
+
+def _check_tokens(promise: Promise, case: PromiseCase) -> Iterator[str]:
+    """The classes told are those of the people present, and an old class tells what it always told."""
+    tokens = case.facts.tokens
+    if not np.array_equal(np.unique(tokens.standing), np.unique(case.facts.standing)):
+        yield "the classes with tokens are not the classes of the people present"
+    old = tokens.part(tokens.standing < case.first)
+    if not _same_tokens(old, case.tokens.part(np.isin(case.tokens.standing, old.standing))):
+        yield "the tokens of a class would change"
+    if case.before is not None:
+        both = np.intersect1d(old.standing, case.before.tokens.standing)
+        earlier = case.before.tokens.part(np.isin(case.before.tokens.standing, both))
+        if not _same_tokens(old.part(np.isin(old.standing, both)), earlier):
+            yield "the tokens of a class would change"
+
+
+def _check_dealing(promise: Promise, case: PromiseCase) -> Iterator[str]:
+    """Dealt values are different tokens of the class; all of them in a new class without made-up ones."""
+    tokens = case.facts.tokens
+    dealt = _counted(case.facts.standing, case.facts.dealt)
+    own = np.stack([tokens.standing, tokens.value], axis=1).astype(np.int64)
+    width = int(max(own[:, 1].max(initial=0), dealt[:, 1].max(initial=0))) + 1
+    token_key, dealt_key = own[:, 0] * width + own[:, 1], dealt[:, 0] * width + dealt[:, 1]
+    at = np.minimum(np.searchsorted(token_key, dealt_key), max(len(token_key) - 1, 0))
+    if len(dealt) and (len(own) == 0 or (token_key[at] != dealt_key).any()):
+        yield "somebody was dealt a value that is no token of the class"
+        return
+    if (dealt[:, 2] > tokens.count[at]).any():
+        yield "a token was dealt to two people"
+    blended = np.unique(tokens.standing[tokens.made_up > 0])
+    whole = (tokens.standing >= case.first) & ~np.isin(tokens.standing, blended)
+    full = np.stack([tokens.standing[whole], tokens.value[whole], tokens.count[whole]], axis=1)
+    if not np.array_equal(full, dealt[(dealt[:, 0] >= case.first) & ~np.isin(dealt[:, 0], blended)]):
+        yield "a new class without made-up tokens has tokens that were dealt to nobody"
+
+
+def _check_totals(promise: Promise, case: PromiseCase) -> Iterator[str]:
+    """Totals are the people present plus the noise on record."""
+    facts = case.facts
+    if (promise.totals is None) != (facts.totals is None) or (facts.noise is None) != (facts.totals is None):
+        yield "totals are published although they were not asked for, or the other way round"
+    if facts.totals is not None and facts.noise is not None:
+        real = case.release.subjects >= 0
+        present = np.bincount(case.release.values[real], minlength=len(facts.totals))
+        if not np.array_equal(facts.totals - facts.noise, present):
+            yield "the totals are not those of the people present plus the noise on record"
+
+
+def _distinct(one: Int32, other: Int32) -> np.ndarray:
+    """int64[n, 2]: the different pairs, ascending."""
+    return _counted(one, other)[:, :2]
+
+
+def _counted(one: Int32, other: Int32) -> np.ndarray:
+    """int64[n, 3]: the different pairs and how often each occurs, ascending."""
+    width = int(other.max(initial=0)) + 1
+    key, count = np.unique(one.astype(np.int64) * width + other, return_counts=True)
+    return np.stack([key // width, key % width, count], axis=1)
+
+
+def _same_tokens(one: Tokens, other: Tokens) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("standing", "value", "count", "made_up")
+    )

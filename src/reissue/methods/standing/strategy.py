@@ -1,0 +1,187 @@
+"""Standing: everybody belongs to one class for life, and a class tells its values once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.arrays.types import Int32, Int64
+from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.methods.standing.blind_cuts import cut_blindly
+from reissue.methods.standing.newcomers import Newcomers, form_classes
+from reissue.methods.standing.places import Places, recall, remember
+from reissue.methods.standing.promise_check import find_fault
+from reissue.methods.standing.totals import add_noise, is_quiet
+from reissue.methods.strategy import ANYTHING, Changes, Strategy
+from reissue.model.feasible import refuse_infeasible
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.model.requirement import Requirement
+from reissue.model.settings import check_choices, check_kinds
+from reissue.model.standing_classes import StandingClasses
+from reissue.partition.mondrian import Partition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing(Strategy):
+    """Classes of newcomers, formed without looking at who has which value, that stay as they are for life.
+
+    k, c, l:       a class is formed of at least k people, with no value above share c and at least l values
+    row_k, row_l:  rows show a box that at least row_k rows share; in the flat form with row_l different dealt values
+    form:          "flat" (one table, every row with a value that was dealt to it inside its class) or "told" (rows with
+                   their class, and the values of each class in a table of their own)
+    totals:        the epsilon that each departure, return or blending may cost where totals are published; None: none
+    on_ineligible: newcomers who are too few or too alike to be a class are "blend"ed with made-up tokens, or "wait"
+    known:         how many classmates' values an attacker may know while c still holds
+    """
+
+    k: int = 8
+    c: float = 0.4
+    l: int = 4  # noqa: E741 (the literature's name)
+    row_k: int = 5
+    row_l: int = 2
+    form: Literal["flat", "told"] = "flat"
+    totals: float | None = None
+    on_ineligible: Literal["blend", "wait"] = "blend"
+    known: int = 0
+
+    name: ClassVar[str] = "standing"
+    supports: ClassVar[Changes] = ANYTHING
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_choices(self, form=("flat", "told"), on_ineligible=("blend", "wait"))
+        _ = self.class_requirement, self.row_requirement
+        if self.totals is not None and not 0 < self.totals < float("inf"):
+            raise SettingsError(f"totals is {self.totals}; it is an epsilon above 0, for example 0.5.")
+
+    @property
+    def class_requirement(self) -> Requirement:
+        """What every class satisfies when it is formed."""
+        return Requirement(k=self.k, c=self.c, l=self.l, known=self.known)
+
+    @property
+    def row_requirement(self) -> Requirement:
+        """What the rows of every box satisfy, with the values that they show."""
+        if self.row_l < 1:
+            raise SettingsError(f"row_l is {self.row_l}; it is a number of values, at least 1.")
+        try:
+            return Requirement(k=self.row_k, l=self.row_l if self.form == "flat" and self.row_l > 1 else None)
+        except SettingsError as error:
+            raise SettingsError(f"row_{error}") from error
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        """Give newcomers a class for life, then everybody present a row in a box of its own."""
+        places = recall(history.caches)
+        standing, dealt = places.find(snapshot)  # int32[rows], -1 = newcomer
+        new = np.flatnonzero(standing < 0)
+        stayed = np.sort(snapshot.subjects[standing >= 0])
+        formed = form_classes(
+            snapshot.part(new), snapshot.values, self.class_requirement, places.draw, self.on_ineligible, history.seed
+        )
+        placed = new[formed.standing >= 0]
+        standing[placed] = formed.standing[formed.standing >= 0] + places.next_class
+        dealt[placed] = formed.dealt[formed.standing >= 0]
+        present = np.flatnonzero(standing >= 0)
+        if len(present) == 0:
+            self._refuse_everybody(snapshot, formed)
+        rows = self._rows(snapshot.part(present), dealt[present], history.seed)
+        classes = np.full(len(snapshot), -1, dtype=np.int32)
+        classes[present] = rows.classes
+        facts = self._facts(snapshot, history, places, standing, dealt, formed, stayed)
+        none = Counterfeits.none(len(snapshot.domains))
+        steps = self._steps(len(stayed), len(new), formed, rows, facts)
+        return Candidate(rows.boxes, classes, none, steps, extras=facts.table())
+
+    def _refuse_everybody(self, snapshot: Coded, formed: Newcomers) -> None:
+        if formed.refusal is not None:
+            raise formed.refusal
+        refuse_infeasible(self.class_requirement, np.bincount(snapshot.values, minlength=1).astype(np.int64))
+
+    def _rows(self, present: Coded, dealt: Int32, seed: int) -> Partition:
+        """Boxes of everybody present; in the flat form dealt values, never true ones, may refuse a cut."""
+        shown = len(np.unique(dealt))
+        if len(present) < self.row_k:
+            raise InfeasiblePolicy(
+                f"row_k = {self.row_k} cannot hold: there are only {len(present):,} rows to publish. Lower row_k to "
+                f"{len(present)} or wait for more rows."
+            )
+        if self.form == "flat" and shown < self.row_l:
+            raise InfeasiblePolicy(
+                f"row_l = {self.row_l} cannot hold: the {len(present):,} rows to publish show only {shown} different "
+                f'dealt values. Lower row_l to {shown}, or use form = "told".'
+            )
+        return cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([seed, 13]))
+
+    def _facts(
+        self,
+        snapshot: Coded,
+        history: History,
+        places: Places,
+        standing: Int32,
+        dealt: Int32,
+        formed: Newcomers,
+        stayed: Int64,
+    ) -> StandingClasses:
+        """What the ledger is to keep of the release."""
+        present = standing >= 0
+        fresh = formed.tokens.numbered_from(places.next_class)
+        live = np.unique(standing[present])
+        noise = totals = None
+        if self.totals is not None:
+            quiet = is_quiet(history, stayed, formed.blended > 0)
+            rng = np.random.default_rng([history.seed, 14])
+            noise = add_noise(self.totals, places.noise, snapshot.value_count, quiet, rng)
+            totals = noise + np.bincount(snapshot.values[present], minlength=snapshot.value_count)
+        return StandingClasses(
+            standing=standing,
+            dealt=dealt,
+            tokens=places.tokens.followed_by(fresh).of_classes(live),
+            told=self.form == "told",
+            waiting=snapshot.subjects[~present],
+            draw=formed.draw,
+            noise=noise,
+            totals=totals,
+        )
+
+    def _steps(
+        self, stayed: int, new: int, formed: Newcomers, rows: Partition, facts: StandingClasses
+    ) -> tuple[str, ...]:
+        """What was done, in plain sentences."""
+        steps = [f"{stayed:,} people keep the class they have for life."] if stayed else []
+        if formed.blended:
+            made_up = int(formed.tokens.made_up.sum())
+            steps.append(
+                f"{new:,} newcomers (people never published before, or whose value changed) are too few or too alike "
+                f"to be a class by themselves: they share one with {made_up:,} made-up tokens, which are nobody's."
+            )
+        elif formed.refusal is not None:
+            steps.append(f"{new:,} newcomers wait: they are too few or too alike to be a class. {formed.refusal}")
+        elif new:
+            count = len(np.unique(formed.standing))
+            steps.append(
+                f"{new:,} newcomers (people never published before, or whose value changed) form {count:,} classes for "
+                f"life, cut without looking at who has which value, {self.class_requirement.sentence()}."
+            )
+        sizes = np.bincount(rows.classes)
+        told = "every class tells its values once, for life"
+        flat = "a row's value is one that was dealt to it inside its class"
+        steps.append(
+            f"{len(rows.classes):,} rows show {len(sizes):,} boxes of {sizes.min():,} to {sizes.max():,} rows, made "
+            f"from quasi-identifiers alone; {told if facts.told else flat}."
+        )
+        if facts.noise is not None:
+            steps.append(f"Totals are published with noise (epsilon = {self.totals:g} for each departure or return).")
+        return tuple(steps)
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        return remember(caches, release)
+
+    def check(self, release: Facts, history: History) -> str | None:
+        """Whether the finished release is what was promised, by code that did not make it."""
+        return find_fault(self, release, history)
+
+    def thresholds(self) -> Mapping[str, float]:
+        return {"k": float(self.k), "c": float(self.c), "l": float(self.l)}

@@ -1,0 +1,204 @@
+"""A fault planted in any part of a release is found by the check that did not make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reissue.methods.standing.strategy import Standing
+from reissue.model.release import Facts, History
+from reissue.model.standing_classes import StandingClasses, Tokens
+from tests.support.standing_series import Publisher, Town, standing_of
+
+Fault = Callable[[Facts, StandingClasses], "Facts | StandingClasses"]
+
+
+def third_release(strategy: Standing) -> tuple[Facts, History]:
+    """The third release of a series with returners, newcomers and changed values, and what was known before it."""
+    town, publisher = Town(np.random.default_rng(21)), Publisher(strategy)
+    town.arrive(200)
+    publisher.publish(town.snapshot())
+    away = set(sorted(town.here)[:30])
+    town.here -= away
+    town.arrive(40)
+    publisher.publish(town.snapshot())
+    town.here |= away
+    town.arrive(60)
+    town.change(0.1)
+    history = publisher.history
+    return publisher.publish(town.snapshot()), history
+
+
+def with_tokens(kept: StandingClasses, change: Callable[[dict[str, np.ndarray]], None]) -> StandingClasses:
+    columns = {name: np.array(column) for name, column in kept.tokens.table().items()}
+    change(columns)
+    return replace(kept, tokens=Tokens.read(columns))
+
+
+def newest(kept: StandingClasses) -> np.ndarray:
+    """Rows of the class formed last."""
+    return np.flatnonzero(kept.standing == kept.standing.max())
+
+
+def a_box_of_too_few_rows(facts: Facts, kept: StandingClasses) -> Facts:
+    classes = facts.classes.copy()
+    rows = np.flatnonzero(classes == 0)
+    classes[rows[1:]] = 1
+    return replace(facts, classes=classes)
+
+
+def a_box_with_one_dealt_value(facts: Facts, kept: StandingClasses) -> Facts:
+    classes = facts.classes.copy()
+    alike = np.flatnonzero(kept.dealt == 0)
+    classes[classes == 0] = 1
+    classes[alike[:6]] = 0
+    return replace(facts, classes=classes)
+
+
+def _moved(kept: StandingClasses, row: np.intp) -> StandingClasses:
+    """Somebody of an old class in another old one."""
+    standing = kept.standing.copy()
+    standing[row] = 1 - min(standing[row], 1)
+    return replace(kept, standing=standing)
+
+
+def another_class_for_somebody_present_before(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    return _moved(kept, np.flatnonzero((facts.subjects >= 30) & (kept.standing == 0))[0])
+
+
+def another_dealt_value_for_somebody_present_before(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    dealt, mates = kept.dealt.copy(), np.flatnonzero(kept.standing == kept.standing[100])
+    one, other = next((i, j) for i in mates for j in mates if dealt[i] != dealt[j])
+    dealt[one], dealt[other] = dealt[other], dealt[one]
+    return replace(kept, dealt=dealt)
+
+
+def another_class_for_a_returner(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    return _moved(kept, np.flatnonzero((facts.subjects < 30) & (kept.standing < 10))[0])
+
+
+def an_old_class_for_a_newcomer(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    standing = kept.standing.copy()
+    standing[-1] = 0
+    return replace(kept, standing=standing)
+
+
+def tokens_of_an_old_class_changed(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    def change(columns: dict[str, np.ndarray]) -> None:
+        columns["count"][0] += 1
+
+    return with_tokens(kept, change)
+
+
+def tokens_of_a_new_class_that_are_nobodys(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    def change(columns: dict[str, np.ndarray]) -> None:
+        columns["count"][-1] += 1
+
+    return with_tokens(kept, change)
+
+
+def a_class_told_that_has_nobody(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    def change(columns: dict[str, np.ndarray]) -> None:
+        for name, entry in {"standing": columns["standing"][-1] + 1, "value": 0, "count": 9, "made_up": 9}.items():
+            columns[name] = np.append(columns[name], np.int32(entry))
+
+    return with_tokens(kept, change)
+
+
+def a_token_dealt_twice(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    dealt, rows = kept.dealt.copy(), newest(kept)
+    values, counts = np.unique(dealt[rows], return_counts=True)
+    dealt[rows] = values[counts.argmin()]
+    return replace(kept, dealt=dealt)
+
+
+def a_dealt_value_that_is_no_token(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    dealt, rows = kept.dealt.copy(), newest(kept)
+    dealt[rows[0]] = 77
+    return replace(kept, dealt=dealt)
+
+
+def true_totals(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    assert kept.totals is not None
+    assert kept.noise is not None
+    return replace(kept, totals=kept.totals - kept.noise)
+
+
+def no_totals(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    return replace(kept, totals=None, noise=None)
+
+
+FAULTS: dict[Fault, str] = {
+    a_box_of_too_few_rows: "a box has only 1 rows, where row_k is 5",
+    a_box_with_one_dealt_value: "a box shows only 1 different values, where row_l is 2",
+    another_class_for_somebody_present_before: "somebody would change class although the value did not change",
+    another_dealt_value_for_somebody_present_before: "somebody would show another dealt value than before",
+    another_class_for_a_returner: "somebody would change class although the value did not change",
+    an_old_class_for_a_newcomer: "the tokens of a new class are not the values of its people",
+    tokens_of_an_old_class_changed: "the tokens of a class would change",
+    tokens_of_a_new_class_that_are_nobodys: "the tokens of a new class are not the values of its people",
+    a_class_told_that_has_nobody: "one value has a share above c",
+    a_token_dealt_twice: "a token was dealt to two people",
+    a_dealt_value_that_is_no_token: "somebody was dealt a value that is no token of the class",
+    true_totals: "the totals are not those of the people present plus the noise on record",
+    no_totals: "totals are published although they were not asked for, or the other way round",
+}
+
+
+@pytest.mark.parametrize(("plant", "sentence"), FAULTS.items(), ids=[fault.__name__ for fault in FAULTS])
+def test_a_planted_fault_is_found(plant: Fault, sentence: str) -> None:
+    strategy = Standing(totals=0.5)
+    facts, history = third_release(strategy)
+    assert strategy.check(facts, history) is None
+    wrong = plant(facts, standing_of(facts))
+    if isinstance(wrong, StandingClasses):
+        wrong = replace(facts, extras=wrong.table())
+    found = strategy.check(wrong, history)
+    assert found is not None
+    assert sentence in found
+
+
+@pytest.mark.parametrize(
+    ("lax", "strict", "sentence"),
+    [
+        (Standing(k=8), Standing(k=60), "where k is 60"),
+        (Standing(c=0.6), Standing(c=0.3), "one value has a share above c = 0.3"),
+        (Standing(l=2), Standing(l=6), "fewer than l = 6 values"),
+        (Standing(c=0.5), Standing(c=0.5, known=7), "one value has a share above c = 0.5"),
+        (Standing(row_k=5), Standing(row_k=12), "where row_k is 12"),
+        (Standing(row_l=1), Standing(row_l=4), "where row_l is 4"),
+    ],
+)
+def test_classes_that_were_formed_under_weaker_settings_are_refused(
+    lax: Standing, strict: Standing, sentence: str
+) -> None:
+    facts, history = third_release(lax)
+    found = strict.check(facts, history)
+    assert found is not None
+    assert sentence in found
+
+
+def test_somebody_whose_value_changed_must_be_in_a_new_class() -> None:
+    facts, history = third_release(Standing())
+    before, last = history.caches, history.releases[-1]
+    changed = next(
+        row
+        for row, subject in enumerate(facts.subjects.tolist())
+        if subject in last.subjects and last.values[np.searchsorted(last.subjects, subject)] != facts.values[row]
+    )
+    kept = standing_of(facts)
+    standing = kept.standing.copy()
+    standing[changed] = standing_of(last).standing[np.searchsorted(last.subjects, facts.subjects[changed])]
+    wrong = replace(facts, extras=replace(kept, standing=standing).table())
+    assert Standing().check(wrong, replace(history, caches=before)) is not None
+    # also where the tokens would fit
+    class_of = standing[changed]
+    tokens = {name: np.array(column) for name, column in kept.tokens.table().items()}
+    old = (tokens["standing"] == kept.standing[changed]) & (tokens["value"] == facts.values[changed])
+    tokens["count"][old] -= 1
+    assert class_of < kept.standing[changed]
+    fitting = replace(kept, standing=standing, tokens=Tokens.read(tokens))
+    assert Standing(k=1, l=1, c=1.0).check(replace(facts, extras=fitting.table()), history) is not None
