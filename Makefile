@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test executors check bench lock clean
+.PHONY: demo test quick kills executors check bench lock clean
 
 demo: $(VENV)/ready
 	$(BIN)/reissue demo
@@ -13,6 +13,15 @@ demo: $(VENV)/ready
 test: $(VENV)/ready check
 	scripts/prepare-tests
 	$(BIN)/python -m pytest -n auto --dist loadscope
+
+# What changes most, without Spark, databases and browsers.
+quick: $(VENV)/ready
+	$(BIN)/python -m pytest -q -n auto --dist loadscope --ignore-glob='*spark*' \
+		tests/arrays tests/model tests/partition tests/methods tests/utility tests/coding tests/hierarchy tests/schema tests/engine
+
+# Kills at random moments, as many as the reliability target asks for.
+kills: $(VENV)/ready
+	REISSUE_KILLS=$${KILLS:-400} $(BIN)/python -m pytest -q tests/ledger/test_kills.py tests/series/test_kills.py
 
 # Killed executors of a Spark cluster on this machine: minutes, so not part of the tests.
 executors: $(VENV)/ready

@@ -1,4 +1,4 @@
-"""Fixtures that several parts share: real data where it is at hand, a real PostgreSQL."""
+"""Fixtures that several parts share: real data where it is at hand, a real browser, a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.schedule import SparkFirst, dearest, misplaced
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # A slow machine is no failure, and one folder may serve many examples. The same examples on every machine, every day;
 # `--hypothesis-profile=search` looks for others.
@@ -33,6 +36,21 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the real data (../shared/data) is not here")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One for all tests of pages: starting it takes longer than most of them."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.report.browser import ARGUMENTS, CHROMIUM, PATIENCE
+
+    if CHROMIUM is None:
+        pytest.skip("needs chromium (scripts/prepare-tests installs it)")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE)
+        yield started
+        started.close()
 
 
 def postgresql_programs() -> Path | None:

@@ -24,7 +24,8 @@ from tests.support.hospital import hospital_schema, population
 from tests.support.publisher import ROWS_AFTER, ROWS_BEFORE, Publisher, grown
 
 PUBLISH_POINTS = [point for point in FAULT_POINTS if point.startswith(("stage.", "commit."))]
-ROUNDS = 50
+ROUNDS = int(os.environ.get("REISSUE_KILLS", "60")) // 4
+"""Kills of each part; `make kills` asks for many more."""
 
 
 @pytest.fixture(scope="module")

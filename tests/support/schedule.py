@@ -1,4 +1,4 @@
-"""Which worker runs which tests: one owns Spark and begins with it; any other file is run whole by whoever is free."""
+"""Which worker runs which tests: one owns Spark and begins with it, one the browser; who is free takes a whole file."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-SPARK, DEAREST = "spark", 10
+SPARK, BROWSER, DEAREST = "spark", "browser", 10
+PAGES = ("tests/report/", "tests/compare/")
 
 
 def scope_of(nodeid: str) -> str:
-    """Tests of one scope are run by one worker, in their order: all of Spark, else those of one file."""
+    """Tests of one scope are run by one worker, in their order: all of Spark, all pages, else those of one file."""
     name = nodeid.partition("[")[0]
-    return SPARK if SPARK in name.lower() else name.partition("::")[0]
+    if SPARK in name.lower():
+        return SPARK
+    return BROWSER if name.startswith(PAGES) else name.partition("::")[0]
 
 
 class SparkFirst(LoadScopeScheduling):
