@@ -20,10 +20,10 @@ from reissue.hierarchy import Hierarchy
 from reissue.methods.beliefs.attack import BackgroundKnowledge
 from reissue.methods.beliefs.attack_cycle import join_claims
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.js_reduce import JSReduce
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.posterior import Estimator
+from reissue.methods.beliefs.revision import Claims
 from reissue.model.domain import Domain, Tree
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table

@@ -16,7 +16,7 @@ from reissue.history.identities import Identities
 from reissue.methods.beliefs.classes import estimate_priors
 from reissue.methods.beliefs.cycle import remember_beliefs
 from reissue.methods.beliefs.knowledge import ReadKnowledge
-from reissue.methods.beliefs.measures import compute_divergences
+from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement_check import violations
 from reissue.publish.fragment import Work

@@ -14,8 +14,8 @@ from reissue.methods.attack import Attack
 from reissue.methods.baselines.static import Static
 from reissue.methods.beliefs.attack import BackgroundKnowledge
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
+from reissue.methods.beliefs.revision import Claims
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain

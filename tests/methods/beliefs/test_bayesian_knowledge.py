@@ -7,9 +7,9 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Applied, Beliefs
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
+from reissue.methods.beliefs.revision import Claims
 from reissue.model.release import Candidate, Coded, Facts, History
 from tests.methods.beliefs.bayesian import histories, run
 

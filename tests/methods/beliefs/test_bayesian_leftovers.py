@@ -9,10 +9,10 @@ import pytest
 
 from reissue.methods.beliefs import classes as making
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Beliefs
 from reissue.methods.beliefs.growing import join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
+from reissue.methods.beliefs.revision import Claims
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, History
 from tests.methods.beliefs.bayesian import histories, run

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.js_reduce import JSReduce
 from reissue.methods.beliefs.knowledge import ReadKnowledge
+from reissue.methods.beliefs.revision import Claims
 from reissue.model.release import History
 from tests.methods.beliefs.bayesian import STRATEGIES, Bayesian, histories
 

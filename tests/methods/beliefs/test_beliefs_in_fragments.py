@@ -16,9 +16,8 @@ from reissue.methods.attack import Outcome
 from reissue.methods.beliefs.attack import BackgroundKnowledge
 from reissue.methods.beliefs.attack_accounts import Sum
 from reissue.methods.beliefs.attack_cycle import simulate_claims
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, Second
-from reissue.methods.beliefs.revision import carry, normalize
+from reissue.methods.beliefs.revision import Claims, carry, normalize
 from reissue.model.boxes import bounding_boxes
 from reissue.model.fragment_counts import Whole
 from reissue.model.observed import Members, Observed, ObservedRelease

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from reissue.arrays.types import Float64
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, remember_beliefs
 from reissue.methods.beliefs.posterior import compute_posteriors
-from reissue.methods.beliefs.revision import Moves
+from reissue.methods.beliefs.revision import Claims, Moves
 from reissue.model.release import Facts, Table
 from tests.support.histories import EVERYTHING, generate
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reissue.errors import InputError, SettingsError
+from reissue.methods.beliefs.attack import BackgroundKnowledge
 from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, estimate_shares
 from reissue.methods.beliefs.knowledge import (
     Knowledge,
@@ -17,7 +18,6 @@ from reissue.methods.beliefs.knowledge import (
     count_fragment,
     find_moves,
     find_shares,
-    require_read,
 )
 from reissue.methods.beliefs.knowledge_files import (
     load_knowledge,
@@ -139,9 +139,9 @@ def test_settings(tmp_path: Path) -> None:
     knowledge = Knowledge(transitions=path)
     assert knowledge.files == (path,)
     with pytest.raises(SettingsError, match="has not been read"):
-        require_read(knowledge, None)
+        _ = BackgroundKnowledge(knowledge=knowledge).given
     given = load_knowledge(knowledge, NAMES)
-    assert require_read(knowledge, given) is given
+    assert BackgroundKnowledge(knowledge=knowledge).inform(given).given is given
     assert given.one is not None
     assert given.shares is None
     for wrong in ({"smoothing": 0.0}, {"unknown": "guess"}, {"values": ""}):

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from reissue.arrays.types import Float64
-from reissue.methods.beliefs.claims import Claims, mix_claims
 from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator, compute_posteriors
-from reissue.methods.beliefs.revision import Moves, contract, normalize, revise
+from reissue.methods.beliefs.revision import Claims, Moves, contract, mix_claims, normalize, revise
 from tests.methods.beliefs import enumeration
 from tests.methods.beliefs.diseases import (
     ALZHEIMER,

@@ -22,11 +22,10 @@ from reissue.methods.beliefs.attack_cycle import (
     simulate_claims,
     survey,
 )
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Reasoning
-from reissue.methods.beliefs.knowledge import ESTIMATE, Knowledge
+from reissue.methods.beliefs.knowledge import ESTIMATE, Informed, Knowledge
 from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator
-from reissue.methods.beliefs.settings import Informed
+from reissue.methods.beliefs.revision import Claims
 from reissue.model.fragment_counts import Whole
 from reissue.model.observed import Observed, Words
 from reissue.model.settings import check_kinds

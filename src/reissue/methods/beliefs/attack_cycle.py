@@ -10,7 +10,6 @@ import numpy as np
 from reissue.arrays.sets import lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.cycle import Applied, Beliefs, BelievedRows, Reasoning, select_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts, count_cells
 from reissue.methods.beliefs.knowledge import (
@@ -22,7 +21,7 @@ from reissue.methods.beliefs.knowledge import (
     find_moves,
     find_shares,
 )
-from reissue.methods.beliefs.measures import compute_gains
+from reissue.methods.beliefs.revision import Claims
 from reissue.model.fragment_counts import Counts, Tally, Whole
 from reissue.model.fragments import mixed
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -215,6 +214,24 @@ def _measure_learned(
         gain=np.where(there, gain, 0.0),  # the value was altered: nothing can be learned about the true one
         claimed=np.isin(members.subjects, claims.at(release.number).subjects),
     )
+
+
+def compute_gains(
+    after: Float64, member_classes: Int32, member_values: Int32, row_classes: Int32, row_values: Int32
+) -> Float64:
+    """float64[people]: gain of knowledge about each one's true value (equation 8).
+
+    |P - f| / (1 - f), where f is the value's share in the class: what the class alone tells; |1 - P| if f is 1.
+    """
+    width = after.shape[1]
+    count = int(max(row_classes.max(initial=-1), member_classes.max(initial=-1))) + 1
+    size = np.bincount(row_classes, minlength=count)
+    key, number = np.unique(row_classes.astype(np.int64) * width + row_values, return_counts=True)
+    at = np.searchsorted(key, member_classes.astype(np.int64) * width + member_values)
+    share = number[at] / size[member_classes]
+    belief = after[np.arange(len(after)), member_values]
+    alone = share >= 1.0
+    return np.where(alone, np.abs(1.0 - belief), np.abs(belief - share) / np.where(alone, 1.0, 1.0 - share))
 
 
 def find_some_value(release: ObservedRelease, members: Members) -> Int32:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal
@@ -16,7 +15,7 @@ from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, select_cl
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.growing import BeliefRows, grow, join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, count_fragment, find_moves, find_shares
-from reissue.methods.beliefs.measures import compute_divergences, compute_entropies
+from reissue.methods.beliefs.revision import compute_divergences, compute_entropies
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Tally
@@ -122,21 +121,20 @@ def propose(
     history: History,
     promise: Promise,
     leftovers: Leftovers,
-    order: Callable[[Coded], Int64],
+    line: Int64,
     prior: Float64,
     applied: Applied,
     unmatched: int = 0,
 ) -> Candidate:
     """Group the rows, settle those left over, and say what was done.
 
-    order: gives int64[rows], the line in which rows become classes; unmatched: compromised records about people whom
-    the series does not know.
+    line: int64[rows], the order in which rows become classes; unmatched: compromised records about people whom the
+    series does not know.
     """
     refuse_infeasible(
         promise.requirement, np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
     )
     rows = BeliefRows(snapshot.values, prior, compute_entropies(prior))
-    line = order(snapshot)
     kept, grouped = promise, _group_rows(snapshot, history, rows, line, promise, leftovers == "counterfeit")
     for times in range(1, RELAX_AT_MOST if leftovers == "relax" else 0):
         if len(grouped.left) == 0:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from reissue.arrays.sets import difference, lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
-from reissue.methods.beliefs.claims import Claims, mix_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.posterior import Estimator, compute_posteriors
-from reissue.methods.beliefs.revision import Moves, revise, widen
+from reissue.methods.beliefs.revision import Claims, Moves, mix_claims, revise, widen
 from reissue.model.release import Facts, Table
 
 PEOPLE, ROWS, MOVES = "beliefs/people", "beliefs/rows", "beliefs/moves"

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from reissue.arrays.types import Float64, Int32
 from reissue.errors import InputError, SettingsError
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, count_cells, estimate_shares
-from reissue.methods.beliefs.revision import Moves, contract
+from reissue.methods.beliefs.revision import Claims, Moves, contract
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, Tally, Whole
+from reissue.model.observed import Names
 from reissue.model.release import Coded
 
 ESTIMATE, UNIFORM = "estimate", "uniform"
@@ -82,6 +83,35 @@ class ReadKnowledge:
     second: Second | None = None
     claims: Claims = field(default_factory=Claims.none)
     unmatched: int = 0
+
+
+class Informed:
+    """`knowledge` in the words of a person, and, once it is prepared, in codes."""
+
+    knowledge: Knowledge
+    _given: ClassVar[ReadKnowledge | None] = None  # an instance that was prepared has its own
+
+    def prepare(self, names: Names) -> Self:
+        """The same with the knowledge files read, their labels matched to the series' codes."""
+        from reissue.methods.beliefs.knowledge_files import load_knowledge  # it imports this module
+
+        return self.inform(load_knowledge(self.knowledge, names))
+
+    def inform(self, given: ReadKnowledge) -> Self:
+        """The same with knowledge in codes."""
+        prepared = copy(self)
+        object.__setattr__(prepared, "_given", given)
+        return prepared
+
+    @property
+    def given(self) -> ReadKnowledge:
+        """The knowledge in codes; a SettingsError if its files were not read."""
+        if self._given is None and self.knowledge.files:
+            raise SettingsError(
+                f"The knowledge in {', '.join(self.knowledge.files)} has not been read. A series does that before it "
+                "publishes; in a program call `prepare` first."
+            )
+        return self._given or ReadKnowledge()
 
 
 def find_shares(
@@ -171,13 +201,3 @@ def _find_one_step(
     if knowledge.transitions == UNIFORM:
         return np.full((value_count, value_count), 1.0 / max(1, value_count))
     return counts.one_step(table, knowledge.smoothing)
-
-
-def require_read(knowledge: Knowledge, given: ReadKnowledge | None) -> ReadKnowledge:
-    """What was given; a SettingsError if the settings name files that nobody has read."""
-    if given is None and knowledge.files:
-        raise SettingsError(
-            f"The knowledge in {', '.join(knowledge.files)} has not been read. A series does that before it publishes; "
-            "in a program call `prepare` first."
-        )
-    return given or ReadKnowledge()

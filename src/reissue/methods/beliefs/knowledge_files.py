@@ -10,9 +10,8 @@ import numpy as np
 
 from reissue.arrays.types import Float64, Int32
 from reissue.errors import InputError
-from reissue.methods.beliefs.claims import Claims
 from reissue.methods.beliefs.knowledge import ESTIMATE, UNIFORM, Knowledge, ReadKnowledge, Second
-from reissue.methods.beliefs.revision import normalize
+from reissue.methods.beliefs.revision import Claims, normalize
 from reissue.model.observed import Names
 
 SHOWN = 10

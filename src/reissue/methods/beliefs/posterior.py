@@ -21,7 +21,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.beliefs.assignment import find_best_assignment, shuffle_order
-from reissue.methods.beliefs.claims import Claims
+from reissue.methods.beliefs.revision import Claims
 
 Estimator = Literal["bayes", "js-reduce", "omega"]
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)

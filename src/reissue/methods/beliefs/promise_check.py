@@ -7,7 +7,7 @@ import numpy as np
 from reissue.arrays.types import Float64
 from reissue.methods.beliefs.classes import Promise
 from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, attach_people, read_applied
-from reissue.methods.beliefs.measures import compute_divergences
+from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Facts, History
 from reissue.model.requirement import TOLERANCE, Requirement, distribution
 from reissue.model.requirement_check import violations

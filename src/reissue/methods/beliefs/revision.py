@@ -1,4 +1,5 @@
-"""Revised priors: posterior beliefs carried to the next release by what is known of how values change."""
+"""Beliefs as arrays: carried to the next release by what is known of how values change, revised by claims about single
+people, and how far apart those of a class are."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Bool, Float64, Int32
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +79,82 @@ def widen(shares: Float64, values: int) -> Float64:
     wide = np.zeros((len(shares), values))
     wide[:, : shares.shape[1]] = shares
     return wide
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """CR(v, s, t): one entry per subject, value and release.
+
+    subjects: int64[n]; values: int32[n]; releases: int32[n] numbers; confidences: float64[n] in 0..1
+    """
+
+    subjects: Int64
+    values: Int32
+    releases: Int32
+    confidences: Float64
+
+    @staticmethod
+    def none() -> Claims:
+        empty = np.empty(0, dtype=np.int32)
+        return Claims(np.empty(0, dtype=np.int64), empty, empty, np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    def take(self, which: Bool | Int64) -> Claims:
+        return Claims(self.subjects[which], self.values[which], self.releases[which], self.confidences[which])
+
+    def at(self, release: int) -> Claims:
+        """Those about one release."""
+        return self.take(self.releases == release)
+
+    def about(self, subjects: Int64) -> tuple[Int64, Int32, Float64]:
+        """CSR over int64[people] (any order): start int64[people+1], values and confidences of each one's claims."""
+        order = np.argsort(subjects, kind="stable")
+        sorted_subjects = subjects[order]
+        place = np.searchsorted(sorted_subjects, self.subjects)
+        inside = place < len(subjects)
+        inside[inside] = sorted_subjects[place[inside]] == self.subjects[inside]
+        person = order[place[inside]]
+        rank = np.argsort(person, kind="stable")
+        start = np.zeros(len(subjects) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(person, minlength=len(subjects)), out=start[1:])
+        return start, self.values[inside][rank].astype(np.int32), self.confidences[inside][rank].astype(np.float64)
+
+
+def mix_claims(prior: Float64, start: Int64, values: Int32, confidences: Float64) -> Float64:
+    """float64[people, values]: CR_RPD (equation 5): every claim with its confidence, the prior with the rest.
+
+    The law of total probability over "the claim is right": c on the claimed value, (1 - c) times the prior on all.
+    """
+    if len(values) == 0:
+        return prior
+    person = np.repeat(np.arange(len(prior)), np.diff(start))
+    total = np.bincount(person, weights=confidences, minlength=len(prior))
+    revised = prior * np.maximum(0.0, 1.0 - total)[:, None]
+    np.add.at(revised, (person, values), confidences)
+    return np.asarray(revised / np.maximum(1.0, total)[:, None], dtype=np.float64)
+
+
+def compute_entropies(shares: Float64) -> Float64:
+    """float64[n]: Shannon entropy in bits of each row of float64[n, values]."""
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0.0)
+    return np.asarray(-(shares * logs).sum(axis=1), dtype=np.float64)
+
+
+def compute_divergences(shares: Float64, classes: Int32, count: int) -> Float64:
+    """float64[count]: Jensen-Shannon divergence in bits among the rows of each class, all weighing the same (eq. 6).
+
+    A class without rows has 0. O(rows log rows + rows * values).
+    """
+    size = np.bincount(classes, minlength=count)
+    order = np.argsort(classes, kind="stable")
+    filled = np.flatnonzero(size)
+    found = np.zeros(count)
+    if len(filled) == 0:
+        return found
+    start = np.searchsorted(classes[order], filled)
+    middle = np.add.reduceat(shares[order], start, axis=0) / size[filled, None]
+    apart = np.add.reduceat(compute_entropies(shares)[order], start) / size[filled]
+    found[filled] = np.maximum(0.0, compute_entropies(middle) - apart)
+    return found

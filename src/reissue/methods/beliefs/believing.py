@@ -1,0 +1,96 @@
+"""What BayFrame and JS-reduce share: classes whose members an attacker with statistics believes alike of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
+from reissue.methods.beliefs.classes import Leftovers, Promise, check_divergence, estimate_priors, propose, survey
+from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
+from reissue.methods.beliefs.knowledge import Informed
+from reissue.methods.beliefs.promise_check import find_broken_promise
+from reissue.methods.strategy import ANYTHING, Changes, Strategy
+from reissue.model.fragment_counts import Tally
+from reissue.model.hilbert import hilbert_keys
+from reissue.model.release import Candidate, Coded, Facts, History, Table
+from reissue.model.requirement import Requirement
+from reissue.model.settings import check_kinds
+
+
+class Believing(Informed, Strategy):
+    """A strategy that groups people by an attacker's beliefs; its settings are those of the papers."""
+
+    k: int
+    J: float
+    t: float | None
+    ordered: bool
+    steps: Literal[1, 2]
+    leftovers: Leftovers
+
+    supports: ClassVar[Changes] = ANYTHING
+    repeats_until_stable: ClassVar[bool] = True
+    follows: ClassVar[tuple[str, ...] | None] = ("bay-frame", "js-reduce")  # they keep what they were made with
+    private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
+    words: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "steps": (1, 2),
+        "leftovers": ("suppress", "relax", "counterfeit"),
+    }
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_divergence(self.J)
+        _ = self.promise
+        for name, allowed in self.words.items():
+            if getattr(self, name) not in allowed:
+                choices = ", ".join(repr(choice) for choice in allowed)
+                raise SettingsError(f"{name} is {getattr(self, name)!r}; choose one of {choices}.")
+
+    @property
+    def asked_beta(self) -> float | None:
+        """The beta in force, if there is one."""
+        return None
+
+    @property
+    def promise(self) -> Promise:
+        """What every class must keep."""
+        return Promise(Requirement(k=self.k, beta=self.asked_beta, t=self.t, ordered=self.ordered), self.J)
+
+    @property
+    def reasoning(self) -> Reasoning:
+        """How the attacker reasons."""
+        return Reasoning("js-reduce", self.steps, "prior")
+
+    def survey(self, snapshot: Coded, history: History) -> Tally:
+        """The attacker knows the statistics of the whole table, and classes are compared with it."""
+        return survey(snapshot, history, self.knowledge, self.reasoning)
+
+    def publish(self, snapshot: Coded, history: History) -> Candidate:
+        given = self.given
+        prior, applied = estimate_priors(snapshot, history, self.knowledge, given, self.reasoning)
+        line = self.line_up(snapshot)
+        return propose(snapshot, history, self.promise, self.leftovers, line, prior, applied, given.unmatched)
+
+    def line_up(self, snapshot: Coded) -> Int64:
+        """int64[rows]: the order in which rows become classes: along the Hilbert curve."""
+        return np.argsort(hilbert_keys(snapshot.codes, snapshot.domains), kind="stable")
+
+    def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
+        """One turn of the belief cycle."""
+        return remember_beliefs(caches, release, self.reasoning, self.knowledge.smoothing)
+
+    def check(self, release: Facts, history: History) -> str | None:
+        """What the finished release breaks, in a sentence; None if it keeps its promise."""
+        relax, smoothing = self.leftovers == "relax", self.knowledge.smoothing
+        return find_broken_promise(release, history, self.promise, self.reasoning, smoothing, may_relax=relax)
+
+    def thresholds(self) -> Mapping[str, float]:
+        asked = {"k": self.k, "J": self.J, "beta": self.asked_beta, "t": self.t}
+        return {name: float(limit) for name, limit in asked.items() if limit is not None}
+
+    def side_of_a_cut(self, room: float) -> Requirement:
+        return replace(super().side_of_a_cut(room), ordered=self.ordered)
