@@ -12,7 +12,7 @@ from reissue.arrays.sets import union
 from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
 from reissue.methods.equivalence.attack import MERGED, PAIRS, PIECES, Equivalence, SeriesShape, locate_people
-from reissue.methods.equivalence.attack_tally import SearchTotals
+from reissue.methods.equivalence.attack_search import SearchTotals
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.signatures import hash_sets
 from reissue.methods.invariance.strategy import MInvariance

@@ -18,7 +18,7 @@ from reissue.arrays.types import Int64
 from reissue.audit.spark.portion import NamedPortion
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.equivalence.attack import Equivalence, SeriesShape
-from reissue.methods.equivalence.attack_tally import SearchTotals
+from reissue.methods.equivalence.attack_search import SearchTotals
 from reissue.methods.invariance.signatures import hash_sets
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords

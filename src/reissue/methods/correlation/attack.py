@@ -230,11 +230,11 @@ class HistoricalCorrelation(Attack):
 
     def _person(self, series: Observed, world: World, told: Restricted, person: int) -> Finding:
         words = series.words
-        chain = explain(world, told, words, person)
+        sentence, through = explain(world, told, words, person)
         slots = slice(world.entry_start[person], world.entry_start[person + 1])
         left = [words.value(int(v)) for v in world.entries[slots][told.possible[slots]]]
         gone = [words.value(int(v)) for v in world.entries[slots][~told.possible[slots]]]
-        classes = tuple((int(world.number[c]), int(world.inside[c])) for c in chain.classes)
+        classes = tuple((int(world.number[c]), int(world.inside[c])) for c in through)
         return Finding(
             attack=self.name,
             releases=tuple(sorted({number for number, _ in classes})),
@@ -245,7 +245,7 @@ class HistoricalCorrelation(Attack):
             unit="possible values",
             threshold=2.0,
             breach=len(left) < 2,
-            sentence=chain.sentence,
+            sentence=sentence,
             details={"left": tuple(left), "ruled_out": tuple(gone)},
         )
 

@@ -13,8 +13,7 @@ from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Division, Outcome
-from reissue.methods.equivalence.attack_search import EquivalenceSearch
-from reissue.methods.equivalence.attack_tally import SearchTotals
+from reissue.methods.equivalence.attack_search import EquivalenceSearch, SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
 from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.person_matrix import (
