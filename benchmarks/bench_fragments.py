@@ -18,7 +18,6 @@ NEW = 20_000
 FRAGMENTS = (1, 2, 4, 8, 16, 64)
 STRATEGIES: dict[str, Strategy] = {
     "static (Mondrian)": ri.Static(k=10, c=0.5),
-    "static (Incognito)": ri.Static(k=10, c=0.5, algorithm="incognito"),
     "checked-mondrian": ri.CheckedMondrian(k=10, c=0.5),
     "m-invariance": ri.MInvariance(m=4),
     "e-equivalence": ri.EEquivalence(m=4, e=3),

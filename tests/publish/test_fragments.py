@@ -107,11 +107,41 @@ def test_large_tables_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert any("fragments" in step for step in release.steps)
 
 
+FULL_DOMAIN = [ri.Static(k=5, algorithm="incognito"), ri.CheckedIncognito(k=4, c=0.7)]
+
+
+@pytest.mark.parametrize("strategy", FULL_DOMAIN, ids=lambda s: s.name)
+def test_levels_of_the_whole_table_are_not_chosen_fragment_by_fragment(strategy: Strategy, tmp_path: Path) -> None:
+    """Refused when a series is created, when a divided one changes to it, and when a first release would divide it."""
+    words = r"one level of every attribute for the whole table.* fragments = 1, or use .*mondrian.* in 3 fragments"
+    with pytest.raises(SettingsError, match=words):
+        created(tmp_path / "s", strategy, 3)
+    table = months(ri.Static(k=5), 1)[0]
+    with created(tmp_path / "t", ri.Static(k=5), 3) as series:
+        with pytest.raises(SettingsError, match=words):
+            series.publish(table, strategy=strategy)
+        series.publish(table)
+        with pytest.raises(SettingsError, match=words):
+            series.publish(table, strategy=strategy)
+        assert len(series.releases) == 1
+
+
+@pytest.mark.parametrize("strategy", FULL_DOMAIN, ids=lambda s: s.name)
+def test_large_tables_with_levels_for_all_stay_whole(
+    strategy: Strategy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reissue.publish.division.ROWS", 200)
+    with created(tmp_path / "s", strategy, None) as series:
+        for table in months(strategy, 2):
+            series.publish(table)
+        assert series._ledger.fragments is None
+
+
 @pytest.mark.parametrize(
     "strategy",
     [
         ri.Static(k=4, t=0.3),
-        ri.Static(k=4, t=0.12, ordered=True, algorithm="incognito"),
+        ri.Static(k=4, t=0.12, ordered=True),
         ri.Static(k=4, beta=1.0),
         ri.Static(k=4, beta=3.0, likeness="enhanced"),
     ],

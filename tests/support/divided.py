@@ -26,11 +26,9 @@ NOTED = ri.Schema(
 
 STRATEGIES: list[Strategy] = [
     ri.Static(k=5, c=0.6),
-    ri.Static(k=5, c=0.6, algorithm="incognito"),
     ri.Static(k=5, t=0.3),
     ri.Merge(k=5, c=0.6),
     ri.CheckedMondrian(k=4, c=0.7),
-    ri.CheckedIncognito(k=4, c=0.7),
     ri.MInvariance(m=3),
     ri.EEquivalence(m=3, e=2),
     ri.CorSplit(m=3, n=1),

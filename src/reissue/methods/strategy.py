@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from reissue.arrays.types import Bool, Int64
-from reissue.model.fragment_counts import Conversation, Counted, Said, Tally
+from reissue.errors import SettingsError
+from reissue.model.fragment_counts import Counted, Tally
 from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 
@@ -46,8 +47,7 @@ class Strategy(ABC):
     repeats_until_stable: whether its check needs the values that all fragments together publish. The release is then
               made again, each time with `history.whole.published` grown by what was published last, until the same is
               published twice.
-    plans_for_all: whether one plan is made for all fragments: then it is a `Planner`. One that chooses something for
-              all fragments is a `Chooser`.
+    plans_for_all: whether one plan is made for all fragments: then it is a `Planner`.
     """
 
     name: ClassVar[str]
@@ -97,6 +97,16 @@ class Strategy(ABC):
         """
         return None
 
+    @property
+    def undivided(self) -> str | None:
+        """Why this strategy cannot make a table in fragments, and what to use instead; None where it can."""
+        return None
+
+    def refuse_fragments(self, count: int) -> None:
+        """Raise SettingsError if a table of so many fragments cannot be made."""
+        if count > 1 and self.undivided:
+            raise SettingsError(f"{self.undivided} The table is to be made in {count} fragments.")
+
     def side_of_a_cut(self, room: float) -> Requirement:
         """What a fragment must satisfy as one class: the promises, a share `room` of each limit, to stay feasible."""
         from reissue.model.requirement import Requirement
@@ -130,23 +140,3 @@ class Planner(Strategy):
 
         `publish` finds it in `history.whole.plan`.
         """
-
-
-class Chooser(Strategy):
-    """A strategy that makes every fragment by itself, but with something that is chosen for all of them.
-
-    Fragments answer questions about their own rows, and the choice is made from all answers: small arrays, whatever the
-    number of rows. `publish` finds it in `history.whole.chosen`. Where a table is not divided nobody is asked.
-    """
-
-    @abstractmethod
-    def survey(self, snapshot: Coded, history: History) -> Tally:
-        """What `choosing` needs to begin is in `Tally.said`; new subjects are -1."""
-
-    @abstractmethod
-    def choosing(self, said: Sequence[Said]) -> Conversation:
-        """Choose for all fragments, which said this; without a question if there is nothing to choose."""
-
-    @abstractmethod
-    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
-        """One fragment, to be asked; it raises InfeasiblePolicy if it can publish nothing, whatever is chosen."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.sets import lookup, sorted_unique
@@ -16,12 +15,6 @@ from reissue.model.domain import Domain
 
 if TYPE_CHECKING:
     from reissue.model.release import Candidate
-
-Said = Mapping[str, NDArray[np.generic]]
-"""What is asked, answered or chosen: small arrays by name."""
-
-Conversation = Generator[Said, Sequence[Said], Said]
-"""Makes a choice for all fragments: yields questions, gets the answers of all of them, returns what is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +103,12 @@ class Tally:
     nearby:     counts of which a fragment needs only the keys that it has itself; there may be as many as rows
     least:      keys of `nearby` with fewer rows in the whole table are of no use
     planned:    what only the planner needs, where one plan is made for all fragments; there may be as many as rows
-    said:       what only who chooses for all fragments needs, before anything is asked (see `strategies.base.Chooser`)
     """
 
     everywhere: Mapping[str, Counts] = field(default_factory=dict)
     nearby: Counts = field(default_factory=Counts.none)
     least: int = 1
     planned: Mapping[str, Combinations] = field(default_factory=dict)
-    said: Said = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,14 +128,12 @@ class Whole:
     published: int64[values] each: how often each value was published by all fragments together, in every attempt to
                make this release so far (see `Strategy`)
     plan:      the release without its rows, where one plan was made for all fragments
-    chosen:    what was chosen for all fragments, if anything was
     """
 
     everywhere: Mapping[str, Counts]
     nearby: Counts = field(default_factory=Counts.none)
     published: tuple[Int64, ...] = ()
     plan: Candidate | None = None
-    chosen: Said = field(default_factory=dict)
 
     @staticmethod
     def of(tallies: Sequence[Tally]) -> list[Whole]:

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import Bool, Float64, Int32
 from reissue.errors import SettingsError
 from reissue.model.domain import Domain
 from reissue.model.requirement_kernels import Limits
@@ -35,6 +35,12 @@ ROOM = 6
 LARGEST = 1 << 24
 """Nodes of the largest lattice that is searched."""
 
+ONE_LEVEL = (
+    "{name} chooses one level of every attribute for the whole table, which no fragment can do by itself: create the "
+    "series with fragments = 1, or use {other}."
+)
+"""Why a table cannot be made in fragments."""
+
 Metric = Literal["loss", "discernibility", "classes", "height"]
 
 
@@ -45,11 +51,9 @@ class LatticeSearch:
     evaluated: how many nodes were looked at.
     """
 
-    def __init__(
-        self, codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits, extents: Int64 | None = None
-    ) -> None:
-        """codes: int32[rows, attributes], values: int32[rows], at least one row. extents: see lattice.ladder_of."""
-        self.ladders = ladders_of(domains, codes, extents)
+    def __init__(self, codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits) -> None:
+        """codes: int32[rows, attributes], values: int32[rows], at least one row."""
+        self.ladders = ladders_of(domains, codes)
         self.tops = tuple(ladder.height for ladder in self.ladders)
         if prod(shape_of(self.ladders)) > LARGEST:
             raise SettingsError(

@@ -56,45 +56,14 @@ class Ladder:
         return self.labels[level][np.searchsorted(self.codes, codes)]
 
 
-NOWHERE = 1 << 40
-"""Beyond every code: the extent of nothing begins here and ends at its negative."""
-
-
-def extent_of(domain: Domain, codes: Int32) -> Int64:
-    """int64[3]: the lowest code that occurs, the lowest of a number, the highest code. O(n).
-
-    The lowest code is not a number where values are missing: theirs lies below the domain. All that the levels of a
-    numeric attribute depend on, so fragments that know the extent of the whole table have its levels.
-    """
-    if len(codes) == 0:
-        return np.array([NOWHERE, NOWHERE, -NOWHERE], dtype=np.int64)
-    lowest, number = int(codes.min()), NOWHERE
-    if lowest >= domain.lo:
-        number = lowest
-    elif (codes >= domain.lo).any():
-        number = int(codes[codes >= domain.lo].min())
-    return np.array([lowest, number, int(codes.max())], dtype=np.int64)
-
-
-def extents_together(parts: Sequence[Int64]) -> Int64:
-    """int64[attributes, 3]: the extents of a table whose parts have these."""
-    every = np.stack(parts)
-    return np.concatenate([every[..., :2].min(axis=0), every[..., 2:].max(axis=0)], axis=-1)
-
-
-def ladder_of(domain: Domain, codes: Int32, extent: Int64 | None = None) -> Ladder:
-    """The levels of one attribute. codes: int32[n], n > 0, in any order, with repetitions.
-
-    extent: int64[3] of the whole table, where the codes are those of one fragment of it.
-    """
+def ladder_of(domain: Domain, codes: Int32) -> Ladder:
+    """The levels of one attribute. codes: int32[n], n > 0, in any order, with repetitions."""
     present = _present(codes)
     if domain.tree is not None:
         nodes = [domain.tree.at_level(level)[present] for level in range(domain.tree.height + 1)]
         intervals = [np.stack([domain.tree.lo[node], domain.tree.hi[node]], axis=1).astype(np.int64) for node in nodes]
     else:
-        intervals = _doubling(
-            present.astype(np.int64), domain, extent_of(domain, present) if extent is None else extent
-        )
+        intervals = _doubling(present.astype(np.int64), domain)
     labels, boxes = [], []
     for interval in intervals:
         starts = np.diff(interval[:, 0], prepend=interval[0, 0] - 1) != 0
@@ -103,16 +72,17 @@ def ladder_of(domain: Domain, codes: Int32, extent: Int64 | None = None) -> Ladd
     return Ladder(domain, present, tuple(labels), tuple(boxes))
 
 
-def _doubling(present: Int64, domain: Domain, extent: Int64) -> list[Int64]:
-    """Per level int64[present, 2]: the interval of each code. extent: see extent_of.
+def _doubling(present: Int64, domain: Domain) -> list[Int64]:
+    """Per level int64[present, 2]: the interval of each code. present: ascending.
 
     A code below the domain is that of missing values. It is no neighbour of any number, so it stays by itself at
     every level but the last.
     """
     intervals, width = [np.stack([present, present], axis=1)], 2
-    lowest, first, last = extent.tolist()
     numbers = present[present >= domain.lo]
-    while first <= last and first // width != last // width:
+    lowest, last = int(present[0]), int(present[-1])
+    first = int(numbers[0]) if len(numbers) else last
+    while first // width != last // width:
         low = numbers // width * width
         interval = intervals[0].copy()
         interval[len(present) - len(numbers) :] = np.stack([low, low + width - 1], axis=1)
@@ -137,11 +107,9 @@ def _present(codes: Int32) -> Int32:
     return np.unique(codes)
 
 
-def ladders_of(domains: Sequence[Domain], codes: Int32, extents: Int64 | None = None) -> tuple[Ladder, ...]:
-    """The levels of every attribute. codes: int32[rows, attributes]; extents: int64[attributes, 3], see ladder_of."""
-    return tuple(
-        ladder_of(domain, codes[:, a], None if extents is None else extents[a]) for a, domain in enumerate(domains)
-    )
+def ladders_of(domains: Sequence[Domain], codes: Int32) -> tuple[Ladder, ...]:
+    """The levels of every attribute. codes: int32[rows, attributes]."""
+    return tuple(ladder_of(domain, codes[:, a]) for a, domain in enumerate(domains))
 
 
 def shape_of(ladders: Sequence[Ladder]) -> tuple[int, ...]:

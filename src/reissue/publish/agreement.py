@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.types import Int64
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.strategy import Chooser, Strategy
-from reissue.model.fragment_counts import Said, Tally, Whole
+from reissue.methods.strategy import Strategy
+from reissue.model.fragment_counts import Tally, Whole
 
 MadeT = TypeVar("MadeT")
 
@@ -24,25 +23,6 @@ def wholes_of(tallies: Sequence[Tally | None]) -> list[Whole] | None:
     """What each fragment is told of the whole table; None if the strategy does not ask."""
     told = [tally for tally in tallies if tally is not None]
     return Whole.of(told) if told else None
-
-
-def with_choice(
-    strategy: Strategy,
-    tallies: Sequence[Tally | None],
-    wholes: Sequence[Whole],
-    ask: Callable[[Said], Sequence[Said]],
-) -> list[Whole]:
-    """What each fragment is told, with what is chosen for all. ask: what all fragments answer to a question."""
-    if not isinstance(strategy, Chooser):
-        return list(wholes)
-    conversation = strategy.choosing([tally.said for tally in tallies if tally is not None])
-    answers: Sequence[Said] | None = None
-    while True:
-        try:
-            question = next(conversation) if answers is None else conversation.send(answers)
-        except StopIteration as end:
-            return [replace(whole, chosen=end.value) for whole in wholes]
-        answers = ask(question)
 
 
 def planned_together(tallies: Sequence[Tally | None]) -> dict[str, Combinations]:

@@ -60,7 +60,8 @@ class Division:
 
         cuts: makes that many fragments of a sample, each of which as one class is to satisfy the requirement
         """
-        count = int(str(ledger.meta.get("fragments", 1))) or max(1, -(-rows // ROWS))
+        count = int(str(ledger.meta.get("fragments", 1))) or (1 if strategy.undivided else max(1, -(-rows // ROWS)))
+        strategy.refuse_fragments(count)
         if count == 1:
             tree = Fragments.whole()
         elif strategy.plans_for_all:
@@ -98,6 +99,7 @@ def _refuse_strangers(strategy: Strategy, count: int, releases: Sequence[Release
     """Raise SettingsError if the strategy would need more of earlier releases than their fragments kept."""
     if count == 1:
         return
+    strategy.refuse_fragments(count)
     apart = [record for record in releases if record.common_classes != strategy.plans_for_all]
     if apart:
         with_common, without = "makes one plan for all fragments", "makes every fragment by itself"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,8 +17,8 @@ from reissue.errors import InfeasiblePolicy
 from reissue.history.identities import Identities
 from reissue.history.past_releases import ABSENT, PastReleases, fold, rebuild
 from reissue.ledger import Shelf
-from reissue.methods.strategy import Chooser, Planner, Strategy
-from reissue.model.fragment_counts import Counted, Said, Tally, Whole
+from reissue.methods.strategy import Planner, Strategy
+from reissue.model.fragment_counts import Counted, Tally, Whole
 from reissue.model.fragments import derived_seed
 from reissue.model.observed import Words
 from reissue.model.paths import ways_of
@@ -176,20 +175,6 @@ class Work:
         stopped = check_attacks(strategy, facts, history, coded, words)
         return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
 
-    def answering(self, rows: Rows, compared: Compared, first: int, whole: Whole) -> Callable[[Said], Said]:
-        """This fragment, to be asked where something is chosen for all; new subjects are numbered from `first` on."""
-        assert isinstance(self.strategy, Chooser)
-        coded = self._coded(rows, compared, first)
-        words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
-        with self._locating(words):
-            answer = self.strategy.answering(coded, self._history(whole))
-
-        def located(question: Said) -> Said:
-            with self._locating(words):
-                return answer(question)
-
-        return located
-
     def _history(self, whole: Whole | None) -> History:
         own = {name: table for name, table in self.caches.items() if name != ABSENT}
         return History(self.past, own, self.own_seed, self.first_new, whole)
@@ -211,15 +196,8 @@ class Work:
 
     def _anonymized(self, strategy: Strategy, coded: Coded, history: History, words: Words) -> Candidate:
         """What the strategy proposes; where a plan was made for all fragments, its classes have their numbers."""
-        with self._locating(words):
-            candidate = strategy.publish(coded, history)
-        return candidate if self.common else _anonymous(candidate, history.seed, words)
-
-    @contextmanager
-    def _locating(self, words: Words) -> Iterator[None]:
-        """What cannot be published is told in people's words, with the fragment."""
         try:
-            yield
+            candidate = strategy.publish(coded, history)
         except InfeasiblePolicy as error:
             problem = named(str(error), words)
             if self.fragments > 1:
@@ -228,6 +206,7 @@ class Work:
                     "by itself; a series with fewer fragments may be where this one is not.)"
                 )
             raise InfeasiblePolicy(problem) from error
+        return candidate if self.common else _anonymous(candidate, history.seed, words)
 
 
 def _anonymous(candidate: Candidate, seed: int, words: Words) -> Candidate:

@@ -24,10 +24,10 @@ from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.disk import telling
 from reissue.methods.registry import ADOPTED, policy_of, strategy_of
 from reissue.methods.strategy import Strategy
-from reissue.model.fragment_counts import Said, Whole
+from reissue.model.fragment_counts import Whole
 from reissue.model.fragments import Fragments, derived_seed, divide, global_subjects, sampled
 from reissue.model.joined_fragments import joined
-from reissue.publish.agreement import agreed, planned_together, wholes_of, with_choice
+from reissue.publish.agreement import agreed, planned_together, wholes_of
 from reissue.publish.changes import Compared, refuse
 from reissue.publish.common_classes import Checked
 from reissue.publish.division import Division
@@ -99,10 +99,7 @@ class Publishing:
             return [work.made(part, one, first, whole) for work, part, one, first, whole in each]
 
         if not works[0].common:
-            wholes = wholes_of(tallies)
-            if wholes is not None:
-                wholes = with_choice(self.strategy, tallies, wholes, _asking(works, parts, compared, firsts, wholes))
-            return agreed(self.strategy, wholes, make, lambda one: one.values), None
+            return agreed(self.strategy, wholes_of(tallies), make, lambda one: one.values), None
         plan = works[0].planned(sum(map(len, parts)), planned_together(tallies))
         made = make([Whole({}, plan=plan)] * len(works))
         ways = Combinations.together([one.ways for one in made if one.ways is not None])
@@ -235,25 +232,6 @@ def _rows(snapshot: Snapshot, coding: Coding, identities: Identities) -> Rows:
     codes, values = snapshot.encode(coding)
     numbers = identities.numbers(snapshot.identifiers)
     return Rows(snapshot.identifiers, numbers, codes, values, snapshot.insensitive)
-
-
-def _asking(
-    works: Sequence[Work],
-    parts: Sequence[Rows],
-    compared: Sequence[Compared],
-    firsts: Sequence[int],
-    wholes: Sequence[Whole],
-) -> Callable[[Said], list[Said]]:
-    """Every fragment, to be asked; what it makes to answer one question it has for the next."""
-    fragments: list[Callable[[Said], Said]] = []
-
-    def ask(question: Said) -> list[Said]:
-        if not fragments:
-            each = zip(works, parts, compared, firsts, wholes, strict=True)
-            fragments.extend(work.answering(part, one, first, whole) for work, part, one, first, whole in each)
-        return [answer(question) for answer in fragments]
-
-    return ask
 
 
 def _sources(works: Sequence[Work], parts: Sequence[Rows], made: Sequence[Made]) -> tuple[Int64, pa.Table]:

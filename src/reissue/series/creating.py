@@ -86,6 +86,7 @@ class NewSeries:
         policy = policy_of(self.strategy)
         engine = check_engine(self.engine)
         fragments = checked_fragments(self.fragments)
+        self.strategy.refuse_fragments(fragments)
         audit = _checked_audit(self.audit)
         formats, on_change = checked_formats(self.formats), checked_on_change(self.on_change)
         meta = {

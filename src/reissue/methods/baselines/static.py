@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.strategy import ANYTHING, Changes, Chooser
+from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.fragment_counts import Conversation, Counts, Said, Tally
+from reissue.model.fragment_counts import Counts, Tally
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Diversity, Likeness, Requirement
 from reissue.model.requirement_kernels import Limits
@@ -25,7 +25,7 @@ UNSAFE = "Earlier releases were not looked at: this release may give people away
 
 
 @dataclass(frozen=True, kw_only=True)
-class Static(Chooser):
+class Static(Strategy):
     """UNSAFE ACROSS RELEASES. Every class of each single release meets the requirement; nothing holds for the series.
 
     The baseline of Byun et al. (2006), section 6: what one gets from a tool that protects one table at a time.
@@ -70,36 +70,23 @@ class Static(Chooser):
         )
 
     def survey(self, snapshot: Coded, history: History) -> Tally:
-        """t-closeness and beta-likeness compare every class with the whole table; levels are the whole table's, too."""
+        """t-closeness and beta-likeness compare every class with the whole table; so fragments count for each other."""
         values = {"values": Counts.of_values(value_counts(snapshot))} if self.requirement.needs_table else {}
+        return Tally(values)
+
+    @property
+    def undivided(self) -> str | None:
+        """Levels are those of the whole table."""
         if self.algorithm == "mondrian":
-            return Tally(values)
-        from reissue.partition.level_answers import extents_said
+            return None
+        from reissue.partition.incognito import ONE_LEVEL
 
-        return Tally(values, said=extents_said(snapshot.codes, snapshot.domains))
-
-    def choosing(self, said: Sequence[Said]) -> Conversation:
-        """Of a table in fragments: the levels with which every fragment meets the requirement at the least loss."""
-        if self.algorithm == "mondrian":
-            return {}
-        from reissue.partition.common_levels import choosing
-
-        return (yield from choosing(said, "loss", beside=False))
-
-    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
-        """Which levels one fragment could publish, and their loss."""
-        from reissue.partition.level_answers import LevelAnswers
-
-        table = self._table(snapshot, history)
-        limits = self.requirement.limits(value_counts(snapshot) if table is None else table)
-        return LevelAnswers(snapshot.codes, snapshot.values, snapshot.domains, limits)
+        return ONE_LEVEL.format(name="Incognito", other='algorithm = "mondrian"')
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Group the snapshot's rows by themselves; the history is not looked at."""
-        chosen = {} if history.whole is None else history.whole.chosen
-        partition, sentence = anonymize(
-            snapshot, self.requirement, self.algorithm, self._table(snapshot, history), chosen
-        )
+        table = self._table(snapshot, history)
+        partition, sentence = anonymize(snapshot, self.requirement, self.algorithm, table)
         steps = (sentence, UNSAFE) if len(history) else (sentence,)
         return Candidate(partition.boxes, partition.classes, Counterfeits.none(len(snapshot.domains)), steps)
 
@@ -135,23 +122,19 @@ def value_counts(snapshot: Coded) -> Int64:
 
 
 def anonymize(
-    snapshot: Coded,
-    requirement: Requirement,
-    algorithm: Algorithm,
-    table: Int64 | None = None,
-    chosen: Said | None = None,
+    snapshot: Coded, requirement: Requirement, algorithm: Algorithm, table: Int64 | None = None
 ) -> tuple[Partition, str]:
     """Partition all rows so that every class meets the requirement; with a sentence that says what was done.
 
     The rows taken as one class must meet it: see refuse_infeasible. table: int64[value_count] of the whole table, where
-    these rows are a fragment of it; chosen: the levels that were chosen for all fragments.
+    these rows are a fragment of it.
     """
     limits = requirement.limits(value_counts(snapshot) if table is None else table)
     if algorithm == "mondrian":
         partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
         how = "by median cuts (Mondrian)"
     else:
-        partition, how = _generalized(snapshot, limits, chosen)
+        partition, how = _generalized(snapshot, limits)
     sizes = np.bincount(partition.classes)
     return partition, (
         f"Grouped {len(snapshot):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
@@ -159,16 +142,10 @@ def anonymize(
     )
 
 
-def _generalized(snapshot: Coded, limits: Limits, chosen: Said | None) -> tuple[Partition, str]:
-    """The best full-domain generalization of the rows, or that which was chosen; and how it was made."""
-    if chosen:
-        from reissue.partition.level_answers import at_levels
+def _generalized(snapshot: Coded, limits: Limits) -> tuple[Partition, str]:
+    """The best full-domain generalization of the rows, and how it was made."""
+    from reissue.partition.incognito import incognito
 
-        partition, node = at_levels(chosen, snapshot.codes, snapshot.domains)
-    else:
-        from reissue.partition.incognito import incognito
-
-        partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
+    partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
     levels = ", ".join(f"{d.name} {level}" for d, level in zip(snapshot.domains, node, strict=True) if level)
-    common = " common to all fragments" if chosen else ""
-    return partition, f"by full-domain generalization (Incognito; levels{common}: {levels or 'all 0'})"
+    return partition, f"by full-domain generalization (Incognito; levels: {levels or 'all 0'})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,27 +12,22 @@ import numpy as np
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory, refuse_unsafe
 from reissue.methods.incremental.whole_check import BOXES, WholeCheck, with_class_boxes
-from reissue.methods.strategy import Chooser
 from reissue.model.domain import Domain
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.fragment_counts import Conversation, Said, Tally
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement_kernels import Limits
-from reissue.partition.common_levels import choosing
-from reissue.partition.incognito import LatticeSearch, Leaves, Metric, apply_levels, ranking
+from reissue.partition.incognito import ONE_LEVEL, LatticeSearch, Leaves, Metric, apply_levels, ranking
 from reissue.partition.lattice import Node, climb, minimal
-from reissue.partition.level_answers import LevelAnswers, at_levels, extents_said
 from reissue.partition.mondrian import Partition
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedIncognito(CheckedStrategy, Chooser):
+class CheckedIncognito(CheckedStrategy):
     """(k,c)-anonymity that survives laying all releases side by side, with one level of generalization per attribute.
 
     The lattice of levels is searched as Incognito does; a node counts only if its classes meet (k,c) and all three
     attacks fail on it, exactly, against every earlier release. What fails rules out its specializations, what passes
-    stands for its generalizations; the node that is published has itself been checked. A table in fragments has one
-    node for all of them.
+    stands for its generalizations; the node that is published has itself been checked.
 
     metric: what "best" means among the lowest nodes that pass: "loss", "discernibility", "classes" or "height"
     """
@@ -41,39 +36,18 @@ class CheckedIncognito(CheckedStrategy, Chooser):
 
     metric: Metric = "loss"
 
-    def survey(self, snapshot: Coded, history: History) -> Tally:
+    @property
+    def undivided(self) -> str | None:
         """Levels are those of the whole table."""
-        said = extents_said(snapshot.codes, snapshot.domains)
-        return Tally(said={**said, "earlier": np.array([len(history)])})
-
-    def choosing(self, said: Sequence[Said]) -> Conversation:
-        """Of a table in fragments: the best levels that are safe in every fragment."""
-        return choosing(said, self.metric, beside=bool(said[0]["earlier"][0]))
-
-    def answering(self, snapshot: Coded, history: History) -> Callable[[Said], Said]:
-        """Which levels one fragment could publish, what they cost, and whether they are safe beside its past."""
-        rows = self._rows(snapshot, history)
-        return LevelAnswers(
-            rows.codes,
-            rows.values,
-            snapshot.domains,
-            rows.limits,
-            self.metric,
-            rows.breach,
-            partial(refuse_unsafe, strategy=self.name),
-        )
+        return ONE_LEVEL.format(name="checked-incognito", other="checked-mondrian")
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Propose the next release."""
         rows = self._rows(snapshot, history)
-        if history.whole is not None and history.whole.chosen:
-            partition, node = at_levels(history.whole.chosen, rows.codes, snapshot.domains)
-            how = ", the best that are safe in every fragment"
-        else:
-            search = LatticeSearch(rows.codes, rows.values, snapshot.domains, rows.limits)
-            node, checked = self._best(search, rows)
-            partition = apply_levels(search.ladders, rows.codes, node)
-            how = f", {checked:,} nodes checked against {len(history):,} earlier releases" if len(history) else ""
+        search = LatticeSearch(rows.codes, rows.values, snapshot.domains, rows.limits)
+        node, checked = self._best(search, rows)
+        partition = apply_levels(search.ladders, rows.codes, node)
+        how = f", {checked:,} nodes checked against {len(history):,} earlier releases" if len(history) else ""
         steps = ([] if rows.held is None else [rows.held]) + [_describe(snapshot.domains, node, partition, how)]
         none = Counterfeits.none(len(snapshot.domains))
         return Candidate(partition.boxes, rows.everyone(partition), none, tuple(steps), extras=self.extras())

@@ -18,7 +18,7 @@ from reissue.ledger import PartWriter, Stage
 from reissue.ledger.parquet import pack, unpack
 from reissue.ledger.store import Staged
 from reissue.model.domain import Domain
-from reissue.model.fragment_counts import Counts, Said, Tally, Whole
+from reissue.model.fragment_counts import Counts, Tally, Whole
 from reissue.model.release import Candidate, Counterfeits
 from reissue.publish.common_classes import Checked
 from reissue.publish.fragment import Made, Rows, Work
@@ -172,20 +172,6 @@ class Task:
         order = np.arange(len(made.facts.subjects))
         tables = public_tables(made.facts, rows.insensitive, sources, order, self.work.coding)
         return {name: _plain(table) for name, table in tables.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Asking:
-    """Asking one fragment, on a worker, where something is chosen for all of them."""
-
-    task: Task
-    question: Said
-
-    def run(self) -> Said:
-        rows, whole = self.task.given()
-        assert whole is not None
-        work = self.task.work
-        return work.answering(rows, work.compared(rows).compared, self.task.first, whole)(self.question)
 
 
 def _restored(table: pa.Table, source: pa.Schema) -> pa.Table:

@@ -21,14 +21,14 @@ from reissue.history.public_files import Extent, write_description
 from reissue.history.spark_counts import exchanged, summed, told_whole
 from reissue.ledger import ReleaseRecord, Stage
 from reissue.ledger.store import Staged
-from reissue.model.fragment_counts import Said, Whole
+from reissue.model.fragment_counts import Whole
 from reissue.model.fragments import Fragments, sampled
-from reissue.publish.agreement import agreed, with_choice
+from reissue.publish.agreement import agreed
 from reissue.publish.common_classes import Checked
 from reissue.publish.division import Division
 from reissue.publish.fragment import Work
 from reissue.publish.publishing import Publishing
-from reissue.publish.spark.fragment import Asking, Checking, Done, Planning, Surveyed, Task, surveyed
+from reissue.publish.spark.fragment import Checking, Done, Planning, Surveyed, Task, surveyed
 from reissue.publish.spark.public_files import KEY, KEY_FIELD, Share, Writing, unnamed
 from reissue.publish.spark.rows import cuts, placed, with_fragment, with_numbers
 from reissue.publish.summary import numbered, observed_together
@@ -146,11 +146,7 @@ class SparkPublishing(Publishing):
             assert told is not None
             return spark.each([replace(task, whole=one) for task, one in zip(tasks, told, strict=True)], Task.run)
 
-        def ask(question: Said) -> list[Said]:
-            return spark.each([Asking(replace(task, whole=whole), question) for task in tasks], Asking.run)
-
-        wholes = with_choice(self.strategy, [one.tally for one in told], [whole] * len(tasks), ask)
-        return agreed(self.strategy, wholes, make, lambda one: one.result.values)
+        return agreed(self.strategy, [whole] * len(tasks), make, lambda one: one.result.values)
 
     def _divided(self, spark: Spark, snapshot: SparkSnapshot, coding: Coding) -> Division:
         division = Division.read(self.ledger, self.strategy, coding)
