@@ -37,7 +37,7 @@ from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
-from reissue.model.series_parts import links_of, parts_of, split
+from reissue.model.series_parts import deal_parts, find_links, split_series
 from tests.support.churning import churning
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, observe, run_series
 from tests.support.hospital import hospital_schema, population
@@ -94,7 +94,7 @@ def whole_part(series: Observed) -> list[Int32]:
 
 def bins_of(series: Observed, parts: int) -> list[Int32]:
     people = [np.bincount(r.members.classes, minlength=r.class_count) for r in series.releases if r.members is not None]
-    return parts_of(links_of(series.releases), people, parts)
+    return deal_parts(find_links(series.releases), people, parts)
 
 
 @pytest.mark.parametrize("name", MAKERS)
@@ -129,7 +129,7 @@ def test_a_component_cut_in_two_is_noticed(name: str) -> None:
         if any(release.class_count < 2 for release in series.releases):
             continue
         bins = [rng.permutation(np.arange(r.class_count) % 2).astype(np.int32) for r in series.releases]
-        parts = [replace(part, words=TokenWords()) for part in split(series, bins)]
+        parts = [replace(part, words=TokenWords()) for part in split_series(series, bins)]
         cut = run_parts(attack, parts, series.words, at_once)
         wrong += told(cut) != told(attack.run(series))
     assert wrong > 10
@@ -251,7 +251,7 @@ def test_an_inseparable_attack_does_differ_in_parts() -> None:
         different = 0
         for seed in range(60):
             series = churning(np.random.default_rng([seed, 19]))
-            parts = split(series, bins_of(series, 4))
+            parts = split_series(series, bins_of(series, 4))
             totals = sum(attack.run(part).total for part in parts)
             different += totals != attack.run(series).total
         assert different > 5, attack.name

@@ -23,7 +23,7 @@ from reissue.methods.attack import Attack, Outcome
 from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed
-from reissue.model.series_parts import Links, links_of, parts_of
+from reissue.model.series_parts import ClassLinks, deal_parts, find_links
 from tests.support import spark
 from tests.support.churning import churning
 from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, People, Turnover
@@ -260,8 +260,8 @@ def test_links_counted_apart_connect_the_same_classes() -> None:
             release_of = np.searchsorted(first, side, side="right") - 1
             sides += [release_of, side - first[release_of]]
         people = [np.bincount(r.members.classes, minlength=r.class_count) for r in series.releases if r.members]
-        wanted = parts_of(links_of(series.releases), people, 5)
-        assert [p.tolist() for p in parts_of(Links(*sides), people, 5)] == [p.tolist() for p in wanted], seed
+        wanted = deal_parts(find_links(series.releases), people, 5)
+        assert [p.tolist() for p in deal_parts(ClassLinks(*sides), people, 5)] == [p.tolist() for p in wanted], seed
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from reissue.model.fragments import (
     BY_IDENTIFIER,
     Fragments,
     divide,
-    global_subjects,
-    hashed,
-    mixed,
-    owners,
-    sampled,
-    scattered,
+    divide_by_identifier,
+    draw_sample,
+    find_owners,
+    hash_numbers,
+    number_globally,
+    permute_ids,
 )
-from reissue.model.joined_fragments import joined
+from reissue.model.joined_fragments import join_facts
 from reissue.model.release import Facts
 from reissue.model.requirement import Requirement
 from tests.support.histories import uniform_tree
@@ -56,7 +56,7 @@ def test_no_cut_makes_a_value_too_frequent() -> None:
     age = np.random.default_rng(1).integers(0, 80, 10_000).astype(np.int32)
     values = (age // 20).astype(np.int32)
     tree = divide(age[:, None], values, DOMAINS[:1], 4, Requirement(c=0.3))
-    home = tree.of(age[:, None], mixed(np.arange(10_000, dtype=np.uint64), 5))
+    home = tree.of(age[:, None], hash_numbers(np.arange(10_000, dtype=np.uint64), 5))
     assert tree.by_identifier
     assert all(np.bincount(values[home == f]).max() < 0.3 * (home == f).sum() for f in range(4))
     assert not divide(age[:, None], values, DOMAINS[:1], 4).by_identifier
@@ -81,7 +81,7 @@ def test_rows_that_are_all_alike_are_divided_by_identifier() -> None:
     tree = divide(codes, values, DOMAINS, 4)
     assert tree.by_identifier
     assert (tree.attribute[tree.attribute > -2] == BY_IDENTIFIER).all()
-    sizes = np.bincount(tree.of(codes, mixed(np.arange(9_000, dtype=np.uint64), 5)), minlength=4)
+    sizes = np.bincount(tree.of(codes, hash_numbers(np.arange(9_000, dtype=np.uint64), 5)), minlength=4)
     assert sizes.min() > 2_000, "a cut below a cut sees both sides of the hashes"
 
 
@@ -89,7 +89,7 @@ def test_one_crowded_value_does_not_unbalance_the_rest() -> None:
     codes, values = table(10_000)
     codes[:7_000] = codes[0]
     tree = divide(codes, values, DOMAINS, 4)
-    sizes = np.bincount(tree.of(codes, mixed(np.arange(10_000, dtype=np.uint64), 5)), minlength=4)
+    sizes = np.bincount(tree.of(codes, hash_numbers(np.arange(10_000, dtype=np.uint64), 5)), minlength=4)
     assert sizes.max() < 1.6 * 2_500
 
 
@@ -104,22 +104,22 @@ def test_cuts_follow_codes_that_shift() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 1000, 4097])
 def test_scattered_is_a_permutation_that_the_seed_decides(count: int) -> None:
     numbers = np.arange(count)
-    one = scattered(numbers, count, 7)
+    one = permute_ids(numbers, count, 7)
     assert np.array_equal(np.sort(one), numbers)
-    assert np.array_equal(one[::-1], scattered(numbers[::-1], count, 7)), "each number by itself"
+    assert np.array_equal(one[::-1], permute_ids(numbers[::-1], count, 7)), "each number by itself"
     if count >= 1000:
-        assert (one != scattered(numbers, count, 8)).mean() > 0.9
+        assert (one != permute_ids(numbers, count, 8)).mean() > 0.9
         assert abs(np.corrcoef(numbers, one)[0, 1]) < 0.15, "it tells nothing of the order"
 
 
 def test_owners_are_those_who_numbered() -> None:
     starts = np.array([0, 4, 4, 9, 9, 11])  # two releases of three fragments: sizes 4, 0, 5 and 0, 2, some
-    assert owners(starts, 3, np.array([0, 3, 4, 8, 9, 10, 11, 99])).tolist() == [0, 0, 2, 2, 1, 1, 2, 2]
+    assert find_owners(starts, 3, np.array([0, 3, 4, 8, 9, 10, 11, 99])).tolist() == [0, 0, 2, 2, 1, 1, 2, 2]
 
 
 def test_counterfeits_of_fragments_stay_apart() -> None:
     own = np.array([-3, -2, -1, 0, 7])
-    spread = [global_subjects(own, fragment, 4) for fragment in range(4)]
+    spread = [number_globally(own, fragment, 4) for fragment in range(4)]
     fakes = np.concatenate([part[:3] for part in spread])
     assert len(set(fakes.tolist())) == 12
     assert fakes.max() == -1
@@ -128,10 +128,10 @@ def test_counterfeits_of_fragments_stay_apart() -> None:
 
 def test_the_sample_is_chosen_row_by_row() -> None:
     rows = np.arange(100_000)
-    chosen = sampled(rows, len(rows), 3, size=5_000)
+    chosen = draw_sample(rows, len(rows), 3, size=5_000)
     assert 4_500 < chosen.sum() < 5_500
-    assert np.array_equal(chosen[50_000:], sampled(rows[50_000:], len(rows), 3, size=5_000))
-    assert sampled(rows[:10], 10, 3).all()
+    assert np.array_equal(chosen[50_000:], draw_sample(rows[50_000:], len(rows), 3, size=5_000))
+    assert draw_sample(rows[:10], 10, 3).all()
 
 
 def part(subjects: list[int], classes: list[int], count: int, lineage: list[int]) -> Facts:
@@ -146,7 +146,7 @@ def part(subjects: list[int], classes: list[int], count: int, lineage: list[int]
 
 def test_a_release_is_its_fragments_under_common_names() -> None:
     parts = [part([-1, 4, 6], [0, 1, 0], 2, [10, 11]), part([-2, 0, 5], [2, 0, 1], 3, [20, 21, 22])]
-    whole = joined(parts, seed=9)
+    whole = join_facts(parts, seed=9)
     assert whole.subjects.tolist() == [-4, -1, 0, 4, 5, 6]
     assert whole.class_count == 5
     assert sorted(whole.extras["class_lineage"].tolist()) == [10, 11, 20, 21, 22]
@@ -161,13 +161,13 @@ def test_a_release_is_its_fragments_under_common_names() -> None:
             assert np.array_equal(whole.boxes[new], one.boxes[old])
             assert whole.extras["class_lineage"][new] == one.extras["class_lineage"][old]
             assert whole.codes[row].tolist() == one.codes[one.subjects == subject][0].tolist()
-    assert joined(parts[:1], seed=9) is parts[0]
+    assert join_facts(parts[:1], seed=9) is parts[0]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
 def test_hashes_alone_make_even_fragments(count: int) -> None:
     codes, _ = table(20_000)
-    tree = hashed(count)
+    tree = divide_by_identifier(count)
     assert tree.count == count
     home = tree.of(codes, np.random.default_rng(1).integers(0, 2**63, len(codes)).astype(np.uint64))
     sizes = np.bincount(home, minlength=count)
@@ -183,7 +183,7 @@ def test_common_classes_keep_their_numbers_when_fragments_are_joined() -> None:
         return Facts(1, boxes, np.array(subjects), *columns, np.array(codes, dtype=np.int32)[:, None])
 
     parts = [part([0, 3], [2, 0], [1, 0], [12, 1]), part([1, 2], [1, 2], [0, 1], [5, 19])]
-    whole = joined(parts, seed=9, common=True)
+    whole = join_facts(parts, seed=9, common=True)
     assert whole.subjects.tolist() == [0, 1, 2, 3]
     assert whole.classes.tolist() == [2, 1, 2, 0]
     assert whole.values.tolist() == [1, 0, 1, 0]

@@ -7,7 +7,7 @@ import pytest
 
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords, fill_in_all_words, fill_in_words
-from reissue.model.series_parts import Links, links_of, only, parts_of, split
+from reissue.model.series_parts import ClassLinks, deal_parts, find_links, keep_classes, split_series
 from tests.support.churning import churning
 from tests.support.words import PlainWords
 
@@ -42,7 +42,7 @@ def test_parts_are_unions_of_components(seed: int) -> None:
     wanted = closed_sets(series)
     people = [members(release) for release in series.releases]
     parts = int(rng.integers(1, 8))
-    bins = parts_of(links_of(series.releases), people, parts)
+    bins = deal_parts(find_links(series.releases), people, parts)
     where = [{int(bins[i][c]) for i, c in one} for one in wanted]
     assert all(len(numbers) == 1 for numbers in where), "a component was cut"
     weight = np.array([sum(int(people[i][c]) for i, c in one) for one in wanted])
@@ -61,8 +61,8 @@ def test_parts_are_unions_of_components(seed: int) -> None:
 def test_a_split_keeps_every_row_once(seed: int) -> None:
     rng = np.random.default_rng(seed)
     series = churning(rng)
-    bins = parts_of(links_of(series.releases), [members(release) for release in series.releases], 4)
-    parts = split(series, bins)
+    bins = deal_parts(find_links(series.releases), [members(release) for release in series.releases], 4)
+    parts = split_series(series, bins)
     for i, release in enumerate(series.releases):
         pieces = [part.releases[i] for part in parts]
         rows = sorted((p.called(c), int(v)) for p in pieces for c, v in zip(p.classes, p.values, strict=True))
@@ -76,7 +76,7 @@ def test_a_split_keeps_every_row_once(seed: int) -> None:
             assert (np.diff(piece.members.subjects) > 0).all()
             assert (np.diff(piece.numbers) > 0).all(), "classes keep their order"
             assert (piece.boxes == release.boxes[piece.numbers]).all()
-            alone = only(release, np.flatnonzero(bins[i] == number).astype(np.int32))
+            alone = keep_classes(release, np.flatnonzero(bins[i] == number).astype(np.int32))
             assert np.array_equal(alone.classes, piece.classes)
             assert np.array_equal(alone.numbers, piece.numbers)
 
@@ -85,20 +85,20 @@ def test_parts_of_parts_keep_the_published_numbers() -> None:
     series = churning(np.random.default_rng(5))
     release = series.releases[0]
     assert release.class_count >= 3
-    half = only(release, np.array([1, 2], dtype=np.int32))
-    assert only(half, np.array([1], dtype=np.int32)).called(0) == 2
+    half = keep_classes(release, np.array([1, 2], dtype=np.int32))
+    assert keep_classes(half, np.array([1], dtype=np.int32)).called(0) == 2
 
 
 def test_a_link_may_be_repeated_any_number_of_times() -> None:
     zero, one = np.zeros(512, dtype=np.int64), np.ones(512, dtype=np.int64)
-    bins = parts_of(Links(zero, zero, one, zero), [np.array([3, 1]), np.array([3])], 5)
+    bins = deal_parts(ClassLinks(zero, zero, one, zero), [np.array([3, 1]), np.array([3])], 5)
     assert [part.tolist() for part in bins] == [[0, 1], [0]]
 
 
 def test_a_series_of_nothing_is_one_part() -> None:
     empty = Observed([], (), 1, PlainWords())
-    assert parts_of(links_of([]), [], 3) == []
-    assert len(split(empty, [])) == 1
+    assert deal_parts(find_links([]), [], 3) == []
+    assert len(split_series(empty, [])) == 1
 
 
 def test_marks_are_replaced_once() -> None:

@@ -96,13 +96,13 @@ class Outsider:
 
     def _with_stand_ins(self, applied, facts: Facts):  # type: ignore[no-untyped-def]
         """Whom the counterfeits stand for, as the fragments say, under the numbers of the whole release."""
-        from reissue.model.fragments import global_subjects
+        from reissue.model.fragments import number_globally
 
         shelf = self.series._ledger.shelf
         fakes, behind = [], []
         for fragment in shelf.fragments:
             own = shelf.facts(facts.number, fragment).extras
-            fakes.append(global_subjects(own["stand_in"], fragment, len(shelf.fragments)))
+            fakes.append(number_globally(own["stand_in"], fragment, len(shelf.fragments)))
             behind.append(own["behind"])
         return replace(applied, stand_ins=np.concatenate(fakes), behind=np.concatenate(behind))
 

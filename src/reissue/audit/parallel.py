@@ -17,7 +17,7 @@ from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.attack_parts import merge
 from reissue.model.observed import Members, Observed, ObservedRelease, Words
 from reissue.model.placeholders import TokenWords, fill_in_all_words, fill_in_words
-from reissue.model.series_parts import links_of, parts_of, split
+from reissue.model.series_parts import deal_parts, find_links, split_series
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,9 @@ def divided(observed: Observed, parts: int, involving: int | None = None) -> lis
     With `involving` each part has members in that release, so that an attack has something to say of each.
     """
     people = [_people(release) * (involving in (None, release.number)) for release in observed.releases]
-    return [anonymous(part) for part in split(observed, parts_of(links_of(observed.releases), people, parts))]
+    return [
+        anonymous(part) for part in split_series(observed, deal_parts(find_links(observed.releases), people, parts))
+    ]
 
 
 def anonymous(part: Observed) -> Observed:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from reissue.arrays.combinations import Combinations
 from reissue.ledger import PartWriter, Shelf
 from reissue.ledger.store import Staged, Store
-from reissue.model.fragment_counts import Counts, Tally, Whole, added
+from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts, sum_counts
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -29,10 +29,10 @@ def counts_of(table: pa.Table) -> Counts:
     return Counts(key.astype(np.int64), value.astype(np.int32), count.astype(np.int64))
 
 
-def told_whole(tallies: Sequence[Tally | None]) -> Whole | None:
+def told_whole(tallies: Sequence[FragmentCounts | None]) -> TableCounts | None:
     """What every fragment is told; what is nearby goes another way."""
     told = [tally for tally in tallies if tally is not None]
-    return Whole(added(told)) if told else None
+    return TableCounts(sum_counts(told)) if told else None
 
 
 def exchanged(

@@ -14,7 +14,7 @@ from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
 from reissue.ledger.records import Document, PrivateFile, ReleaseRecord, State
 from reissue.ledger.store import Store
-from reissue.model.joined_fragments import joined, joined_subjects
+from reissue.model.joined_fragments import join_facts, join_subjects
 from reissue.model.release import Facts, Table
 
 OF_FRAGMENTS = ("facts", "shape", "cache", "identities")
@@ -63,13 +63,13 @@ class Shelf:
         if fragment is not None:
             return self._facts(number, part_name(name_of(number), fragment))
         names = self.parts(number)
-        return joined([self._facts(number, name) for name in names], record.seed, record.common_classes)
+        return join_facts([self._facts(number, name) for name in names], record.seed, record.common_classes)
 
     def subjects(self, number: int, fragment: int | None = None) -> NDArray[np.int64]:
         """int64[rows] ascending: as in the facts of a release or of one fragment of it; nothing else is read."""
         names = self.parts(number) if fragment is None else [part_name(name_of(number), fragment)]
         own = [parquet.numbers_of(self.read(self.file("facts", name), ["subject"])["subject"]) for name in names]
-        return joined_subjects(own)
+        return join_subjects(own)
 
     def shape(self, number: int, fragment: int | None = None) -> tuple[NDArray[np.int32], bool]:
         """(int32[classes, attributes, 2], whether it is anatomized): a release without its rows, as it was stored.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from reissue.arrays.types import Bool, Int64
 from reissue.errors import SettingsError
-from reissue.model.fragment_counts import Counted, Tally
+from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
 from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 
@@ -90,7 +90,7 @@ class Strategy(ABC):
         """
         return None
 
-    def survey(self, snapshot: Coded, history: History) -> Tally | None:
+    def survey(self, snapshot: Coded, history: History) -> FragmentCounts | None:
         """What all fragments need to know of this one; None: nothing. Called before any fragment is published.
 
         The sums are in the `history.whole` that `publish` and `check` get. New subjects are -1 here.
@@ -131,11 +131,11 @@ class Planner(Strategy):
     plans_for_all: ClassVar[bool] = True
 
     @abstractmethod
-    def survey(self, snapshot: Coded, history: History) -> Tally:
+    def survey(self, snapshot: Coded, history: History) -> FragmentCounts:
         """What the planner needs to know of one fragment, as `Tally.planned`; new subjects are -1."""
 
     @abstractmethod
-    def plan(self, counted: Counted, history: History) -> Candidate:
+    def plan(self, counted: CountedSnapshot, history: History) -> Candidate:
         """The next release without its rows. Of `history`, which is one fragment's, only what all have alike is read.
 
         `publish` finds it in `history.whole.plan`.

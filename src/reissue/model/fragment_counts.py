@@ -96,7 +96,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class FragmentCounts:
     """What one fragment counts for the others.
 
     everywhere: small counts that every fragment needs
@@ -112,7 +112,7 @@ class Tally:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedSnapshot:
     """A snapshot as a planner sees it: the sums over all fragments of what `Tally.planned` says, and how many rows."""
 
     rows: int
@@ -122,7 +122,7 @@ class Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class TableCounts:
     """What one fragment knows of the whole table: the sums of everybody's counts.
 
     published: int64[values] each: how often each value was published by all fragments together, in every attempt to
@@ -136,11 +136,11 @@ class Whole:
     plan: Candidate | None = None
 
     @staticmethod
-    def of(tallies: Sequence[Tally]) -> list[Whole]:
+    def of(tallies: Sequence[FragmentCounts]) -> list[TableCounts]:
         """One for each fragment. O(counts log counts)."""
-        everywhere = added(tallies)
+        everywhere = sum_counts(tallies)
         nearby = Counts.together([tally.nearby for tally in tallies]).kept(tallies[0].least)
-        return [Whole(everywhere, nearby.under(sorted_unique(tally.nearby.key))) for tally in tallies]
+        return [TableCounts(everywhere, nearby.under(sorted_unique(tally.nearby.key))) for tally in tallies]
 
     def values(self, count: int) -> Int64:
         """int64[count]: how often each sensitive value occurs in the whole snapshot."""
@@ -151,12 +151,12 @@ class Whole:
         """int64[count]: how often each value will be published, as far as is known."""
         return self.published[-1] if self.published else self.values(count)
 
-    def announcing(self, published: Int64) -> Whole:
+    def announcing(self, published: Int64) -> TableCounts:
         """For the next attempt."""
         return replace(self, published=(*self.published, published))
 
 
-def added(tallies: Sequence[Tally]) -> dict[str, Counts]:
+def sum_counts(tallies: Sequence[FragmentCounts]) -> dict[str, Counts]:
     """What every fragment needs of the whole."""
     names = tallies[0].everywhere
     return {name: Counts.together([tally.everywhere[name] for tally in tallies]) for name in names}

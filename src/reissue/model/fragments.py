@@ -78,7 +78,8 @@ class Fragments:
                 continue
             if attribute == BY_IDENTIFIER:
                 assert hashes is not None
-                own = mixed(hashes[rows], node)  # else a cut below another one would see only one side of the hashes
+                # by the node, too: else a cut below another one would see only one side of the hashes
+                own = hash_numbers(hashes[rows], node)
                 low = (own >> np.uint64(32)).astype(np.int64) < self.cut[node]
             else:
                 low = codes[rows, attribute] <= self.cut[node]
@@ -117,7 +118,7 @@ def _arrays(nodes: Sequence[tuple[int, int, int, int]]) -> tuple[Int32, Int64, I
     )
 
 
-def hashed(count: int) -> Fragments:
+def divide_by_identifier(count: int) -> Fragments:
     """So many fragments of about equally many rows, by the hashes of identifiers alone."""
     return divide(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.int32), (), count)
 
@@ -148,7 +149,7 @@ def divide(
         share = (parts // 2) / parts
         chosen = _cut(codes[rows], values[rows], domains, share, limits)
         if chosen is None:  # the sample has no hashes: cut any rows alike
-            low = mixed(rows.astype(np.uint64), here) < np.uint64(share * 2**64)
+            low = hash_numbers(rows.astype(np.uint64), here) < np.uint64(share * 2**64)
             attribute, cut = BY_IDENTIFIER, int(share * 2**32)
         else:
             attribute, cut = chosen
@@ -213,14 +214,14 @@ def _apart(values: Int32, low: Bool) -> float:
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
-def sampled(rows: Int64, total: int, seed: int, size: int = SAMPLE) -> Bool:
+def draw_sample(rows: Int64, total: int, seed: int, size: int = SAMPLE) -> Bool:
     """bool[n]: whether each row (its position in a snapshot of `total` rows) is in the sample of about `size`."""
     if total <= size:
         return np.ones(len(rows), dtype=np.bool_)
-    return np.asarray(mixed(rows.astype(np.uint64), seed) < np.uint64(size / total * 2**64), dtype=np.bool_)
+    return np.asarray(hash_numbers(rows.astype(np.uint64), seed) < np.uint64(size / total * 2**64), dtype=np.bool_)
 
 
-def owners(starts: Int64, count: int, numbers: Int64) -> Int32:
+def find_owners(starts: Int64, count: int, numbers: Int64) -> Int32:
     """int32[n]: the fragment of known subjects.
 
     Every release numbers its new subjects fragment by fragment: starts int64[releases * count] are the first numbers.
@@ -228,7 +229,7 @@ def owners(starts: Int64, count: int, numbers: Int64) -> Int32:
     return ((np.searchsorted(starts, numbers, side="right") - 1) % count).astype(np.int32)
 
 
-def scattered(numbers: Int64, count: int, seed: int) -> Int64:
+def permute_ids(numbers: Int64, count: int, seed: int) -> Int64:
     """The numbers 0..count-1 renamed by a secret permutation of them, each by itself: no table of all is needed.
 
     Six rounds of a Feistel network on the smallest even number of bits; what falls outside is sent round again.
@@ -241,19 +242,19 @@ def scattered(numbers: Int64, count: int, seed: int) -> Int64:
     while outside.any():
         left, right = found[outside] >> half, found[outside] & mask
         for key in keys:
-            left, right = right, left ^ (mix(right ^ key) & mask)
+            left, right = right, left ^ (mix_bits(right ^ key) & mask)
         found[outside] = (left << half) | right
         outside = found >= count
     return found.astype(np.int64)
 
 
-def mixed(numbers: UInt64, seed: int) -> UInt64:
+def hash_numbers(numbers: UInt64, seed: int) -> UInt64:
     """Numbers that look random, one for each: a hash keyed by the seed."""
     key = np.random.SeedSequence([seed, 4]).generate_state(1, np.uint64)[0]
-    return mix(mix(numbers) ^ key)
+    return mix_bits(mix_bits(numbers) ^ key)
 
 
-def mix(x: UInt64) -> UInt64:
+def mix_bits(x: UInt64) -> UInt64:
     """The finalizer of SplitMix64: every bit of the input changes about half of the output's."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -261,12 +262,12 @@ def mix(x: UInt64) -> UInt64:
         return x ^ (x >> np.uint64(31))
 
 
-def global_subjects(subjects: Int64, fragment: int, count: int) -> Int64:
+def number_globally(subjects: Int64, fragment: int, count: int) -> Int64:
     """A fragment's subjects in the whole series: people keep their numbers, its counterfeits -1, -2, ... are spread."""
     return np.where(subjects < 0, (subjects + 1) * count - fragment - 1, subjects)
 
 
-def derived_seed(seed: int, number: int) -> int:
+def derive_seed(seed: int, number: int) -> int:
     """A seed of its own for each release of a series, or for each fragment of a release."""
     low, high = np.random.SeedSequence([seed, number]).generate_state(2, np.uint64)
     return int(low) | int(high) << 64

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.types import Int64
-from reissue.model.fragments import global_subjects, scattered
+from reissue.model.fragments import number_globally, permute_ids
 from reissue.model.release import Facts
 
 
-def joined(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
+def join_facts(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
     """A release from the facts of its fragments: its classes, people and counterfeits under the names outsiders see.
 
-    Classes are renamed by `scattered` over the whole release; unless they are `common` to all fragments, which then
+    Classes are renamed by `permute_ids` over the whole release; unless they are `common` to all fragments, which then
     have the same boxes and the names of the release already. O(rows log rows).
     """
     if len(parts) == 1:
@@ -25,7 +25,7 @@ def joined(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
     if common:
         names, shapes = np.arange(parts[0].class_count, dtype=np.int32), parts[:1]
     else:
-        names, shapes = scattered(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32), parts
+        names, shapes = permute_ids(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32), parts
     subjects = _numbers([part.subjects for part in parts])
     order = np.argsort(subjects, kind="stable")
     codes = np.empty((len(subjects), parts[0].codes.shape[1]), dtype=parts[0].codes.dtype, order="F")
@@ -57,11 +57,11 @@ def joined(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
     )
 
 
-def joined_subjects(parts: Sequence[Int64]) -> Int64:
-    """The subjects of a release from those of its fragments, as `joined` has them. O(rows log rows)."""
+def join_subjects(parts: Sequence[Int64]) -> Int64:
+    """The subjects of a release from those of its fragments, as `join_facts` has them. O(rows log rows)."""
     return parts[0] if len(parts) == 1 else np.sort(_numbers(parts))
 
 
 def _numbers(parts: Sequence[Int64]) -> Int64:
     """int64[rows]: the subjects of all fragments, one after the other, by their numbers in the whole series."""
-    return np.concatenate([global_subjects(subjects, i, len(parts)) for i, subjects in enumerate(parts)])
+    return np.concatenate([number_globally(subjects, i, len(parts)) for i, subjects in enumerate(parts)])

@@ -15,7 +15,7 @@ from reissue.model.observed import Members, ObservedRelease
 from reissue.model.release import Facts
 
 
-def ways_of(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
+def count_paths(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
     """(the ways of a fragment's people through the releases, int64[ways] the first person who went each). O(rows).
 
     A way is a value, and a class in each release, -1 where the person was not in it. What outsiders see of all
@@ -39,7 +39,7 @@ def ways_of(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
     return Combinations(tuple(column[first] for column in (values, *columns)), counts), people[first]
 
 
-def counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) -> list[ObservedRelease]:
+def make_counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) -> list[ObservedRelease]:
     """The releases in counts. All who went the same way are one member: the one of `people`, which ascend.
 
     boxes: int32[classes, attributes, 2] of each release

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.domain import Domain
-from reissue.model.fragment_counts import Whole
+from reissue.model.fragment_counts import TableCounts
 
 IntT = TypeVar("IntT", np.int32, np.int64)
 
@@ -98,7 +98,7 @@ class History:
     caches: Mapping[str, Table]
     seed: int
     first_new: int | None = None
-    whole: Whole | None = None
+    whole: TableCounts | None = None
 
     def __len__(self) -> int:
         return len(self.releases)

@@ -22,7 +22,7 @@ from reissue.model.overlap import sort_by_bucket
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
+class ClassLinks:
     """Pairs of classes that people (or counterfeits that are known) were in one after the other.
 
     earlier, later: int64[links] positions of releases; left, right: int64[links] their classes. A pair may be repeated.
@@ -34,7 +34,7 @@ class Links:
     right: Int64
 
 
-def links_of(releases: Sequence[ObservedRelease]) -> Links:
+def find_links(releases: Sequence[ObservedRelease]) -> ClassLinks:
     """The links of a series whose members are known, each once. O(rows log rows)."""
     first = _first(tuple(release.class_count for release in releases))
     subjects, nodes = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
@@ -53,10 +53,10 @@ def links_of(releases: Sequence[ObservedRelease]) -> Links:
     for side in (pair // total, pair % total):
         release_of = np.searchsorted(first, side, side="right") - 1
         sides += [release_of.astype(np.int64), side - first[release_of]]
-    return Links(*sides)
+    return ClassLinks(*sides)
 
 
-def parts_of(links: Links, people: Sequence[Int64], parts: int) -> list[Int32]:
+def deal_parts(links: ClassLinks, people: Sequence[Int64], parts: int) -> list[Int32]:
     """int32[classes] for each release: the part of each class, 0, 1, ...; at most `parts` of them. O(links + classes).
 
     people: int64[classes] for each release, the members of each class. Components of linked classes are dealt out, the
@@ -91,17 +91,17 @@ def _deal(weight: Int64, order: Int64, bins: int) -> Int32:
     return dealt
 
 
-def split(observed: Observed, bins: Sequence[Int32]) -> list[Observed]:
+def split_series(observed: Observed, bins: Sequence[Int32]) -> list[Observed]:
     """The sub-series of each part: every release with the classes of that part, and who is in them. O(rows).
 
-    bins: int32[classes] for each release, as `parts_of` gives them; there are at least as many parts as releases name.
+    bins: int32[classes] for each release, as `deal_parts` gives them; as many parts as releases name, or more.
     """
     parts = 1 + max((int(of.max(initial=0)) for of in bins), default=0)
     pieces = [_pieces(release, of, parts) for release, of in zip(observed.releases, bins, strict=True)]
     return [replace(observed, releases=[its[part] for its in pieces]) for part in range(parts)]
 
 
-def only(release: ObservedRelease, classes: Int32) -> ObservedRelease:
+def keep_classes(release: ObservedRelease, classes: Int32) -> ObservedRelease:
     """The part of a release with some classes (ascending numbers). O(rows).
 
     For a worker that has read a release, or no more than the rows of these classes, with its class numbers.

@@ -11,7 +11,7 @@ from reissue.arrays.combinations import Combinations
 from reissue.arrays.types import Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.strategy import Strategy
-from reissue.model.fragment_counts import Tally, Whole
+from reissue.model.fragment_counts import FragmentCounts, TableCounts
 
 MadeT = TypeVar("MadeT")
 
@@ -19,13 +19,13 @@ ATTEMPTS = 50
 """How often a release is made at most. Each attempt but the last undoes a class somewhere; two or three are usual."""
 
 
-def wholes_of(tallies: Sequence[Tally | None]) -> list[Whole] | None:
+def wholes_of(tallies: Sequence[FragmentCounts | None]) -> list[TableCounts] | None:
     """What each fragment is told of the whole table; None if the strategy does not ask."""
     told = [tally for tally in tallies if tally is not None]
-    return Whole.of(told) if told else None
+    return TableCounts.of(told) if told else None
 
 
-def planned_together(tallies: Sequence[Tally | None]) -> dict[str, Combinations]:
+def planned_together(tallies: Sequence[FragmentCounts | None]) -> dict[str, Combinations]:
     """What the planner is told: the sums of what all fragments counted for it."""
     told = [tally.planned for tally in tallies if tally is not None]
     return {name: Combinations.together([one[name] for one in told]) for name in told[0]}
@@ -33,8 +33,8 @@ def planned_together(tallies: Sequence[Tally | None]) -> dict[str, Combinations]
 
 def agreed(
     strategy: Strategy,
-    wholes: Sequence[Whole] | None,
-    make: Callable[[Sequence[Whole] | None], list[MadeT]],
+    wholes: Sequence[TableCounts] | None,
+    make: Callable[[Sequence[TableCounts] | None], list[MadeT]],
     values: Callable[[MadeT], Int64],
 ) -> list[MadeT]:
     """Every fragment of a release, made until they agree on what is published.
@@ -50,7 +50,9 @@ def agreed(
         wholes = again
 
 
-def _next_attempt(strategy: Strategy, wholes: Sequence[Whole] | None, values: Sequence[Int64]) -> list[Whole] | None:
+def _next_attempt(
+    strategy: Strategy, wholes: Sequence[TableCounts] | None, values: Sequence[Int64]
+) -> list[TableCounts] | None:
     """What to make the release with once more; None if it may stand.
 
     values: int64[values] of each fragment, how often each value would be published. It stands once all together

@@ -16,7 +16,7 @@ from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Planner
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed, Words
-from reissue.model.paths import counted_releases
+from reissue.model.paths import make_counted_releases
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def check_common(
 
     boxes: int32[classes, attributes, 2] of each release, the new one last; ways: of all fragments, added up
     """
-    releases = counted_releases(boxes, ways, np.arange(len(ways)))
+    releases = make_counted_releases(boxes, ways, np.arange(len(ways)))
     sizes = releases[-1].sizes
     if (sizes == 0).any():
         refuse_release("a class is empty")

@@ -13,7 +13,7 @@ from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.ledger import Document, Ledger, ReleaseRecord
 from reissue.methods.strategy import Strategy
-from reissue.model.fragments import Fragments, UInt64, hashed, owners
+from reissue.model.fragments import Fragments, UInt64, divide_by_identifier, find_owners
 from reissue.model.requirement import Requirement
 from reissue.publish.fragment import Rows
 
@@ -65,7 +65,7 @@ class Division:
         if count == 1:
             tree = Fragments.whole()
         elif strategy.plans_for_all:
-            tree = hashed(count)  # where classes are common, any rows will do
+            tree = divide_by_identifier(count)  # where classes are common, any rows will do
         else:
             tree = cuts(count, strategy.side_of_a_cut(ROOM))
         return Division(tree, np.zeros(0, dtype=np.int64))
@@ -76,7 +76,7 @@ class Division:
             return np.zeros(len(numbers), dtype=np.int32)
         found = self.tree.of(codes, hashes)
         known = numbers >= 0
-        found[known] = owners(self.starts, self.count, numbers[known])
+        found[known] = find_owners(self.starts, self.count, numbers[known])
         return found
 
     def parts(self, rows: Rows) -> list[Rows]:

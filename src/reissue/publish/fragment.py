@@ -18,10 +18,10 @@ from reissue.history.identities import Identities
 from reissue.history.past_releases import ABSENT, PastReleases, fold, rebuild
 from reissue.ledger import Shelf
 from reissue.methods.strategy import Planner, Strategy
-from reissue.model.fragment_counts import Counted, Tally, Whole
-from reissue.model.fragments import derived_seed
+from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts
+from reissue.model.fragments import derive_seed
 from reissue.model.observed import Words
-from reissue.model.paths import ways_of
+from reissue.model.paths import count_paths
 from reissue.model.release import Candidate, Coded, Facts, History, Table, take_rows
 from reissue.publish.changes import Compared, Permitted, compare, permit
 from reissue.publish.common_classes import Checked, check_common
@@ -121,7 +121,7 @@ class Work:
 
     @property
     def own_seed(self) -> int:
-        return self.seed if self.fragments == 1 else derived_seed(self.seed, self.fragment + 1)
+        return self.seed if self.fragments == 1 else derive_seed(self.seed, self.fragment + 1)
 
     def compared(self, rows: Rows) -> Permitted:
         """The rows against the last word on each subject of this fragment."""
@@ -133,7 +133,7 @@ class Work:
         named = rows.identifier_at
         return permit(self.strategy, compared, rows.codes, rows.values, self.coding, named, self.on_change)
 
-    def tally(self, rows: Rows, compared: Compared) -> Tally | None:
+    def tally(self, rows: Rows, compared: Compared) -> FragmentCounts | None:
         """What the other fragments need to know of these rows; None if the strategy looks at each by itself."""
         if self.fragments == 1:
             return None
@@ -143,7 +143,7 @@ class Work:
     def planned(self, rows: int, combinations: Mapping[str, Combinations]) -> Candidate:
         """The release without its rows, from what all fragments counted of so many rows."""
         assert isinstance(self.strategy, Planner)
-        counted = Counted(rows, self.coding.domains, len(self.coding.values), combinations)
+        counted = CountedSnapshot(rows, self.coding.domains, len(self.coding.values), combinations)
         words = CodingWords(self.coding, "subject {}".format)
         try:
             plan = self.strategy.plan(counted, self._history(None))
@@ -158,7 +158,7 @@ class Work:
         words = CodingWords(self.coding, lambda _: "somebody")
         return check_common(self.strategy, boxes, ways, self.coding.domains, len(self.coding.values), words)
 
-    def made(self, rows: Rows, compared: Compared, first: int, whole: Whole | None = None) -> Made:
+    def made(self, rows: Rows, compared: Compared, first: int, whole: TableCounts | None = None) -> Made:
         """Anonymize the rows and check the result; new subjects are numbered from `first` on."""
         coded = self._coded(rows, compared, first)
         strategy = self._prepared(rows, coded.subjects)
@@ -169,13 +169,13 @@ class Work:
         check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
         caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
         if self.common:
-            return Made(coded, candidate, facts, caches, candidate.steps, (), ways_of([*self.past, facts])[0])
+            return Made(coded, candidate, facts, caches, candidate.steps, (), count_paths([*self.past, facts])[0])
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
         return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
 
-    def _history(self, whole: Whole | None) -> History:
+    def _history(self, whole: TableCounts | None) -> History:
         own = {name: table for name, table in self.caches.items() if name != ABSENT}
         return History(self.past, own, self.own_seed, self.first_new, whole)
 

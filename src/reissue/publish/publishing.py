@@ -24,9 +24,9 @@ from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.disk import telling
 from reissue.methods.registry import ADOPTED, policy_of, strategy_of
 from reissue.methods.strategy import Strategy
-from reissue.model.fragment_counts import Whole
-from reissue.model.fragments import Fragments, derived_seed, divide, global_subjects, sampled
-from reissue.model.joined_fragments import joined
+from reissue.model.fragment_counts import TableCounts
+from reissue.model.fragments import Fragments, derive_seed, divide, draw_sample, number_globally
+from reissue.model.joined_fragments import join_facts
 from reissue.publish.agreement import agreed, planned_together, wholes_of
 from reissue.publish.changes import Compared, refuse
 from reissue.publish.common_classes import Checked
@@ -93,15 +93,15 @@ class Publishing:
         """Every fragment of the release: by one plan, or made until they agree. The first are checked together."""
         tallies = [work.tally(part, one) for work, part, one in zip(works, parts, compared, strict=True)]
 
-        def make(told: Sequence[Whole] | None) -> list[Made]:
-            known: Sequence[Whole | None] = told or [None] * len(works)
+        def make(told: Sequence[TableCounts] | None) -> list[Made]:
+            known: Sequence[TableCounts | None] = told or [None] * len(works)
             each = zip(works, parts, compared, firsts, known, strict=True)
             return [work.made(part, one, first, whole) for work, part, one, first, whole in each]
 
         if not works[0].common:
             return agreed(self.strategy, wholes_of(tallies), make, lambda one: one.values), None
         plan = works[0].planned(sum(map(len, parts)), planned_together(tallies))
-        made = make([Whole({}, plan=plan)] * len(works))
+        made = make([TableCounts({}, plan=plan)] * len(works))
         ways = Combinations.together([one.ways for one in made if one.ways is not None])
         return made, works[0].checked(plan, ways)
 
@@ -120,7 +120,7 @@ class Publishing:
                 coding=coding,
                 strategy=self.strategy,
                 number=number,
-                seed=derived_seed(self.ledger.seed, number),
+                seed=derive_seed(self.ledger.seed, number),
                 fragment=fragment,
                 fragments=division.count,
                 kept_caches=self._caches_fit(before, coding),
@@ -148,7 +148,7 @@ class Publishing:
             return division
 
         def cuts(count: int, side: Requirement) -> Fragments:
-            some = np.flatnonzero(sampled(np.arange(len(rows)), len(rows), self.ledger.seed))
+            some = np.flatnonzero(draw_sample(np.arange(len(rows)), len(rows), self.ledger.seed))
             return divide(rows.codes[some], rows.values[some], coding.domains, count, side)
 
         return Division.new(self.ledger, self.strategy, len(rows), cuts)
@@ -180,7 +180,7 @@ class Publishing:
 
     def _write_public(self, stage: Stage, works: Sequence[Work], parts: Sequence[Rows], made: Sequence[Made]) -> None:
         seed, coding = works[0].seed, works[0].coding
-        facts = joined([one.facts for one in made], seed, works[0].common)
+        facts = join_facts([one.facts for one in made], seed, works[0].common)
         insensitive = parts[0].insensitive
         rows: Int64 | None = None
         if insensitive is not None:
@@ -239,7 +239,7 @@ def _sources(works: Sequence[Work], parts: Sequence[Rows], made: Sequence[Made])
     offset, own, subjects = 0, [], []
     for work, rows, one in zip(works, parts, made, strict=True):
         own.append(source_rows(one.coded, one.candidate, one.facts, work.own_seed) + offset)
-        subjects.append(global_subjects(one.facts.subjects, work.fragment, work.fragments))
+        subjects.append(number_globally(one.facts.subjects, work.fragment, work.fragments))
         offset += len(rows)
     order = np.argsort(np.concatenate(subjects), kind="stable") if len(works) > 1 else slice(None)
     return np.concatenate(own)[order], pa.concat_tables([rows.insensitive for rows in parts])

@@ -12,7 +12,7 @@ from reissue.errors import refuse_release
 from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import contain, widen_to_nodes
-from reissue.model.fragment_counts import Whole
+from reissue.model.fragment_counts import TableCounts
 from reissue.model.observed import Listing, Observed, ObservedRelease, Words
 from reissue.model.release import Coded, Facts, History
 
@@ -53,7 +53,7 @@ def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:
     return source if np.array_equal(snapshot[source], subjects) else None
 
 
-def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Whole | None = None) -> None:
+def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: TableCounts | None = None) -> None:
     """Every class meets the strategy's own requirement on its value counts, if it states one.
 
     whole: where the facts are of one fragment, what classes are compared with.

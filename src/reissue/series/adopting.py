@@ -24,7 +24,7 @@ from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import widen_to_nodes
-from reissue.model.fragments import derived_seed
+from reissue.model.fragments import derive_seed
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts, Table
 from reissue.schema import Config, Schema, read_config
@@ -284,7 +284,7 @@ def _record(
         number=release.number,
         strategy=ADOPTED,
         settings={},
-        seed=derived_seed(ledger.seed, release.number),
+        seed=derive_seed(ledger.seed, release.number),
         coding_version=coding.version,
         counts={"rows": rows, "utility": costs},
         steps=steps,

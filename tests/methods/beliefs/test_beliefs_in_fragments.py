@@ -19,10 +19,10 @@ from reissue.methods.beliefs.attack_cycle import simulate_claims
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, Second
 from reissue.methods.beliefs.revision import Claims, carry, normalize
 from reissue.model.boxes import bounding_boxes
-from reissue.model.fragment_counts import Whole
+from reissue.model.fragment_counts import TableCounts
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded
-from reissue.model.series_parts import split
+from reissue.model.series_parts import split_series
 from tests.support.histories import Turnover, generate, toy_domains
 from tests.support.words import PlainWords
 
@@ -49,7 +49,7 @@ def divided(rng: np.random.Generator, rows: int = 150) -> tuple[Observed, list[O
         releases.append(release)
         bins.append(owners)
     whole = Observed(releases, toy_domains(), VALUES, PlainWords())
-    return whole, split(whole, bins)
+    return whole, split_series(whole, bins)
 
 
 def _release(
@@ -75,18 +75,18 @@ def _release(
     return ObservedRelease(number, bounding_boxes(codes, classes, count), row_classes, row_values, members), owners
 
 
-def told(attack: BackgroundKnowledge, parts: Sequence[Observed]) -> list[dict[int, Whole]]:
+def told(attack: BackgroundKnowledge, parts: Sequence[Observed]) -> list[dict[int, TableCounts]]:
     """What each fragment is told, by release."""
     surveys = [list(attack.survey(part)) for part in parts]
-    every: list[dict[int, Whole]] = [{} for _ in parts]
+    every: list[dict[int, TableCounts]] = [{} for _ in parts]
     for of in zip(*surveys, strict=True):
-        for own, one, whole in zip(every, of, Whole.of([one.tally for one in of]), strict=True):
+        for own, one, whole in zip(every, of, TableCounts.of([one.tally for one in of]), strict=True):
             own[one.number] = replace(whole, nearby=whole.nearby.under(one.asked))
     return every
 
 
 def in_fragments(attack: BackgroundKnowledge, parts: Sequence[Observed]) -> Outcome:
-    wholes: Sequence[Mapping[int, Whole] | None] = told(attack, parts)
+    wholes: Sequence[Mapping[int, TableCounts] | None] = told(attack, parts)
     return attack.conclude([attack.attack_part(part, whole) for part, whole in zip(parts, wholes, strict=True)])
 
 

@@ -27,7 +27,7 @@ from reissue.methods.beliefs.knowledge_files import (
     read_values,
 )
 from reissue.model.domain import Domain
-from reissue.model.fragment_counts import Tally, Whole, added
+from reissue.model.fragment_counts import FragmentCounts, TableCounts, sum_counts
 from reissue.model.release import Coded
 from tests.methods.beliefs.names import TinyNames
 from tests.support.histories import toy_domains, uniform_tree
@@ -195,7 +195,7 @@ def test_fragments_that_count_for_each_other_estimate_the_shares_of_the_whole_ta
     snapshots = [Coded(rows, codes[rows], values[rows], domains, 4) for rows in parts]
     tallies = [count_fragment(Knowledge(), one, MoveCounts.none(4), 1) for one in snapshots]
     category, shares = estimate_shares(codes, values, domains, 4, 7.0)
-    for mine, whole in zip(parts, Whole.of(tallies), strict=True):
+    for mine, whole in zip(parts, TableCounts.of(tallies), strict=True):
         own, table = find_shares(
             Knowledge(smoothing=7.0), ReadKnowledge(), codes[mine], values[mine], domains, 4, whole
         )
@@ -208,7 +208,7 @@ def test_moves_of_fragments_add_up() -> None:
     whole = MoveCounts.none(0).plus(earlier, now, after, 5)
     home = rng.integers(0, 3, 300)
     own = [MoveCounts.none(0).plus(earlier[home == f], now[home == f], after[home == f], 5) for f in range(3)]
-    together = MoveCounts.whole(added([Tally(one.counts(2)) for one in own]), 5)
+    together = MoveCounts.whole(sum_counts([FragmentCounts(one.counts(2)) for one in own]), 5)
     table = np.full(5, 0.2)
     for steps in (1, 2):
         here, there = together.moves(table, steps, 10.0), whole.moves(table, steps, 10.0)

@@ -18,7 +18,7 @@ from reissue.methods.invariance.signatures import hash_sets
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Members, Observed, ObservedRelease
-from reissue.model.series_parts import split
+from reissue.model.series_parts import split_series
 from tests.methods.equivalence.blocks import AMPLE, series_of
 from tests.support.histories import CHURN, generate, observe, run_series
 
@@ -84,7 +84,7 @@ def parts_of(series: Observed, parts: int) -> list[Observed]:
         classes, values, _ = release.groups
         start = np.searchsorted(classes, np.arange(release.class_count + 1)).astype(np.int64)
         bins.append((hash_sets(start, values) % np.uint64(parts)).astype(np.int32))
-    return split(series, bins)
+    return split_series(series, bins)
 
 
 def by_parts(attack: Equivalence, series: Observed, look: SeriesShape | None = None) -> Outcome:
@@ -130,7 +130,7 @@ def test_no_part_sees_that_somebody_has_classes_elsewhere() -> None:
     people, values = np.arange(4, dtype=np.int64), np.arange(4, dtype=np.int32)
     series = series_of([(people, classes, values) for classes in pairs], 4)
     attack = Equivalence()
-    apart = split(series, [np.array([0, 1], dtype=np.int32), np.array([2, 3], dtype=np.int32)])
+    apart = split_series(series, [np.array([0, 1], dtype=np.int32), np.array([2, 3], dtype=np.int32)])
     looks = SeriesShape.sum_up([attack.describe_shape(part) for part in apart])
     assert looks.way == MERGED
     assert not attack.describe_shape(series).apart

@@ -23,7 +23,7 @@ from reissue.methods.attack import Attack, Outcome
 from reissue.methods.beliefs.attack import BackgroundKnowledge, BeliefFindings
 from reissue.methods.beliefs.attack_cycle import EVERYWHERE
 from reissue.methods.beliefs.estimated_knowledge import SUPPORT
-from reissue.model.fragment_counts import Counts, Whole
+from reissue.model.fragment_counts import Counts, TableCounts
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 
@@ -65,7 +65,7 @@ class Telling:
     def attack_part(self, fragment: int, nearby: Mapping[int, Counts] | None = None) -> BeliefFindings:
         """nearby: by release number, what it is told of the categories of people that it asked for."""
         near = nearby or {}
-        told = {n: Whole(counts, near.get(n, Counts.none())) for n, counts in self.everywhere.items()}
+        told = {n: TableCounts(counts, near.get(n, Counts.none())) for n, counts in self.everywhere.items()}
         return self.attack.attack_part(observed(self.portions[fragment]), told)
 
 

@@ -23,7 +23,7 @@ from reissue.methods.attack import Attack, Outcome
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
-from reissue.model.series_parts import Links, links_of, only, parts_of
+from reissue.model.series_parts import ClassLinks, deal_parts, find_links, keep_classes
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -86,7 +86,7 @@ class Gathered:
             own[number[here]] = count[here]
         total = int(sum(int(own.sum()) for own in people))
         wanted = max(2 * self._spark.session.sparkContext.defaultParallelism, -(-total // PART_ROWS))
-        bins = parts_of(linked(self._spark, rows, counts), people, wanted)
+        bins = deal_parts(linked(self._spark, rows, counts), people, wanted)
         sizes = np.bincount(np.concatenate(bins), np.concatenate(people))
         return bins, float(sizes.max(initial=0)) / max(total, 1)
 
@@ -109,7 +109,7 @@ def appearances(spark: Spark, shelf: Shelf) -> Frame:
     return spark.rows_from_tasks(places, read, APPEARANCE)
 
 
-def linked(spark: Spark, rows: Frame, counts: Sequence[int]) -> Links:
+def linked(spark: Spark, rows: Frame, counts: Sequence[int]) -> ClassLinks:
     """Links that join the same classes as all links do, counted where the rows lie.
 
     Each worker has all appearances of its people, and tells of each class it has seen only one that it hangs together
@@ -132,7 +132,7 @@ def linked(spark: Spark, rows: Frame, counts: Sequence[int]) -> Links:
         node = _array(found, name).astype(np.int64)
         release = (np.searchsorted(first, node, side="right") - 1).astype(np.int64)
         sides += [release, node - first[release]]
-    return Links(*sides)
+    return ClassLinks(*sides)
 
 
 def knots(rows: pa.Table, counts: Sequence[int]) -> tuple[Int64, Int64]:
@@ -146,7 +146,7 @@ def knots(rows: pa.Table, counts: Sequence[int]) -> tuple[Int64, Int64]:
         seen.append(
             ObservedRelease(position + 1, np.empty((count, 0, 2), dtype=np.int32), number[own], number[own], members)
         )
-    links, first = links_of(seen), _first(counts)
+    links, first = find_links(seen), _first(counts)
     tail, head = first[links.earlier] + links.left, first[links.later] + links.right
     component = connected_components(tail, head, int(first[-1]))
     representative = np.unique(component, return_index=True)[1].astype(np.int64)[component]
@@ -173,7 +173,7 @@ class Gather:
             nothing = np.empty((len(own), 0), dtype=np.int32)
             facts = Facts(record.number, boxes, subject[own], number[own], value[own], nothing, anatomized)
             releases.append(
-                only(ObservedRelease.of(facts), np.flatnonzero(self.bins[position] == part).astype(np.int32))
+                keep_classes(ObservedRelease.of(facts), np.flatnonzero(self.bins[position] == part).astype(np.int32))
             )
         return Observed(releases, self.coding.domains, len(self.coding.values), TokenWords())
 

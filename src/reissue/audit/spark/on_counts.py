@@ -20,7 +20,7 @@ from reissue.history.past_releases import PastReleases
 from reissue.ledger import Shelf
 from reissue.methods.attack import Attack, Division, Outcome
 from reissue.model.observed import Observed
-from reissue.model.paths import counted_releases, ways_of
+from reissue.model.paths import count_paths, make_counted_releases
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark
@@ -37,7 +37,7 @@ def on_counts(spark: Spark, shelf: Shelf, coding: Coding, attack: Attack) -> Out
     parts = list(zip(shelf.divided(len(shelf.fragments)), shelf.fragments, strict=True))
 
     def read(part: tuple[Shelf, int | None]) -> Iterator[pa.Table]:
-        ways, first = ways_of(list(PastReleases(part[0], coding, part[1])))
+        ways, first = count_paths(list(PastReleases(part[0], coding, part[1])))
         yield pa.table([*ways.columns, ways.counts, first], schema=schema)
 
     added = spark.rows_from_tasks(parts, read, schema).groupBy(*names).agg({"count": "sum", "first": "min"})
@@ -48,7 +48,7 @@ def on_counts(spark: Spark, shelf: Shelf, coding: Coding, attack: Attack) -> Out
         ways = Combinations(tuple(columns), counts)
         boxes = [shape_of(shelf, coding, position, None)[0] for position in range(releases)]
         words = AuditWords(coding, "subject {}".format)
-        series = Observed(counted_releases(boxes, ways, people), coding.domains, len(coding.values), words)
+        series = Observed(make_counted_releases(boxes, ways, people), coding.domains, len(coding.values), words)
         return attack.run(series)
 
     outcome = spark.on_one(everything, attacked)

@@ -22,7 +22,7 @@ from reissue.history.past_releases import PastReleases
 from reissue.ledger import Shelf
 from reissue.methods.attack import Attack, Outcome
 from reissue.model.box_index import Points
-from reissue.model.fragments import global_subjects, scattered
+from reissue.model.fragments import number_globally, permute_ids
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 
@@ -205,7 +205,7 @@ class NamedPortion(Portion):
         numbers = np.arange(count, dtype=np.int64)
         if self.fragment is None:
             return numbers
-        return scattered(self.before[position] + numbers, self.classes[position], self.shelf.releases[position].seed)
+        return permute_ids(self.before[position] + numbers, self.classes[position], self.shelf.releases[position].seed)
 
     def _renamed(self, position: int, release: ObservedRelease) -> ObservedRelease:
         if self.fragment is None:
@@ -216,7 +216,7 @@ class NamedPortion(Portion):
         place[order] = np.arange(len(names), dtype=np.int32)
         members, fakes = release.members, release.counterfeits
         assert members is not None and fakes is not None  # noqa: PT018
-        subjects = global_subjects(fakes.subjects, self.fragment, self.fragments)
+        subjects = number_globally(fakes.subjects, self.fragment, self.fragments)
         return replace(
             release,
             boxes=release.boxes[order],

@@ -12,7 +12,7 @@ from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.fragment_counts import Counts, Tally
+from reissue.model.fragment_counts import Counts, FragmentCounts
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Diversity, Likeness, Requirement
 from reissue.model.requirement_kernels import Limits
@@ -69,10 +69,10 @@ class Static(Strategy):
             likeness=self.likeness,
         )
 
-    def survey(self, snapshot: Coded, history: History) -> Tally:
+    def survey(self, snapshot: Coded, history: History) -> FragmentCounts:
         """t-closeness and beta-likeness compare every class with the whole table; so fragments count for each other."""
         values = {"values": Counts.of_values(value_counts(snapshot))} if self.requirement.needs_table else {}
-        return Tally(values)
+        return FragmentCounts(values)
 
     @property
     def undivided(self) -> str | None:

@@ -17,7 +17,7 @@ from reissue.methods.bcf.records import Records
 from reissue.methods.bcf.search import Score, TopDown
 from reissue.methods.bcf.task import make_task
 from reissue.methods.strategy import INSERT_ONLY, Changes, Planner
-from reissue.model.fragment_counts import Counted, Tally
+from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Requirement
 from reissue.model.settings import check_kinds
@@ -97,7 +97,9 @@ class BCF(Planner):
         part = snapshot if rows is None else snapshot.part(rows)
         since = arrival if rows is None else arrival[rows]
         records, home = Records.of_rows(part.codes, part.values, since, log.start, number)
-        plan = self._planned(records, log, number, Counted(len(snapshot), snapshot.domains, snapshot.value_count, {}))
+        plan = self._planned(
+            records, log, number, CountedSnapshot(len(snapshot), snapshot.domains, snapshot.value_count, {})
+        )
         if rows is not None:
             everyone = np.zeros(len(snapshot), dtype=np.int32)  # who came before the chain is left out, wherever it is
             everyone[rows] = home
@@ -109,15 +111,15 @@ class BCF(Planner):
         log = self._log(history)
         return np.asarray(log.arrivals(subjects, len(history) + 1) < log.start, dtype=np.bool_)
 
-    def survey(self, snapshot: Coded, history: History) -> Tally:
+    def survey(self, snapshot: Coded, history: History) -> FragmentCounts:
         """The records of the running chain in counts, and what its releases showed of these rows' people."""
         log = self._log(history)
         arrival = log.arrivals(snapshot.subjects, len(history) + 1)
         rows = np.flatnonzero(arrival >= log.start)
         what = [snapshot.values, *snapshot.codes.T, arrival]
-        return Tally(planned={"records": Combinations.of([c[rows] for c in what]), "groups": log.groups()})
+        return FragmentCounts(planned={"records": Combinations.of([c[rows] for c in what]), "groups": log.groups()})
 
-    def plan(self, counted: Counted, history: History) -> Candidate:
+    def plan(self, counted: CountedSnapshot, history: History) -> Candidate:
         """The next release without its rows, for all fragments. Of `history` only what is common to all is read."""
         number = len(history) + 1
         log = self._log(history).with_groups(counted.combinations["groups"])
@@ -128,7 +130,7 @@ class BCF(Planner):
         """Whether the settings want a new chain to start with this release."""
         return not isinstance(self.start_new_chain, bool) and self.start_new_chain == number
 
-    def _planned(self, records: Records, log: ChainLog, number: int, of: Counted) -> Candidate:
+    def _planned(self, records: Records, log: ChainLog, number: int, of: CountedSnapshot) -> Candidate:
         """The release without its rows; the running chain is continued unless a new one is asked for or needed."""
         if number > 1 and self._asked_anew(number):
             return self._make(records.newest(), log.renewed(number), number, of, "as asked")
@@ -163,7 +165,9 @@ class BCF(Planner):
             log = log.after(facts)
         return log
 
-    def _make(self, records: Records, log: ChainLog, number: int, of: Counted, renewed: str | None) -> Candidate:
+    def _make(
+        self, records: Records, log: ChainLog, number: int, of: CountedSnapshot, renewed: str | None
+    ) -> Candidate:
         """The release that continues the chain of `log`, without its rows."""
         _refuse_plain(log)
         if records.total == 0:

@@ -26,7 +26,7 @@ from reissue.methods.beliefs.cycle import Reasoning
 from reissue.methods.beliefs.knowledge import ESTIMATE, Informed, Knowledge
 from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator
 from reissue.methods.beliefs.revision import Claims
-from reissue.model.fragment_counts import Whole
+from reissue.model.fragment_counts import TableCounts
 from reissue.model.observed import Observed, Words
 from reissue.model.settings import check_kinds
 
@@ -113,7 +113,7 @@ class BackgroundKnowledge(Informed, Attack):
         return survey(fragment, self._attacker)
 
     def attack_part(
-        self, series: Observed, told: Mapping[int, Whole] | None = None, *, involving: int | None = None
+        self, series: Observed, told: Mapping[int, TableCounts] | None = None, *, involving: int | None = None
     ) -> BeliefFindings:
         """What is learned about the people of a series, or of a fragment that is told what all fragments counted."""
         claims = self.claims(series)
@@ -156,7 +156,7 @@ class BackgroundKnowledge(Informed, Attack):
         return list(self._follow(series, claims, involving))
 
     def _follow(
-        self, series: Observed, claims: Claims, involving: int | None, told: Mapping[int, Whole] | None = None
+        self, series: Observed, claims: Claims, involving: int | None, told: Mapping[int, TableCounts] | None = None
     ) -> Iterator[Learned]:
         for learned in follow(series, self._attacker, claims, told):
             if involving is None or learned.number == involving:

@@ -22,8 +22,8 @@ from reissue.methods.beliefs.knowledge import (
     find_shares,
 )
 from reissue.methods.beliefs.revision import Claims
-from reissue.model.fragment_counts import Counts, Tally, Whole
-from reissue.model.fragments import mixed
+from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
+from reissue.model.fragments import hash_numbers
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded, take_rows
 
@@ -76,7 +76,7 @@ class FragmentSurvey:
     """What a fragment of a release counts for the others. asked: int64[n] the keys it will need to be told about."""
 
     number: int
-    tally: Tally
+    tally: FragmentCounts
     asked: Int64
 
 
@@ -99,7 +99,7 @@ def survey(series: Observed, attacker: Attacker) -> Iterator[FragmentSurvey]:
 
 
 def follow(
-    series: Observed, attacker: Attacker, claims: Claims, told: Mapping[int, Whole] | None = None
+    series: Observed, attacker: Attacker, claims: Claims, told: Mapping[int, TableCounts] | None = None
 ) -> Iterator[Learned]:
     """Release by release; one without known members is passed over. O(releases * people * values^2).
 
@@ -135,7 +135,7 @@ def match_rows(release: ObservedRelease, members: Members) -> BelievedRows:
 
 
 def _follow_moves(
-    series: Observed, told: Mapping[int, Whole] | None = None
+    series: Observed, told: Mapping[int, TableCounts] | None = None
 ) -> Iterator[tuple[ObservedRelease, Members, MoveCounts]]:
     """The releases with known members, and how values have moved up to each: in this series, or as `told`."""
     last: Members | None = None
@@ -173,7 +173,7 @@ def _apply_knowledge(
     attacker: Attacker,
     claims: Claims,
     number: int,
-    whole: Whole | None,
+    whole: TableCounts | None,
 ) -> Applied:
     knowledge, given, how, values = attacker.knowledge, attacker.given, attacker.how, series.value_count
     new = np.flatnonzero(~np.isin(members.subjects, beliefs.people))
@@ -252,7 +252,7 @@ def simulate_claims(series: Observed, sigma: float, confidence: float, seed: int
         if release.members is None:
             continue
         own = int(np.random.SeedSequence([seed, release.number]).generate_state(1, np.uint64)[0])
-        lots = mixed(release.members.subjects.astype(np.uint64), own) >> np.uint64(11)  # 53 bits: a float from 0 to 1
+        lots = hash_numbers(release.members.subjects.astype(np.uint64), own) >> np.uint64(11)  # 53 bits: a float's
         drawn = np.flatnonzero(lots * 2.0**-53 < sigma)
         numbers = np.full(len(drawn), release.number, dtype=np.int32)
         members = release.members

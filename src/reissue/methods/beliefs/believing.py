@@ -15,7 +15,7 @@ from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
 from reissue.methods.beliefs.knowledge import Informed
 from reissue.methods.beliefs.promise_check import find_broken_promise
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
-from reissue.model.fragment_counts import Tally
+from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 from reissue.model.requirement import Requirement
@@ -65,7 +65,7 @@ class Believing(Informed, Strategy):
         """How the attacker reasons."""
         return Reasoning("js-reduce", self.steps, "prior")
 
-    def survey(self, snapshot: Coded, history: History) -> Tally:
+    def survey(self, snapshot: Coded, history: History) -> FragmentCounts:
         """The attacker knows the statistics of the whole table, and classes are compared with it."""
         return survey(snapshot, history, self.knowledge, self.reasoning)
 

@@ -18,7 +18,7 @@ from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, count_fr
 from reissue.methods.beliefs.revision import compute_divergences, compute_entropies
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.fragment_counts import Tally
+from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, tighten_limits
 
@@ -78,7 +78,7 @@ class GroupedRows:
         return np.flatnonzero(self.classes < 0)
 
 
-def survey(snapshot: Coded, history: History, knowledge: Knowledge, how: Reasoning) -> Tally:
+def survey(snapshot: Coded, history: History, knowledge: Knowledge, how: Reasoning) -> FragmentCounts:
     """What a fragment counts for the others: values, how they moved, and where they are frequent."""
     beliefs = Beliefs.read(history.caches)
     moves, _ = beliefs.count_moves(snapshot.subjects, snapshot.values, snapshot.value_count)

@@ -12,7 +12,7 @@ from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.beliefs.revision import Moves, contract
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts
-from reissue.model.fragments import mix
+from reissue.model.fragments import mix_bits
 from reissue.model.release import Table
 
 SUPPORT = 50
@@ -76,7 +76,7 @@ def hash_cells(codes: Int32, rows: Int64, domains: Sequence[Domain], depth: int)
 
     64 bits: among a million cells, two are taken for one with a chance of 1 in 30 million.
     """
-    key = mix(np.full(len(rows), depth, dtype=np.uint64))
+    key = mix_bits(np.full(len(rows), depth, dtype=np.uint64))
     for a, domain in enumerate(domains):
         own = codes[rows, a] if len(rows) < len(codes) else codes[:, a]
         part: NDArray[np.int64]
@@ -85,7 +85,7 @@ def hash_cells(codes: Int32, rows: Int64, domains: Sequence[Domain], depth: int)
             part = (offset << depth) // (domain.span + 1)
         else:
             part = domain.tree.at_level(max(0, domain.tree.height - depth))[own].astype(np.int64)
-        key = mix(key ^ part.astype(np.uint64))
+        key = mix_bits(key ^ part.astype(np.uint64))
     return key.view(np.int64)
 
 

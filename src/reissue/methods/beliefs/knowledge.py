@@ -15,7 +15,7 @@ from reissue.errors import InputError, SettingsError
 from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, count_cells, estimate_shares
 from reissue.methods.beliefs.revision import Claims, Moves, contract
 from reissue.model.domain import Domain
-from reissue.model.fragment_counts import Counts, Tally, Whole
+from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.observed import Names
 from reissue.model.release import Coded
 
@@ -121,7 +121,7 @@ def find_shares(
     values: Int32,
     domains: Sequence[Domain],
     value_count: int,
-    whole: Whole | None = None,
+    whole: TableCounts | None = None,
 ) -> tuple[Int32, Float64]:
     """PDsv for these rows: (int32[rows] category, float64[categories, value_count]). whole: see `count_fragment`."""
     if given.boxes is not None and given.shares is not None:
@@ -136,13 +136,13 @@ def find_shares(
     return estimate_shares(codes, values, domains, value_count, knowledge.smoothing, table, whole.nearby)
 
 
-def count_fragment(knowledge: Knowledge, snapshot: Coded, moves: MoveCounts, steps: int) -> Tally:
+def count_fragment(knowledge: Knowledge, snapshot: Coded, moves: MoveCounts, steps: int) -> FragmentCounts:
     """What one fragment counts for the others, so that all estimate the same: that of the whole table."""
     values = np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
     everywhere = {"values": Counts.of_values(values), **moves.counts(steps)}
     if knowledge.values != ESTIMATE:
-        return Tally(everywhere)
-    return Tally(everywhere, count_cells(snapshot.codes, snapshot.values, snapshot.domains), SUPPORT)
+        return FragmentCounts(everywhere)
+    return FragmentCounts(everywhere, count_cells(snapshot.codes, snapshot.values, snapshot.domains), SUPPORT)
 
 
 def find_categories(boxes: Int32, codes: Int32, domains: Sequence[Domain]) -> Int32:

@@ -18,7 +18,7 @@ from reissue.ledger import PartWriter, Stage
 from reissue.ledger.parquet import pack, unpack
 from reissue.ledger.store import Staged
 from reissue.model.domain import Domain
-from reissue.model.fragment_counts import Counts, Tally, Whole
+from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.release import Candidate, Counterfeits
 from reissue.publish.common_classes import Checked
 from reissue.publish.fragment import Made, Rows, Work
@@ -39,7 +39,7 @@ class Surveyed:
 
     survey: Survey
     rows: Staged
-    tally: Tally | None
+    tally: FragmentCounts | None
     nearby: Staged | None
     planned: Mapping[str, tuple[Staged, int]]
 
@@ -130,18 +130,18 @@ class Task:
     first: int
     observed: tuple[Domain, ...]
     insensitive: pa.Schema
-    whole: Whole | None = None
+    whole: TableCounts | None = None
     nearby: Staged | None = None
     plan: Staged | None = None
 
-    def given(self) -> tuple[Rows, Whole | None]:
+    def given(self) -> tuple[Rows, TableCounts | None]:
         """The fragment's rows, and what it is told."""
         read = self.work.shelf.store.read_staged
         rows, whole = rows_of(read(self.staged)), self.whole
         if whole is not None and self.nearby is not None:
             whole = replace(whole, nearby=counts_of(read(self.nearby)))
         if self.plan is not None:
-            whole = Whole({}, plan=_plan_of(read(self.plan)))
+            whole = TableCounts({}, plan=_plan_of(read(self.plan)))
         if rows.insensitive is not None:
             rows = replace(rows, insensitive=_restored(rows.insensitive, self.insensitive))
         return rows, whole

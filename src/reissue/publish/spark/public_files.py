@@ -16,7 +16,7 @@ from reissue.history.public_files import class_column
 from reissue.ledger import PublicFile
 from reissue.ledger.disk import hash_file, sync_file
 from reissue.ledger.store import Staged
-from reissue.model.fragments import mixed, scattered
+from reissue.model.fragments import hash_numbers, permute_ids
 from reissue.publish.fragment import Work
 
 KEY = "__reissue_order__"
@@ -42,13 +42,13 @@ class Share:
         place = table.column_names.index(class_column(work.coding))
         classes = table.column(place).to_numpy().astype(np.int64)
         if work.fragments > 1 and not work.common:
-            classes = scattered(classes + self.offset, self.classes, work.seed)
+            classes = permute_ids(classes + self.offset, self.classes, work.seed)
         table = table.set_column(place, table.schema.field(place), pa.array(classes.astype(np.int32)))
         if by_class:
             key = classes
         else:
             rows = np.arange(table.num_rows, dtype=np.uint64) + np.uint64(work.fragment << 40)
-            key = mixed(rows, work.seed).view(np.int64)
+            key = hash_numbers(rows, work.seed).view(np.int64)
         return [unnamed(table).append_column(KEY_FIELD, pa.array(key))]
 
 

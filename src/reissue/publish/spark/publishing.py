@@ -21,8 +21,8 @@ from reissue.history.public_files import Extent, write_description
 from reissue.history.spark_counts import exchanged, summed, told_whole
 from reissue.ledger import ReleaseRecord, Stage
 from reissue.ledger.store import Staged
-from reissue.model.fragment_counts import Whole
-from reissue.model.fragments import Fragments, sampled
+from reissue.model.fragment_counts import TableCounts
+from reissue.model.fragments import Fragments, draw_sample
 from reissue.publish.agreement import agreed
 from reissue.publish.common_classes import Checked
 from reissue.publish.division import Division
@@ -142,7 +142,7 @@ class SparkPublishing(Publishing):
         files = exchanged(spark, self.ledger.shelf, [one.nearby for one in told], least, [t.writer for t in tasks])
         tasks = [replace(task, nearby=file) for task, file in zip(tasks, files, strict=True)]
 
-        def make(told: Sequence[Whole] | None) -> list[Done]:
+        def make(told: Sequence[TableCounts] | None) -> list[Done]:
             assert told is not None
             return spark.each([replace(task, whole=one) for task, one in zip(tasks, told, strict=True)], Task.run)
 
@@ -154,7 +154,7 @@ class SparkPublishing(Publishing):
             return division
 
         def cut(count: int, side: Requirement) -> Fragments:
-            some = snapshot.encoded(coding, partial(sampled, total=snapshot.rows, seed=self.ledger.seed))
+            some = snapshot.encoded(coding, partial(draw_sample, total=snapshot.rows, seed=self.ledger.seed))
             return cuts(spark, placed(some, len(coding.attributes)), count, coding, side)
 
         return Division.new(self.ledger, self.strategy, snapshot.rows, cut)

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from reissue.model.fragment_counts import Counts, Tally, Whole
+from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 
 Pairs = list[tuple[int, int]]
 
@@ -28,10 +28,10 @@ def test_every_fragment_gets_the_sums_under_its_own_keys(seed: int) -> None:
     parts: list[Pairs] = [
         [(int(k) - 2, int(v)) for k, v in rng.integers(0, [spread, 3], (int(rng.integers(0, 12)), 2))] for _ in range(3)
     ]
-    tallies = [Tally({"values": counts_of(part)}, counts_of(part), least=3) for part in parts]
+    tallies = [FragmentCounts({"values": counts_of(part)}, counts_of(part), least=3) for part in parts]
     every = Counter(pair for part in parts for pair in part)
     size = Counter(key for part in parts for key, _ in part)
-    for part, whole in zip(parts, Whole.of(tallies), strict=True):
+    for part, whole in zip(parts, TableCounts.of(tallies), strict=True):
         assert as_dict(whole.everywhere["values"]) == every
         keys = {key for key, _ in part if size[key] >= 3}
         assert as_dict(whole.nearby) == {pair: n for pair, n in every.items() if pair[0] in keys}
@@ -43,7 +43,7 @@ def test_every_fragment_gets_the_sums_under_its_own_keys(seed: int) -> None:
 
 
 def test_what_was_published_last_is_announced() -> None:
-    (whole,) = Whole.of([Tally({"values": Counts.of_values(np.array([2, 0, 5]))})])
+    (whole,) = TableCounts.of([FragmentCounts({"values": Counts.of_values(np.array([2, 0, 5]))})])
     assert whole.values(4).tolist() == whole.announced(4).tolist() == [2, 0, 5, 0]
     later = whole.announcing(np.array([2, 0, 4, 0])).announcing(np.array([2, 0, 3, 0]))
     assert later.announced(4).tolist() == [2, 0, 3, 0]
