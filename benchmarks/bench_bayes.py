@@ -32,7 +32,7 @@ def clinic(months: int = 24) -> list[Coded]:
     from reissue.clinic import EXAMS, SEXES, clinic_months
 
     made = []
-    for table in clinic_months(months=months):
+    for table in clinic_months(months=months, dependence="weak"):
         codes = np.stack(
             [
                 np.array([SEXES.index(sex) for sex in table["sex"].to_pylist()]),

@@ -41,7 +41,7 @@ ESTIMATED, UNIFORM = Knowledge(), Knowledge(transitions="uniform", second="unifo
 
 def clinic(months: int = 24, patients: int = 4000) -> list[Coded]:
     """Sex, year of birth and weight; the exam result is sensitive. 24 tables of about 4,000 patients."""
-    tables = list(clinic_months(months=months, patients=patients))
+    tables = list(clinic_months(months=months, patients=patients, dependence="weak"))
     years = [int(year) for table in tables for year in table["birth_year"].to_pylist()]
     both = Tree(*(np.array(column, dtype=np.int32) for column in ([0, 0, 1], [1, 0, 1], [-1, 0, 0], [1, 0, 0])))
     domains = (Domain("sex", 0, 1, both), Domain("birth_year", min(years), max(years)), Domain("weight", 400, 1400))

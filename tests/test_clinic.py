@@ -28,7 +28,19 @@ def rows(table: pa.Table) -> list[dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def months() -> list[pa.Table]:
+    return list(clinic.clinic_months(dependence="weak"))
+
+
+@pytest.fixture(scope="module")
+def real_months() -> list[pa.Table]:
     return list(clinic.clinic_months())
+
+
+def people_of(table: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(bool[rows] female, int64[rows] age, float64[rows] weight, int64[rows] result)."""
+    exam = [clinic.EXAMS.index(value) for value in table["exam"].to_pylist()]
+    female = np.array(table["sex"].to_pylist()) == "F"
+    return female, table["age"].to_numpy(), table["weight"].to_numpy(), np.array(exam)
 
 
 def test_same_seed_same_tables_and_another_seed_others() -> None:
@@ -84,7 +96,7 @@ def test_results_move_by_the_matrix(months: list[pa.Table]) -> None:
 
 
 def test_results_move_on_while_a_patient_is_away() -> None:
-    many = list(clinic.clinic_months(seed=1, months=12, patients=20_000))
+    many = list(clinic.clinic_months(seed=1, months=12, patients=20_000, dependence="weak"))
     squared = clinic.TRANSITIONS.shares @ clinic.TRANSITIONS.shares
     away = steps_apart(many, 2)
     assert away.sum() > 1_000
@@ -93,15 +105,50 @@ def test_results_move_on_while_a_patient_is_away() -> None:
 
 
 def test_first_results_depend_on_sex_and_age() -> None:
-    table = next(clinic.clinic_months(seed=3, patients=60_000))
-    female = np.array(table["sex"].to_pylist()) == "F"
-    age = table["age"].to_numpy()
+    table = next(clinic.clinic_months(seed=3, patients=60_000, dependence="weak"))
+    female, age, _, exam = people_of(table)
     cell = np.where(female, 0, 3) + (age >= 40) + (age >= 65)
-    exam = np.array([clinic.EXAMS.index(value) for value in table["exam"].to_pylist()])
     counts = np.zeros((6, len(clinic.EXAMS)), dtype=np.int64)
     np.add.at(counts, (cell, exam), 1)
     assert chi_square(counts, clinic.FIRST.shares) < 1.5
     assert np.array_equal(clinic.first_results(female, age), clinic.FIRST.shares[cell])
+
+
+def test_real_results_depend_on_sex_age_and_weight_as_they_say() -> None:
+    female, age, weight, exam = people_of(next(clinic.clinic_months(seed=3, patients=60_000)))
+    shares = clinic.first_results(female, age, weight)
+    assert np.allclose(shares.sum(axis=1), 1.0)
+    counts, expected = np.bincount(exam, minlength=len(clinic.EXAMS)), shares.sum(axis=0)
+    assert (np.abs(counts - expected) < 4 * np.sqrt(expected)).all()
+    chance = shares[np.arange(len(exam)), exam]
+    assert abs(chance.mean() - (shares**2).sum(axis=1).mean()) < 0.005, "results are drawn by these shares"
+    right = (shares.argmax(axis=1) == exam).mean()
+    assert 0.30 < right < 0.37, "as many right guesses as of occupations in a census"
+    for ignored in (
+        clinic.first_results(~female, age, weight),
+        clinic.first_results(female, age[::-1], weight),
+        clinic.first_results(female, age, weight[::-1]),
+    ):
+        assert ignored[np.arange(len(exam)), exam].mean() < chance.mean() - 0.01, "each of the three counts"
+
+
+def test_weak_results_tell_little_about_people() -> None:
+    female, age, _, exam = people_of(next(clinic.clinic_months(seed=3, patients=20_000, dependence="weak")))
+    shares = clinic.first_results(female, age)
+    assert (shares.argmax(axis=1) == exam).mean() < 0.17
+
+
+def test_real_results_go_on_suiting_the_person(real_months: list[pa.Table]) -> None:
+    female, age, weight, exam = people_of(real_months[-1])
+    shares = clinic.first_results(female, age, weight)
+    assert (shares.argmax(axis=1) == exam).mean() > 0.25
+    moved = clinic.next_results(exam, shares)
+    assert np.allclose(moved.sum(axis=1), 1.0)
+    here = np.arange(len(exam))
+    assert np.allclose(moved[here, exam], clinic.TRANSITIONS.shares[exam, exam]), "they stay as often as ever"
+    one = steps_apart(real_months, 1)
+    stays = np.diag(one) / one.sum(axis=1)
+    assert np.abs(stays - np.diag(clinic.TRANSITIONS.shares)).max() < 0.03
 
 
 def test_an_episode_changes_if_and_only_if_the_result_does(months: list[pa.Table]) -> None:
@@ -158,11 +205,12 @@ def test_turnover_is_a_few_percent_of_each_kind(months: list[pa.Table]) -> None:
     assert (monthly < 0.07).all()
 
 
-@pytest.mark.parametrize("seed", [2024, 1, 2, 3])
+@pytest.mark.parametrize("dependence", ["real", "weak"])
+@pytest.mark.parametrize("seed", [2024, 1, 2])
 @pytest.mark.parametrize("identifier", ["patient", "episode"])
-def test_no_value_is_too_frequent_among_arrivals(identifier: str, seed: int) -> None:
+def test_no_value_is_too_frequent_among_arrivals(identifier: str, seed: int, dependence: clinic.Dependence) -> None:
     ever: set[str] = set()
-    for table in clinic.clinic_months(seed=seed):
+    for table in clinic.clinic_months(seed=seed, dependence=dependence):
         pairs = zip(table[identifier].to_pylist(), table["exam"].to_pylist(), strict=True)
         new = {subject: exam for subject, exam in pairs if subject not in ever}
         assert max(Counter(new.values()).values()) < 0.2 * len(new)
@@ -170,7 +218,7 @@ def test_no_value_is_too_frequent_among_arrivals(identifier: str, seed: int) -> 
 
 
 def test_cumulative_snapshots_only_gain_rows(months: list[pa.Table]) -> None:
-    snapshots = list(clinic.clinic_months(cumulative=True))
+    snapshots = list(clinic.clinic_months(cumulative=True, dependence="weak"))
     for earlier, later in pairwise(snapshots):
         assert len(later) > len(earlier)
         assert later.slice(0, len(earlier)).equals(earlier)
@@ -226,6 +274,11 @@ def test_months_run_over_the_end_of_the_year() -> None:
 def test_an_empty_clinic_is_refused_at_once(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError, match=f"{next(iter(wrong))} is 0"):
         clinic.clinic_months(**wrong)  # type: ignore[arg-type]
+
+
+def test_an_unknown_dependence_is_refused_at_once() -> None:
+    with pytest.raises(SettingsError, match="dependence is 'strong'"):
+        clinic.clinic_months(dependence="strong")  # type: ignore[arg-type]
 
 
 def test_config_names_what_was_asked_for() -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 import pyarrow.csv
 import pyarrow.parquet
 
-from reissue.clinic.illness import EXAMS, TRANSITIONS
+from reissue.clinic.illness import EXAMS, TRANSITIONS, Dependence
 from reissue.clinic.months import SEXES, ZIPS, clinic_months, month_names
 from reissue.errors import SettingsError
 
@@ -65,11 +65,12 @@ def write(
     months: int = 24,
     patients: int = 4000,
     cumulative: bool = False,
+    dependence: Dependence = "real",
 ) -> list[Path]:
     """Snapshots 2024-01.parquet ..., clinic.toml, hierarchies/ and transitions.csv; the paths of the snapshots."""
     if format not in ("parquet", "csv", "both"):
         raise SettingsError(f"format is '{format}'; it can be 'parquet', 'csv' or 'both'.")
-    tables = clinic_months(seed=seed, months=months, patients=patients, cumulative=cumulative)
+    tables = clinic_months(seed=seed, months=months, patients=patients, cumulative=cumulative, dependence=dependence)
     folder = Path(directory)
     (folder / "hierarchies").mkdir(parents=True, exist_ok=True)
     for name, rows in hierarchies().items():

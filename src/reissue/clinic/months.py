@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.clinic.illness import EXAMS, TRANSITIONS, first_results
+from reissue.clinic.illness import EXAMS, Dependence, first_results, next_results, usual_weight
 from reissue.errors import SettingsError
 
 SEXES = ("F", "M")
@@ -70,14 +70,16 @@ class _Patients:
             setattr(self, name, np.concatenate([getattr(self, name), getattr(new, name)]))
 
 
-def _arrivals(rng: np.random.Generator, count: int, now: int) -> _Patients:
+def _arrivals(rng: np.random.Generator, count: int, now: int, dependence: Dependence) -> _Patients:
     """New patients of month `now` (in months since year 0)."""
     female = rng.random(count) < 0.52
     years = rng.choice(np.array([29, 52, 74]), count, p=[0.30, 0.38, 0.32]) + rng.integers(-11, 13, count)
     age = np.clip(years, 18, 95).astype(np.int64)
-    exam = _draw(rng, first_results(female, age))
-    typical = np.where(female, 66.0, 81.0) + 0.1 * np.minimum(age - 18, 40)
-    weight = np.clip(np.round(rng.normal(typical, 11.0), 1), 40.0, 140.0)
+    weak = dependence == "weak"
+    exam = _draw(rng, first_results(female, age)) if weak else np.empty(0, dtype=np.int64)
+    weight = np.clip(np.round(rng.normal(usual_weight(female, age), 11.0), 1), 40.0, 140.0)
+    if not weak:
+        exam = _draw(rng, first_results(female, age, weight))
     popular = 1.0 / np.sqrt(np.arange(2.0, len(ZIPS) + 2.0))
     home = rng.choice(len(ZIPS), count, p=popular / popular.sum())
     return _Patients(
@@ -92,14 +94,17 @@ def _arrivals(rng: np.random.Generator, count: int, now: int) -> _Patients:
     )
 
 
-def _next_month(rng: np.random.Generator, people: _Patients, now: int, patients: int) -> None:
+def _next_month(rng: np.random.Generator, people: _Patients, now: int, patients: int, dependence: Dependence) -> None:
     """Leavers, returns, changed results, arrivals: in this order, so nobody leaves and returns in one month."""
     absent = ~people.present
     leaving = people.present & (rng.random(len(people)) < LEAVE)
     chance = min(RETURN_AT_MOST, RETURN * patients / max(1, int(absent.sum())))
     people.present = (people.present & ~leaving) | (absent & (rng.random(len(people)) < chance))
     # The illness goes on while a patient is away: two months apart means TRANSITIONS squared.
-    people.exam = _draw(rng, TRANSITIONS.shares[people.exam])
+    suits = None
+    if dependence == "real":
+        suits = first_results(people.female, (now - people.born) // 12, people.weight)
+    people.exam = _draw(rng, next_results(people.exam, suits))
     changed = people.present & (people.exam != people.shown)
     people.shown[changed] = people.exam[changed]
     people.episode[changed] += 1
@@ -109,7 +114,7 @@ def _next_month(rng: np.random.Generator, people: _Patients, now: int, patients:
     moved = np.flatnonzero(changed)[rng.random(count) < MOVE]
     people.zip[moved] = rng.integers(0, len(ZIPS), len(moved))
     people.ward[changed] = rng.integers(0, len(WARDS), count)
-    people.join(_arrivals(rng, int(rng.poisson(max(0, patients - int(people.present.sum())))), now))
+    people.join(_arrivals(rng, int(rng.poisson(max(0, patients - int(people.present.sum())))), now, dependence))
 
 
 def _table(people: _Patients, rows: Int64, now: Int64) -> pa.Table:
@@ -132,28 +137,38 @@ def _table(people: _Patients, rows: Int64, now: Int64) -> pa.Table:
 
 
 def clinic_months(
-    *, seed: int = 2024, months: int = 24, patients: int = 4000, cumulative: bool = False
+    *,
+    seed: int = 2024,
+    months: int = 24,
+    patients: int = 4000,
+    cumulative: bool = False,
+    dependence: Dependence = "real",
 ) -> Iterator[pa.Table]:
     """One snapshot a month, rows ordered by patient; the same arguments give the same tables.
 
     patient is the person; episode gets a new number whenever the person's exam result changes, so within an episode
     no column but `age` changes. `cumulative` gives everybody who came so far as they were at their first visit:
-    nobody leaves and nothing changes, for the strategies that allow insertions only.
+    nobody leaves and nothing changes, for the strategies that allow insertions only. dependence: "real", results depend
+    on sex, age and weight as illnesses do; "weak", hardly, and later results on the last one alone.
     """
+    if dependence not in ("real", "weak"):
+        raise SettingsError(f"dependence is '{dependence}'; results can depend on people 'real' or 'weak'.")
     for name, number in (("months", months), ("patients", patients)):
         if number < 1:
             raise SettingsError(f"{name} is {number}; a clinic needs at least 1.")
-    return _months(np.random.default_rng(seed), months, patients, cumulative)
+    return _months(np.random.default_rng(seed), months, patients, cumulative, dependence)
 
 
-def _months(rng: np.random.Generator, months: int, patients: int, cumulative: bool) -> Iterator[pa.Table]:
+def _months(
+    rng: np.random.Generator, months: int, patients: int, cumulative: bool, dependence: Dependence
+) -> Iterator[pa.Table]:
     start = 12 * FIRST_YEAR
-    people = _arrivals(rng, patients, start)
+    people = _arrivals(rng, patients, start, dependence)
     files: list[pa.Table] = []
     for now in range(start, start + months):
         known = 0 if now == start else len(people)
         if now > start:
-            _next_month(rng, people, now, patients)
+            _next_month(rng, people, now, patients, dependence)
         if cumulative:
             new = np.arange(known, len(people))
             files.append(_table(people, new, np.full(len(new), now)))
