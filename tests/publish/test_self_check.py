@@ -1,0 +1,98 @@
+"""Publish checks the finished release itself: whoever cheats is refused in that guard's words, and nothing is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import reissue as ri
+from reissue.errors import GuaranteeBroken
+from reissue.methods.strategy import Strategy
+from tests.support import cheats
+from tests.support.cheats import LIES
+from tests.support.divided import CHURN, INSERTS, SCHEMA, People
+
+HONEST = ri.Static(k=4)
+
+BREACHES: dict[str, tuple[Strategy, str]] = {
+    "a row is suppressed and published": (cheats.Hider(k=4), "would go out and 1 are suppressed"),
+    "classes are too small": (cheats.Careless(k=8), r"\d+ classes break k \(4 against 8\)"),
+    "a value is too frequent": (cheats.Careless(k=4, c=0.3), r"\d+ classes break c \(\S+ against 0.3\)"),
+    "classes are far from the table": (cheats.Careless(k=4, t=0.2), r"\d+ classes break t \(\S+ against 0.2\)"),
+    "its own test fails": (cheats.Honest(k=4), "rows are too many after 1 releases"),
+    "a promised attack succeeds": (cheats.Boaster(k=4, c=0.3), "the (intersection|difference) attack would succeed. "),
+}
+
+
+@pytest.fixture(scope="module")
+def months() -> list[pa.Table]:
+    return [table.select(SCHEMA.columns) for table in People(3).months(3, CHURN, first=150)]
+
+
+def test_every_guard_has_a_cheat() -> None:
+    """A sentence of the check that no cheat here provokes is a guard that nobody tests."""
+    source = Path(ri.__file__).parent / "publish"
+    told = " ".join([*(words for _, words in LIES.values()), *(words for _, words in BREACHES.values())])
+    for sentence in re.findall(r'refuse_release\(\s*f?"([^"]*)"', (source / "self_check.py").read_text()):
+        words = max(re.split(r"\{[^}]*\}", sentence), key=len).strip(" .(")
+        assert words in told, f"no strategy here is refused with: {sentence}"
+
+
+def assert_refused(series: ri.Series, table: pa.Table, cheat: Strategy, words: str, engine: str = "embedded") -> None:
+    """In those words, with the series as it was: its releases, its files, and what is staged."""
+    before = files(series.path)
+    with pytest.raises(GuaranteeBroken, match=f"^The finished release failed its own check: .*{words}"):
+        series.publish(table, strategy=cheat, engine=engine)
+    assert files(series.path) == before
+    assert not list((series.path / "private" / "staging").iterdir())
+
+
+def files(path: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+
+
+def words_of(lie: str) -> str:
+    return re.escape(LIES[lie][1]).replace(re.escape("{}"), r"\d+")
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["whole", "in two fragments"])
+def series(
+    request: pytest.FixtureRequest, months: list[pa.Table], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ri.Series]:
+    path = tmp_path_factory.mktemp("cheats") / "s"
+    with ri.Series.create(path, SCHEMA, HONEST, seed=1, fragments=request.param) as made:
+        made.publish(months[0])
+        yield made
+        assert made.verify(rebuild=True) == []
+        assert made.publish(months[1]).number == 2, "an honest strategy goes on as if nothing had been"
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_refused(series: ri.Series, months: list[pa.Table], lie: str) -> None:
+    assert_refused(series, months[1], cheats.Liar(k=4, lie=lie), words_of(lie))
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_a_broken_promise_is_refused(series: ri.Series, months: list[pa.Table], name: str) -> None:
+    assert_refused(series, months[1], *BREACHES[name])
+
+
+COMMON: dict[str, tuple[Callable[..., Strategy], str]] = {
+    "it keeps half of its promise": (cheats.CarelessPlanner, "the correspondence attack would succeed. "),
+    "nobody gets into a class": (cheats.EmptyPlanner, "a class is empty"),
+    "counts cannot prove it": (cheats.UnprovenPlanner, "the difference attack cannot be tried on counts"),
+}
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_a_plan_for_all_fragments_that_cheats_is_refused(name: str, tmp_path: Path) -> None:
+    first, second = (table.select(SCHEMA.columns) for table in People(3).months(2, INSERTS, first=300))
+    with ri.Series.create(tmp_path / "s", SCHEMA, ri.BCF(k=6), seed=1, fragments=2) as series:
+        series.publish(first)
+        cheat, words = COMMON[name]
+        assert_refused(series, second, cheat(k=6), words)
+        assert series.publish(second).number == 2
