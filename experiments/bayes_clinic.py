@@ -189,7 +189,7 @@ def measure(
     )
 
 
-ALL: tuple[Estimator, ...] = ("bayes", "js-reduce", "omega")
+ALL: tuple[Estimator, ...] = ("bayes", "js-reduce", "omega", "exact")
 
 
 def figures(setting: Setting) -> dict[str, list[Run]]:

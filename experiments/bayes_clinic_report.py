@@ -69,11 +69,11 @@ def _table(runs: list[Run]) -> str:
 
 
 def _by_estimator(runs: list[Run]) -> str:
-    lines = ["| policy | attacker: bayes | js-reduce | omega |", "|---|---|---|---|"]
+    lines = ["| policy | attacker: bayes | js-reduce | omega | exact |", "|---|---|---|---|---|"]
     for run in runs:
         label = f"BayFrame, beta = 5, {run.label}" if run.label == "k = 3" else run.label
         by = run.by_estimator
-        lines.append(f"| {label} | {by['bayes']:.4f} | {by['js-reduce']:.4f} | {by['omega']:.4f} |")
+        lines.append(f"| {label} | {by['bayes']:.4f} | {by['js-reduce']:.4f} | {by['omega']:.4f} | {by['exact']:.4f} |")
     return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from math import prod
 
 Prior = Sequence[Sequence[float]]
 Known = Mapping[tuple[int, int], float]
@@ -41,6 +42,11 @@ def bayes(prior: Prior, rows: Sequence[int], known: Known, best: int) -> list[li
 
 def js_reduce(prior: Prior, rows: Sequence[int]) -> list[list[float]]:
     return shares(confidence_degrees(prior, rows), rows, len(prior[0]))
+
+
+def exact(prior: Prior, rows: Sequence[int]) -> list[list[float]]:
+    """Bayes' rule: an assignment is as likely as the product of the priors that it uses."""
+    return shares([prod(prior[v][s] for v, s in enumerate(given)) for given in assignments(rows)], rows, len(prior[0]))
 
 
 def shares(weights: Sequence[float], rows: Sequence[int], values: int) -> list[list[float]]:

@@ -49,7 +49,6 @@ def releases(seed: int, number: int = 6) -> list[Facts]:
             rng.integers(0, 3, len(newcomers)).astype(np.int32),
             rng.dirichlet(np.ones(VALUES), 3),
             claims,
-            seed=i,
         )
         boxes = np.zeros((int(classes.max()) + 1, 3, 2), dtype=np.int32)
         codes = snapshot.codes[order]
@@ -77,7 +76,6 @@ def simulate(series: list[Facts], how: Reasoning) -> dict[int, Float64]:
                 estimator=how.estimator,
                 claims=applied.claims.at(last.number),
                 weigh=how.cascading == "posterior",
-                seed=applied.seed,
             )
             for v, belief in zip(who.tolist(), after, strict=True):
                 past = history.setdefault(v, [])
@@ -111,6 +109,7 @@ def fold(series: list[Facts], how: Reasoning) -> Mapping[str, Table]:
         Reasoning("bayes", 2, "posterior"),
         Reasoning("js-reduce", 2, "prior"),
         Reasoning("omega", 1, "prior"),
+        Reasoning("exact", 2, "prior"),
     ],
     ids=str,
 )

@@ -50,16 +50,73 @@ def find_best_assignment(score: Float64) -> Int64:
 
 
 @njit(cache=True)
-def shuffle_order(n: int, seed: int) -> Int64:
-    """int64[n]: a permutation that the seed decides (splitmix64), so that ties fall the same way in every run."""
-    order = np.arange(n)
-    state = np.uint64(seed)
-    for i in range(n - 1, 0, -1):
-        state = state + np.uint64(0x9E3779B97F4A7C15)
-        z = state
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-        j = np.int64(z % np.uint64(i + 1))
-        order[i], order[j] = order[j], order[i]
+def find_best_values(priors, people, counts, present, n):  # type: ignore[no-untyped-def]
+    """float64[people, present]: what the assignment of largest total prior gives each; `present` ascends.
+
+    1 for a value, or shares where the assignment ties: those of people of equal priors are averaged, and then those of
+    values that have equal priors with everybody, as often as they occur.
+    """
+    kinds, own = len(present), np.empty((len(people), len(present)))
+    for i in range(len(people)):
+        for j in range(kinds):
+            own[i, j] = priors[people[i], present[j]]
+    rows = _sort_rows(own)
+    slots, at = np.empty(n, dtype=np.int64), 0
+    for j in range(kinds):
+        for _ in range(counts[present[j]]):
+            slots[at] = j
+            at += 1
+    score = np.full((n, n), 1.0 / priors.shape[1])  # a row that stands for nobody may take any value
+    for i in range(len(rows)):
+        for k in range(n):
+            score[i, k] = own[rows[i], slots[k]]
+    chosen = find_best_assignment(score)
+    given = np.zeros((len(people), kinds))
+    for i in range(len(rows)):
+        given[rows[i], slots[chosen[i]]] = 1.0
+    _share_out(own, given, np.ones(len(people)))
+    weights = np.empty(kinds)
+    for j in range(kinds):
+        weights[j] = counts[present[j]]
+    _share_out(own.T, given.T, weights)
+    return given
+
+
+@njit(cache=True)
+def _sort_rows(table):  # type: ignore[no-untyped-def]
+    """int64[rows]: the rows of a small table in lexicographic order, by insertion."""
+    order = np.arange(len(table))
+    for i in range(1, len(order)):
+        row, at = order[i], i
+        while at > 0 and _compare(table[row], table[order[at - 1]]) < 0:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = row
     return order
+
+
+@njit(cache=True)
+def _compare(one, other) -> int:  # type: ignore[no-untyped-def]
+    """-1, 0 or 1: the lexicographic order of two rows."""
+    for j in range(len(one)):
+        if one[j] != other[j]:
+            return -1 if one[j] < other[j] else 1
+    return 0
+
+
+@njit(cache=True)
+def _share_out(own, given, weights) -> None:  # type: ignore[no-untyped-def]
+    """Rows of `given` whose rows in `own` are equal become shares of their sum, by weight. O(rows^2 columns)."""
+    done = np.zeros(len(own), dtype=np.bool_)
+    for i in range(len(own)):
+        if done[i]:
+            continue
+        total, weight = np.zeros(given.shape[1]), 0.0
+        for k in range(i, len(own)):
+            if not done[k] and _compare(own[i], own[k]) == 0:
+                total += given[k]
+                weight += weights[k]
+        for k in range(len(own) - 1, i - 1, -1):
+            if not done[k] and _compare(own[i], own[k]) == 0:
+                done[k] = True
+                given[k] = total * weights[k] / weight if weight > 0.0 else total * 0.0

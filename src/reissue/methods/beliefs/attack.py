@@ -50,16 +50,17 @@ class BackgroundKnowledge(Informed, Attack):
     """Who is believed to have their true value, beyond what their class alone tells.
 
     threshold:  a gain of knowledge above it, towards the truth, is a breach: 0 nothing learned, 1 certainty
-    estimator:  how the attacker reads a class: "omega" (each value weighed by each one's prior), "bayes", "js-reduce"
+    estimator:  how the attacker reads a class: "exact" (Bayes' rule), "omega" (about that), or as the papers' own
+                attackers do, "bayes" or "js-reduce"
     steps:      1 or 2: how many observations back the attacker's knowledge of transitions goes
     cascading:  compromised records enter the "prior" or the "posterior" (with "bayes" only)
     sigma, confidence: suppose this share of every release is compromised, held to be known with this confidence
     knowledge:  what else the attacker knows; estimated from the members' true values where nothing is given
-    seed:       of ties and of the simulated compromised
+    seed:       of the simulated compromised
     """
 
     threshold: float = 0.5
-    estimator: Estimator = "omega"
+    estimator: Estimator = "exact"
     steps: Literal[1, 2] = 1
     cascading: Literal["prior", "posterior"] = "prior"
     sigma: float = 0.0
@@ -138,7 +139,7 @@ class BackgroundKnowledge(Informed, Attack):
             total=sum(one.exposed for one in accounts),
             at_risk={one.number: union(*(part.at_risk[one.number] for part in parts)) for one in accounts},
             measures=tell_measures(accounts, compromised=any(part.compromised for part in parts)),
-            notes=self._notes(skipped),
+            notes=self._notes(skipped, sum(one.nearly for one in accounts)),
         )
 
     def claims(self, series: Observed) -> Claims:
@@ -166,7 +167,7 @@ class BackgroundKnowledge(Informed, Attack):
 
     @property
     def _attacker(self) -> Attacker:
-        return Attacker(self.knowledge, self.given, Reasoning(self.estimator, self.steps, self.cascading), self.seed)
+        return Attacker(self.knowledge, self.given, Reasoning(self.estimator, self.steps, self.cascading))
 
     def _findings(self, words: Words, worst: Sequence[Learned]) -> list[Finding]:
         """At most `limit`, the largest gain first; then by release and person."""
@@ -199,11 +200,16 @@ class BackgroundKnowledge(Informed, Attack):
             rank=rank,
         )
 
-    def _notes(self, skipped: Sequence[int]) -> tuple[str, ...]:
+    def _notes(self, skipped: Sequence[int], nearly: int) -> tuple[str, ...]:
         """What the reader must know."""
         notes = []
         if skipped:
             notes.append(f"Releases {', '.join(map(str, skipped))} come without their members and were passed over.")
+        if nearly:
+            notes.append(
+                f"{nearly:,} beliefs are about people of classes that are too large for exact posteriors; they were "
+                "computed by belief propagation (Bethe's approximation), which measures and proves nothing."
+            )
         if ESTIMATE in (self.knowledge.values, self.knowledge.transitions):
             notes.append(
                 "Knowledge that was not given is estimated from the people in the releases: a worst case, the attacker "

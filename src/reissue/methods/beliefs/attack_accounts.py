@@ -64,6 +64,7 @@ class Account:
     """One release.
 
     gain, belief: of everybody in it; exposed: how many gains are above the threshold
+    nearly: people whose class was too large for an exact posterior
     gain_without: had nobody been compromised; others, others_without: the gains about those who are not compromised
     """
 
@@ -71,6 +72,7 @@ class Account:
     gain: Sum
     belief: Sum
     exposed: int
+    nearly: int
     gain_without: Sum
     others: Sum
     others_without: Sum
@@ -78,15 +80,16 @@ class Account:
     @staticmethod
     def of(learned: Learned, without: Learned, exposed: int) -> Account:
         """without: the same release had nobody been compromised"""
-        gain, belief = Sum.of(learned.gain), Sum.of(learned.belief)
+        gain, belief, nearly = Sum.of(learned.gain), Sum.of(learned.belief), int(learned.nearly.sum())
         if without is learned:
-            return Account(learned.number, gain, belief, exposed, gain, gain, gain)
+            return Account(learned.number, gain, belief, exposed, nearly, gain, gain, gain)
         others = ~learned.claimed
         return Account(
             learned.number,
             gain,
             belief,
             exposed,
+            nearly,
             Sum.of(without.gain),
             Sum.of(learned.gain[others]),
             Sum.of(without.gain[others]),
@@ -99,6 +102,7 @@ class Account:
             self.gain + other.gain,
             self.belief + other.belief,
             self.exposed + other.exposed,
+            self.nearly + other.nearly,
             self.gain_without + other.gain_without,
             self.others + other.others,
             self.others_without + other.others_without,
@@ -117,6 +121,7 @@ def tell_measures(accounts: Sequence[Account], *, compromised: bool) -> dict[str
         "largest_gain": max((one.gain.largest for one in accounts), default=0.0),
         "belief": _mean([one.belief.mean for one in accounts]),
         "exposed": float(sum(one.exposed for one in accounts)),
+        "approximated": float(sum(one.nearly for one in accounts)),
     }
     found |= {f"gain_{one.number}": one.gain.mean for one in accounts}
     if compromised:

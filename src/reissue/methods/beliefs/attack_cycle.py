@@ -21,6 +21,7 @@ from reissue.methods.beliefs.knowledge import (
     find_moves,
     find_shares,
 )
+from reissue.methods.beliefs.posterior import find_small
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.fragments import hash_numbers
@@ -35,6 +36,7 @@ class Learned:
     subjects: int64[people] ascending; classes: int32[people] as the release calls them; values: int32[people] true
     belief:   float64[people] posterior of the true value; share: its share in the class, what the class alone tells
     gain:     float64[people] gain of knowledge (equation 8); claimed: bool[people] who is held to be known
+    nearly:   bool[people] whose class was too large for an exact posterior
     """
 
     number: int
@@ -45,6 +47,7 @@ class Learned:
     share: Float64
     gain: Float64
     claimed: Bool
+    nearly: Bool
 
     @property
     def exposure(self) -> Float64:
@@ -58,12 +61,11 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """What she knows, how she reasons, and the seed of ties."""
+    """What she knows, and how she reasons."""
 
     knowledge: Knowledge
     given: ReadKnowledge
     how: Reasoning
-    seed: int = 0
 
 
 UNPLACED = "unplaced"
@@ -106,12 +108,12 @@ def follow(
     What is not given is estimated from the members' true values up to the release: the worst case. Where the series is
     a fragment, `told` has by release number what all fragments counted: then all is as in the whole series.
     """
-    beliefs, how, seed = Beliefs.none(), attacker.how, attacker.seed
+    beliefs, how = Beliefs.none(), attacker.how
     for release, members, counts in _follow_moves(series, told):
         whole = None if told is None else told[release.number]
         applied = _apply_knowledge(beliefs, counts, members, series, attacker, claims, release.number, whole)
         beliefs = beliefs.settle(how, applied).see(match_rows(release, members), release.number, how, applied)
-        yield _measure_learned(beliefs, release, members, how, claims, seed + release.number)
+        yield _measure_learned(beliefs, release, members, how, claims)
 
 
 def match_rows(release: ObservedRelease, members: Members) -> BelievedRows:
@@ -131,7 +133,7 @@ def match_rows(release: ObservedRelease, members: Members) -> BelievedRows:
     behind = np.full(len(rows), -1, dtype=np.int64)
     behind[at] = members.subjects[people]
     earlier = np.full(len(rows), -1, dtype=np.int32)
-    return BelievedRows(behind, behind, release.classes, release.values, earlier, release.numbers)
+    return BelievedRows(behind, behind, release.classes, release.values, earlier)
 
 
 def _follow_moves(
@@ -188,13 +190,13 @@ def _apply_knowledge(
     table = size + knowledge.smoothing / max(1, values)
     moves = find_moves(knowledge, given, counts, table / table.sum(), how.steps, values)
     used = select_claims(claims, beliefs.number, number, how.cascading)
-    return Applied(moves, members.subjects[new], category, shares, used, seed=attacker.seed + beliefs.number)
+    return Applied(moves, members.subjects[new], category, shares, used)
 
 
 def _measure_learned(
-    beliefs: Beliefs, release: ObservedRelease, members: Members, how: Reasoning, claims: Claims, seed: int
+    beliefs: Beliefs, release: ObservedRelease, members: Members, how: Reasoning, claims: Claims
 ) -> Learned:
-    person, after = beliefs.posterior(how, claims, seed)
+    person, after = beliefs.posterior(how, claims)
     order = np.argsort(beliefs.people[person])
     after = after[order]
     size = np.bincount(release.classes, minlength=release.class_count)
@@ -213,6 +215,7 @@ def _measure_learned(
         share=share,
         gain=np.where(there, gain, 0.0),  # the value was altered: nothing can be learned about the true one
         claimed=np.isin(members.subjects, claims.at(release.number).subjects),
+        nearly=_find_nearly(release, members, how),
     )
 
 
@@ -232,6 +235,13 @@ def compute_gains(
     belief = after[np.arange(len(after)), member_values]
     alone = share >= 1.0
     return np.where(alone, np.abs(1.0 - belief), np.abs(belief - share) / np.where(alone, 1.0, 1.0 - share))
+
+
+def _find_nearly(release: ObservedRelease, members: Members, how: Reasoning) -> Bool:
+    """bool[members]: whose class `exact` cannot read exactly; nobody's for the other estimators."""
+    if how.estimator != "exact":
+        return np.zeros(len(members.classes), dtype=np.bool_)
+    return ~find_small(release.classes, release.values, release.class_count)[members.classes]
 
 
 def find_some_value(release: ObservedRelease, members: Members) -> Int32:

@@ -110,7 +110,6 @@ def estimate_priors(
         category[new],
         shares,
         select_claims(given.claims, beliefs.number, number, how.cascading),
-        seed=int(history.seed) & 0x7FFFFFFF,
     )
     prior, _ = beliefs.settle(how, applied).priors(snapshot.subjects, applied, number)
     return prior, applied

@@ -40,7 +40,6 @@ class Applied:
     claims:    compromised records used: about this release (they enter the priors) or the one before (they enter its
                posterior); see `select_claims`
     stand_ins: int64[n] counterfeits that stand for int64[n] `behind`, whose own row was withheld
-    seed:      breaks ties among assignments of the release before
     """
 
     moves: Moves
@@ -50,7 +49,6 @@ class Applied:
     claims: Claims = field(default_factory=Claims.none)
     stand_ins: Int64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     behind: Int64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    seed: int = 0
 
     @property
     def values(self) -> int:
@@ -70,13 +68,12 @@ class Applied:
             "claim_confidence": self.claims.confidences,
             "stand_in": self.stand_ins,
             "behind": self.behind,
-            "tie_seed": np.array([self.seed], dtype=np.int64),
         }
 
     @staticmethod
     def read(extras: Table) -> Applied | None:
         """From a release's extras; None if the release was made without beliefs."""
-        if not {"one", "newcomers", "shares", "tie_seed"} <= set(extras):
+        if not {"one", "newcomers", "shares"} <= set(extras):
             return None
         two = np.asarray(extras["two"], dtype=np.float64)
         return Applied(
@@ -92,7 +89,6 @@ class Applied:
             ),
             np.asarray(extras["stand_in"], dtype=np.int64),
             np.asarray(extras["behind"], dtype=np.int64),
-            int(np.asarray(extras["tie_seed"], dtype=np.int64)[0]),
         )
 
 
@@ -102,7 +98,6 @@ class BelievedRows:
 
     subjects: int64[rows] (negative: nobody); people: int64[rows] whom an attacker takes to be behind the row (-1:
     nobody); classes, values: int32[rows]; earlier: int32[rows] the subject's value one release before (-1: not there)
-    called: as `Release.numbers`; an attacker's ties depend on them, a publisher's on the numbers in the fragment
     """
 
     subjects: Int64
@@ -110,7 +105,6 @@ class BelievedRows:
     classes: Int32
     values: Int32
     earlier: Int32
-    called: Int32 | None = None
 
     @staticmethod
     def none() -> BelievedRows:
@@ -196,7 +190,7 @@ class Beliefs:
         had[there] = self.rows.values[last]
         return self.counts.plus(self.rows.earlier[last], had[there], values[there], value_count), had
 
-    def posterior(self, how: Reasoning, claims: Claims, seed: int = 0) -> tuple[Int64, Float64]:
+    def posterior(self, how: Reasoning, claims: Claims) -> tuple[Int64, Float64]:
         """(int64[members] positions in people, float64[members, v]): beliefs after the last release.
 
         claims: only those about the last release are used.
@@ -212,8 +206,6 @@ class Beliefs:
             estimator=how.estimator,
             claims=claims.at(self.number),
             weigh=how.cascading == "posterior",
-            seed=seed,
-            called=self.rows.called,
         )
         return person, after
 
@@ -221,7 +213,7 @@ class Beliefs:
         """Everybody's revised prior, now that the last release is read with what is known today. O(people v^2)."""
         values = max(self.prior.shape[1], applied.values)
         wide = replace(self, prior=widen(self.prior, values))
-        person, after = wide.posterior(how, applied.claims, applied.seed)
+        person, after = wide.posterior(how, applied.claims)
         prior = wide.prior.copy()
         before = self.before
         if how.steps == 2:
@@ -305,7 +297,7 @@ def read_applied(beliefs: Beliefs, facts: Facts, steps: int, smoothing: float) -
     counts, _ = beliefs.count_moves(facts.subjects[real], facts.values[real], values)
     newcomers = difference(facts.subjects[real], beliefs.people)
     category = np.zeros(len(newcomers), dtype=np.int32)
-    return Applied(counts.moves(table, steps, smoothing), newcomers, category, table[None, :], seed=facts.number)
+    return Applied(counts.moves(table, steps, smoothing), newcomers, category, table[None, :])
 
 
 def remember_beliefs(

@@ -1,12 +1,20 @@
 """Posterior beliefs: what the classes of one release tell an attacker who held priors about their members.
 
-The papers enumerate the n! assignments of a class's n rows to its n people. All three estimators have closed forms:
+The papers enumerate the n! assignments of a class's n rows to its n people. That is never needed:
 
+exact      Bayes' rule: an assignment is as likely as the PRODUCT of the priors it uses. A ratio of permanents, by a sum
+           over the counts that are left of each value (`arrays.permanent`); classes of more than MOST_STATES states are
+           read by Bethe's approximation (`arrays.belief_propagation`), see `find_small`.
 bayes      Amiri et al. 2019, section 4.3.1: Dirichlet weights 1 on every assignment (more where claims say so), one
            observation on the most believed one. With m(s) rows of value s and pi* that assignment,
            P(v,s) = ((n-1)! m(s) + [pi*(v) = s]) / (n! + 1); with claims see `_read_bayes`.
 js-reduce  Riboni et al. 2012: assignments weighted by their total prior.
-omega      Li et al.: P(v,s) proportional to m(s) prior(v,s) / sum of prior(v',s) over the class.
+omega      Li et al.: P(v,s) proportional to m(s) prior(v,s) / sum of prior(v',s) over the class: exact for two rows at
+           most, beyond that weaker than `exact`.
+
+Where several assignments are the most believed, `bayes` shares the observation out: people of equal priors get equal
+posteriors, and so do values of which everybody believes alike. What ties beyond that is settled by the priors in
+ascending order, so that neither a seed nor the numbering of people decides.
 
 Rows that stand for nobody are given to a person of whom nothing is known (uniform prior).
 """
@@ -18,14 +26,16 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from reissue.arrays.belief_propagation import ROUNDS, bethe_messages
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.beliefs.assignment import find_best_assignment, shuffle_order
+from reissue.arrays.permanent import MOST_STATES, Deals, deal_messages, weigh_messages
+from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.methods.beliefs.assignment import find_best_values
 from reissue.methods.beliefs.revision import Claims
 
-Estimator = Literal["bayes", "js-reduce", "omega"]
+Estimator = Literal["exact", "bayes", "js-reduce", "omega"]
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
-_BAYES, _JS_REDUCE, _OMEGA = 0, 1, 2
+_EXACT, _BAYES, _JS_REDUCE, _OMEGA = 0, 1, 2, 3
 
 LARGEST_BUMP = 21
 """With more rows, 1 / (n-2)! is below the precision of a float beside the weight of all assignments."""
@@ -41,16 +51,15 @@ def compute_posteriors(
     estimator: Estimator = "bayes",
     claims: Claims | None = None,
     weigh: bool = True,
-    seed: int = 0,
-    called: Int32 | None = None,
 ) -> Float64:
-    """float64[people, values]: beliefs after the release; every row sums to 1. O(people * values + rows log rows).
+    """float64[people, values]: beliefs after the release; every row sums to 1.
+
+    O(people * values + rows log rows); `exact` also O(values * states) for each class.
 
     priors: float64[people, values]; subjects, member_classes: int64, int32[people]; row_classes, row_values:
     int32[rows] of all published rows, those of counterfeits too. claims: about this release; a claim of confidence 1
     fixes its subject and takes one row of the value out of the class (it is ignored if the class has no such row
     left); the others weigh the Dirichlet parameters if `weigh` (posterior-based cascading, `bayes` only).
-    called: int32[classes] their numbers in the whole release, where this is a part: they decide ties with the seed.
     """
     count = int(max(member_classes.max(initial=-1), row_classes.max(initial=-1))) + 1
     people = np.argsort(member_classes, kind="stable")
@@ -59,7 +68,6 @@ def compute_posteriors(
     row_start = np.searchsorted(row_classes[rows], np.arange(count + 1)).astype(np.int64)
     found = (claims or Claims.none()).about(subjects[people])
     after = np.zeros_like(priors, dtype=np.float64)
-    numbers = np.arange(count, dtype=np.int32) if called is None else np.array(called, dtype=np.int32)
     _read_classes(
         ESTIMATORS.index(estimator),
         np.ascontiguousarray(priors, dtype=np.float64),
@@ -69,19 +77,26 @@ def compute_posteriors(
         row_start,
         *found,
         weigh and estimator == "bayes",
-        seed & 0x7FFFFFFF,
-        numbers,
+        find_small(row_classes, row_values, count) if estimator == "exact" else np.zeros(count, dtype=np.bool_),
         after,
     )
     return after
 
 
+def find_small(row_classes: Int32, row_values: Int32, count: int) -> Bool:
+    """bool[count]: classes that `exact` reads exactly: their values are dealt in at most MOST_STATES states."""
+    width = int(row_values.max(initial=0)) + 1
+    group, rows = np.unique(row_classes.astype(np.int64) * width + row_values, return_counts=True)
+    start = np.searchsorted(group // width, np.arange(count + 1)).astype(np.int64)
+    return Deals(start, start, rows.astype(np.int64)).small()
+
+
 @njit(cache=True)
 def _read_classes(  # type: ignore[no-untyped-def]
-    kind, priors, people, member_start, values, row_start, claim_start, claim_values, confidences, weigh, seed, numbers,
-    after,
+    kind, priors, people, member_start, values, row_start, claim_start, claim_values, confidences, weigh, small, after
 ) -> None:  # fmt: skip
     width = priors.shape[1]
+    room = np.empty((2, MOST_STATES if small.any() else 1))
     counts, present = np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32)
     for c in range(len(row_start) - 1):
         found = 0
@@ -90,6 +105,8 @@ def _read_classes(  # type: ignore[no-untyped-def]
                 present[found] = values[row]
                 found += 1
             counts[values[row]] += 1
+        if kind in (_EXACT, _BAYES):  # the order of rows must not decide
+            present[:found] = np.sort(present[:found])
         size = row_start[c + 1] - row_start[c]
         open_ = np.empty(member_start[c + 1] - member_start[c], dtype=np.int64)  # positions not fixed by a claim
         left = 0
@@ -108,8 +125,10 @@ def _read_classes(  # type: ignore[no-untyped-def]
         if left > 0 and kind == _BAYES:
             _read_bayes(
                 priors, people, open_[:left], counts, present[:found], size, claim_start, claim_values, confidences,
-                weigh, seed + np.int64(numbers[c]), after,
+                weigh, after,
             )  # fmt: skip
+        elif left > 0 and kind == _EXACT:
+            _read_exactly(priors, people[open_[:left]], counts, present[:found], size, small[c], room, after)
         elif left > 0:
             _read_weighted(kind, priors, people, open_[:left], counts, present[:found], size, after)
         for i in range(found):
@@ -118,7 +137,7 @@ def _read_classes(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _read_bayes(  # type: ignore[no-untyped-def]
-    priors, people, open_, counts, present, n, claim_start, claim_values, confidences, weigh, seed, after
+    priors, people, open_, counts, present, n, claim_start, claim_values, confidences, weigh, after
 ) -> None:
     """The exact expectation of the multinomial's parameters, summed over assignments; all divided by (n-2)!.
 
@@ -143,7 +162,7 @@ def _read_bayes(  # type: ignore[no-untyped-def]
                     total[s] += own[s]
                     weighed += own[s] * counts[s]
     bump = np.exp(-lgamma(n - 1.0)) if n <= LARGEST_BUMP else 0.0
-    best = _find_best_values(priors, people, open_, counts, present, n, seed) if bump > 0.0 else open_
+    best = find_best_values(priors, people[open_], counts, present, n) if bump > 0.0 else np.empty((0, 0))
     whole = n * (n - 1.0) + bump + (n - 1.0) * weighed
     for i in range(len(open_)):
         at, v = open_[i], people[open_[i]]
@@ -155,35 +174,37 @@ def _read_bayes(  # type: ignore[no-untyped-def]
             )
             for s in present:
                 mine += own[s] * counts[s]
-        for s in present:
-            m = counts[s]
+        for j in range(len(present)):
+            s, m = present[j], counts[present[j]]
             ways = (n - 1.0) * m * (1.0 + own[s]) + m * (weighed - mine) - m * (total[s] - own[s])
-            if bump > 0.0 and best[i] == s:
-                ways += bump
+            if bump > 0.0:
+                ways += bump * best[i, j]
             after[v, s] = ways / whole
 
 
 @njit(cache=True)
-def _find_best_values(priors, people, open_, counts, present, n, seed):  # type: ignore[no-untyped-def]
-    """int64[people]: the value that the assignment of largest total prior gives each; ties are broken by the seed."""
-    slots = np.empty(n, dtype=np.int64)
-    at = 0
+def _read_exactly(priors, people, counts, present, n, small, room, after) -> None:  # type: ignore[no-untyped-def]
+    """Bayes' rule; where the priors exclude all there is, shares of the class."""
+    left = 0
+    dealt, values = np.empty(len(present), dtype=np.int64), np.empty(len(present), dtype=np.int64)
     for s in present:
-        for _ in range(counts[s]):
-            slots[at] = s
-            at += 1
-    columns, rows = shuffle_order(n, 2 * seed), shuffle_order(n, 2 * seed + 1)
-    score = np.full((n, n), 1.0 / priors.shape[1])  # a row that stands for nobody may take any value
-    for i in range(n):
-        if rows[i] < len(open_):
-            for j in range(n):
-                score[i, j] = priors[people[open_[rows[i]]], slots[columns[j]]]
-    chosen = find_best_assignment(score)
-    values = np.empty(len(open_), dtype=np.int64)
-    for i in range(n):
-        if rows[i] < len(open_):
-            values[rows[i]] = slots[columns[chosen[i]]]
-    return values
+        if counts[s] > 0:
+            values[left], dealt[left] = s, counts[s]
+            left += 1
+    values, dealt = values[:left], dealt[:left]
+    own, into = np.empty((len(people), left)), np.ones((len(people), left))
+    for i in range(len(people)):
+        for j in range(left):
+            own[i, j] = priors[people[i], values[j]]
+    if small:
+        deal_messages(own, dealt, room, into)
+    else:
+        bethe_messages(own, dealt, into, ROUNDS)
+    weigh_messages(own, into)
+    for i in range(len(people)):
+        total = into[i].sum()
+        for j in range(left):
+            after[people[i], values[j]] = into[i, j] if total > 0.0 else dealt[j] / n
 
 
 @njit(cache=True)
