@@ -1,0 +1,76 @@
+"""Findings about people whose value an attacker believes to know, with the evidence in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.sets import lookup
+from reissue.arrays.types import Float64, Int64
+from reissue.methods.attack import Finding
+from reissue.methods.learning.class_graph import SeriesGraph
+from reissue.methods.learning.judgement import Judgement
+from reissue.methods.wording import list_names, name_releases
+from reissue.model.observed import ObservedRelease, Words
+
+MOST_VALUES = 8
+"""So many possible values of a person are listed by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class PersonEvidence:
+    """What findings about people are made from. source: where statistics come from, in a sentence"""
+
+    attack: str
+    threshold: float
+    source: str
+    releases: Sequence[ObservedRelease]
+    graph: SeriesGraph
+    judged: Judgement
+    final: Float64
+
+
+def describe_people(evidence: PersonEvidence, words: Words, worst: Int64, until: int) -> tuple[Finding, ...]:
+    """One finding for each of the worst people, the strongest belief first. worst: int64[] numbers of people"""
+    where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in worst}
+    for release in (evidence.releases[position] for position in range(until if len(worst) else 0)):
+        if release.members is None:
+            continue
+        at, there = lookup(release.members.subjects, evidence.graph.people.subjects[worst])
+        for i, its in zip(worst[there], release.members.classes[at[there]], strict=True):
+            where[int(i)].append((release.number, release.called(its)))
+    return tuple(_describe(evidence, words, i, classes) for i, classes in where.items())
+
+
+def _describe(evidence: PersonEvidence, words: Words, i: int, classes: list[tuple[int, int]]) -> Finding:
+    people, judged = evidence.graph.people, evidence.judged
+    who, value = words.subject(int(people.subjects[i])), words.value(int(people.values[i]))
+    belief, alone, plain = float(judged.belief[i]), float(judged.alone[i]), float(judged.plain[i])
+    possible = [words.value(int(v)) for v in np.flatnonzero(evidence.graph.published.possible[i])]
+    releases = name_releases(words, [number for number, _ in classes])
+    seen = f"Laid side by side, the classes of {releases}" if len(classes) > 1 else f"The class of {releases}"
+    few = "no one of them by itself says" if len(classes) > 1 else "by itself, without the others' classes, it says"
+    return Finding(
+        attack=evidence.attack,
+        releases=tuple(number for number, _ in classes),
+        subjects=(who,),
+        classes=tuple(classes),
+        value=value,
+        level=belief,
+        unit="belief in the true value",
+        threshold=evidence.threshold,
+        sentence=(
+            f"{seen} leave {list_names(possible, MOST_VALUES)} for {who}; weighed together with everybody else's, they "
+            f"make an attacker believe with {_percent(belief)} that it is {value}, rightly. Of that {few} more than "
+            f"{_percent(alone)}, and statistics over these values say {_percent(plain)}. {evidence.source}"
+        ),
+        details={"belief": belief, "one_release": alone, "statistics": plain, "values": tuple(possible)},
+        rank=(-belief, int(people.subjects[i])),
+    )
+
+
+def _percent(share: float) -> str:
+    """Never 100%, as nothing is certain to who guesses, nor 0% of what is possible."""
+    return "more than 99%" if share >= 0.995 else "less than 1%" if 0.0 < share < 0.005 else f"{100 * share:.0f}%"

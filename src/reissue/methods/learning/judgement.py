@@ -1,0 +1,95 @@
+"""What an attacker's beliefs are worth, judged by the truth: beside the same statistics without the releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.factor_graph import FactorGraph, restrict
+from reissue.arrays.types import Bool, Float64, Int32
+
+SURE = 0.9
+"""Above this belief an attacker counts as sure."""
+THREEFOLD = 3.0
+"""So many times the odds of one release must rise before the series is held to have disclosed anything."""
+_EVEN = 1e-9
+"""Beliefs that differ by less are a tie: each of them is the best guess as often."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Of everybody the belief in the true value, and how often the best guess is right; all float64[people].
+
+    belief, right:         with all classes
+    plain, plain_right:    statistics and the values that the person's classes leave possible, without the classes
+    alone, alone_right:    statistics and one class of the person: the highest belief, the mean of right guesses
+    """
+
+    belief: Float64
+    right: Float64
+    plain: Float64
+    plain_right: Float64
+    alone: Float64
+    alone_right: Float64
+
+    def at_risk(self, threshold: float) -> Bool:
+        """bool[people]: whose belief is above the threshold and whose odds rose threefold over any one release."""
+        rose = _odds(self.belief) >= THREEFOLD * _odds(self.alone)
+        return np.asarray((self.belief > threshold) & rose, dtype=np.bool_)
+
+    def measures(self, people: Bool) -> dict[str, float]:
+        """Averages over some people."""
+
+        def mean(column: Float64) -> float:
+            return float(column[people].mean()) if people.any() else 0.0
+
+        return {
+            "belief": mean(self.belief),
+            "right": mean(self.right),
+            "sure_and_right": mean((self.belief > SURE).astype(np.float64)),
+            "gain": mean(self.belief - self.plain),
+            "belief_of_one_release": mean(self.alone),
+            "right_of_one_release": mean(self.alone_right),
+            "belief_of_statistics": mean(self.plain),
+            "right_of_statistics": mean(self.plain_right),
+        }
+
+
+def judge(graph: FactorGraph, priors: Float64, final: Float64, truth: Int32) -> Judgement:
+    """graph: all classes as published; priors, final: float64[people, values]; truth: int32[people] true values"""
+    plain = restrict(priors, graph.possible)
+    alone, alone_right = _judge_alone(graph, priors, truth)
+    return Judgement(*_judge_table(final, truth), *_judge_table(plain, truth), alone, alone_right)
+
+
+def _judge_table(beliefs: Float64, truth: Int32) -> tuple[Float64, Float64]:
+    """(float64[people] the belief in the truth, how often the best guess is right)."""
+    own = beliefs[np.arange(len(truth)), truth]
+    best = beliefs.max(axis=1, initial=0.0)
+    ties = (beliefs >= best[:, None] - _EVEN).sum(axis=1)
+    return own, np.asarray((own >= best - _EVEN) / np.maximum(ties, 1), dtype=np.float64)
+
+
+def _judge_alone(graph: FactorGraph, priors: Float64, truth: Int32) -> tuple[Float64, Float64]:
+    """The same of single classes: (highest belief in the truth, mean right guesses over a person's classes)."""
+    told = graph.deal_alone(priors)
+    deals = graph.deals
+    width = np.repeat(np.diff(deals.value_start), np.diff(deals.member_start))
+    start = np.cumsum(width) - width
+    row = np.repeat(np.arange(len(width)), width)
+    best = np.maximum.reduceat(told, start) if len(start) else np.empty(0)
+    close = told >= best[row] - _EVEN
+    ties = np.bincount(row[close], minlength=len(width))
+    true = np.flatnonzero(graph.cells % graph.value_count == np.repeat(truth[graph.members], width))
+    own, right = np.zeros(len(width)), np.zeros(len(width))
+    own[row[true]] = told[true]
+    right[row[true]] = close[true] / ties[row[true]]
+    highest = np.zeros(graph.people)
+    np.maximum.at(highest, graph.members, own)
+    times = np.maximum(np.bincount(graph.members, minlength=graph.people), 1)
+    return highest, np.bincount(graph.members, right, minlength=graph.people) / times
+
+
+def _odds(belief: Float64) -> Float64:
+    return np.asarray(belief / np.maximum(1.0 - belief, 1e-12), dtype=np.float64)

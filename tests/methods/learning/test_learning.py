@@ -1,0 +1,181 @@
+"""The learning attack: as strong as it should be, silent where there is nothing to learn, and true in what it says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from reissue.arrays.types import Float64, Int32
+from reissue.errors import SettingsError
+from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.learning.attack import Learning
+from reissue.methods.learning.class_graph import SeriesGraph
+from reissue.methods.learning.judgement import judge
+from reissue.methods.learning.reasoning import learn, reason
+from reissue.methods.learning.statistics import FittedStatistics
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, Observed, ObservedRelease
+from tests.methods.learning.townspeople import live_on, publish, town
+from tests.support.words import PlainWords
+
+TRUTH = {0: 0, 1: 1, 2: 0, 3: 1}
+CHAIN = [[[0, 1], [2, 3]], [[1, 2]]]
+"""Two releases of classes that show both values: 0 and 1, 2 and 3; then 1 and 2. Nobody has a neighbour's value."""
+
+
+class TruthLikely:
+    """Statistics that find the true value of everybody of the chain likely."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def priors(self, codes: Int32, domains: object, value_count: int) -> Float64:
+        found = np.full((len(codes), 2), 1.0 - self.share)
+        found[np.arange(len(codes)), [TRUTH[person] for person in codes[:, 0].tolist()]] = self.share
+        return found
+
+
+def chain() -> Observed:
+    releases = []
+    for number, classes in enumerate(CHAIN, start=1):
+        people = sorted((person, c) for c, members in enumerate(classes) for person in members)
+        who, where = (np.array(column, dtype=np.int64) for column in zip(*people, strict=True))
+        values = np.array([TRUTH[person] for person in who.tolist()], dtype=np.int32)
+        codes = who.astype(np.int32)[:, None]
+        boxes = np.tile(np.array([[[0, 3]]], dtype=np.int32), (len(classes), 1, 1))
+        members = Members(who, where.astype(np.int32), codes, values)
+        releases.append(ObservedRelease(number, boxes, where.astype(np.int32), values, members))
+    words = PlainWords({0: "flu", 1: "cancer"}, {0: "Ann", 1: "Ben", 2: "Cid", 3: "Dan"})
+    return Observed(releases, (Domain("person", 0, 3),), 2, words)
+
+
+def chance(person: int, share: float, classes: list[list[int]]) -> float:
+    """How likely the person has the true value, over all worlds in which nobody has a classmate's."""
+    true = every = 0.0
+    for world in product(range(2), repeat=4):
+        if all(world[a] != world[b] for a, b in classes):
+            weight = float(np.prod([share if world[p] == TRUTH[p] else 1 - share for p in range(4)]))
+            every += weight
+            true += weight * (world[person] == TRUTH[person])
+    return true / every
+
+
+def test_a_sentence_says_what_all_worlds_say() -> None:
+    found = Learning().inform(TruthLikely(0.7)).run(chain())
+    findings = sorted(found.findings, key=lambda finding: finding.subjects)
+    assert [finding.subjects[0] for finding in findings] == ["Ann", "Ben", "Cid", "Dan"]
+    for person, finding in enumerate(findings):
+        every = chance(person, 0.7, [pair for classes in CHAIN for pair in classes])
+        alone = max(chance(person, 0.7, [pair]) for classes in CHAIN for pair in classes if person in pair)
+        told = [int(number) / 100 for number in re.findall(r"(\d+)%", finding.sentence)]
+        assert told == [round(every, 2), round(alone, 2), 0.7]
+        assert finding.level == pytest.approx(every, abs=2e-3)
+        assert finding.value == ("flu", "cancer")[TRUTH[person]]
+        assert f"leave flu and cancer for {finding.subjects[0]};" in finding.sentence
+        assert f"that it is {finding.value}, rightly" in finding.sentence
+    assert findings[1].releases == (1, 2)
+    assert findings[0].classes == ((1, 0),)
+
+
+def test_odds_that_rise_less_than_threefold_put_nobody_at_risk() -> None:
+    """At 60% each, four in a chain have odds of 5 and two of 2.25: more than half sure, but not by the series."""
+    found = Learning().inform(TruthLikely(0.6)).run(chain())
+    assert found.measures["belief"] == pytest.approx(chance(0, 0.6, [pair for c in CHAIN for pair in c]), abs=2e-3)
+    assert found.measures["belief"] > 0.8
+    assert found.findings == ()
+    assert not any(len(people) for people in found.at_risk.values())
+
+
+def test_one_release_is_not_held_against_the_series() -> None:
+    found = Learning().inform(TruthLikely(0.9)).run(chain(), involving=1)
+    assert found.measures["belief"] == pytest.approx(found.measures["belief_of_one_release"], abs=1e-3)
+    assert found.findings == ()
+
+
+def test_involving_looks_at_the_people_of_that_release() -> None:
+    found = Learning().inform(TruthLikely(0.7)).run(chain(), involving=2)
+    assert {finding.subjects[0] for finding in found.findings} == {"Ben", "Cid"}
+    assert found.at_risk[2].tolist() == [1, 2]
+    assert list(found.at_risk) == [2]
+
+
+def test_six_releases_of_m_invariance_tell_whose_value_is_whose() -> None:
+    table = town(4_000, dependence=0.8)
+    series = publish(MInvariance(m=3), live_on(table, 2_000, 6))
+    own = FittedStatistics.of_table(table.codes, table.values, table.domains, table.value_count)
+    learned, informed = Learning().run(series).measures, Learning().inform(own).run(series).measures
+    assert learned["right"] > 0.7
+    assert informed["right"] > 0.9
+    assert informed["right_of_one_release"] < 0.8
+    assert learned["exposed"] > 500
+
+
+def test_merged_buckets_add_little_to_what_statistics_tell() -> None:
+    series = publish(EEquivalence(m=3, e=3), live_on(town(4_000), 2_000, 6))
+    found = Learning(statistics="publisher").run(series).measures
+    assert abs(found["gain"]) < 0.02
+    assert found["right"] - found["right_of_statistics"] < 0.04
+
+
+def excess(seed: int, shuffled: str) -> float:
+    """How much more often the best guess is right than one in as many as are possible."""
+    table = town(4_000, dependence=0.0 if shuffled == "values" else 1.5, seed=seed)
+    series = publish(MInvariance(m=4), live_on(table, 2_000, 4))
+    graph = SeriesGraph.of(series, len(series))
+    if shuffled == "values":
+        priors = learn(graph, series.domains)
+    else:
+        own = FittedStatistics.of_table(table.codes, table.values, table.domains, table.value_count)
+        known = own.priors(graph.people.codes, series.domains, series.value_count)
+        priors = known[np.random.default_rng(seed).permutation(len(known))]
+    judged = judge(graph.published, priors, reason(graph.reduced, priors).final, graph.people.values)
+    return float((judged.right - 1.0 / graph.published.possible.sum(axis=1)).mean())
+
+
+@pytest.mark.parametrize("shuffled", ["values", "statistics"])
+def test_where_nothing_can_be_learned_the_guess_is_one_in_m(shuffled: str) -> None:
+    """Values that do not depend on people, or other people's statistics. People are right or wrong in large groups, so
+    that the error of the mean is that over towns."""
+    found = np.array([excess(seed, shuffled) for seed in range(12)])
+    assert abs(found.mean()) < 3 * found.std(ddof=1) / np.sqrt(len(found))
+    assert abs(found.mean()) < 0.02
+
+
+def test_findings_do_not_depend_on_how_classes_are_numbered() -> None:
+    series = publish(MInvariance(m=3), live_on(town(900), 600, 3))
+    rng = np.random.default_rng(5)
+    renamed = []
+    for release in series.releases:
+        assert release.members is not None
+        new = rng.permutation(release.class_count).astype(np.int32)
+        boxes = release.boxes.copy()
+        boxes[new] = release.boxes
+        members = replace(release.members, classes=new[release.members.classes])
+        renamed.append(replace(release, boxes=boxes, classes=new[release.classes], members=members))
+    one, other = Learning().run(series), Learning().run(replace(series, releases=renamed))
+    assert one.measures == other.measures
+    assert [finding.sentence for finding in one.findings] == [finding.sentence for finding in other.findings]
+
+
+def test_releases_without_members_are_passed_over_and_named() -> None:
+    series = chain()
+    blind = replace(series, releases=[series.releases[0], replace(series.releases[1], members=None)])
+    found = Learning().inform(TruthLikely(0.7)).run(blind)
+    assert found.notes[-1] == "Releases 2 come without their members and were passed over."
+    assert found.findings == ()
+
+
+@pytest.mark.parametrize("settings", [{"c": 0.0}, {"c": 1.5}, {"limit": 0}])
+def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
+    with pytest.raises(SettingsError):
+        Learning(**settings)  # type: ignore[arg-type]
+
+
+def test_statistics_that_nobody_has_read_are_refused() -> None:
+    with pytest.raises(SettingsError, match=r"shares\.csv have not been read"):
+        Learning(statistics="shares.csv").run(chain())
