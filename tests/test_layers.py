@@ -36,8 +36,14 @@ FLOORS = [
     {"errors", "lazy"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-# A room builds on the floors below; these two papers build on m-invariance.
-BUILDS_ON = {"equivalence": {"invariance"}, "correlation": {"invariance"}}
+# A room builds on the floors below; two papers build on m-invariance, and attackers with statistics read them as those
+# with background knowledge do.
+BUILDS_ON = {
+    "equivalence": {"invariance"},
+    "correlation": {"invariance"},
+    "learning": {"beliefs"},
+    "invariance": {"learning"},
+}
 ATTACK = re.compile(r"attack")
 STRATEGY = re.compile(r"strategy|^checked_|^bay_frame$|^js_reduce$|^static$|^merge$")
 FRAME_METHODS = re.compile(r"\.(groupBy|mapInArrow|applyInArrow|withColumn|selectExpr|repartition|toArrow|toDF)\b")
