@@ -185,7 +185,9 @@ def test_advice_is_itself_feasible() -> None:
     "settings",
     [
         {"k": 0},
-        {"k": 2.0},
+        {"k": 2.5},
+        {"k": "2"},
+        {"k": None},
         {"k": True},
         {"c": 0.0},
         {"c": 1.5},
@@ -204,3 +206,7 @@ def test_advice_is_itself_feasible() -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         Requirement(**settings)  # type: ignore[arg-type]
+
+
+def test_a_whole_float_is_a_whole_number() -> None:
+    assert type(Requirement(k=2.0).k) is int  # type: ignore[arg-type]

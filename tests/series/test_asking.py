@@ -81,7 +81,7 @@ def test_an_audit_of_files_follows_the_section(
         ({"risk_threshold": 2}, r"\[audit\] risk_threshold is 2"),
         ({"knowledge": {"sources": "a.csv"}}, r"\[audit\] knowledge has no setting 'sources'"),
         ({"knowledge": {"values": "none.csv"}}, r"\[audit\] The knowledge file none.csv does not exist"),
-        ({"knowledge": {"smoothing": True}}, r"\[audit\] smoothing is true"),
+        ({"knowledge": {"smoothing": True}}, r"\[audit\] knowledge.smoothing is true"),
     ],
 )
 def test_what_no_attack_understands_is_refused_before_anything_is_created(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import fields
+from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -18,6 +20,9 @@ from reissue.methods.registry import (
     strategy_class,
     strategy_from,
 )
+from reissue.model.settings import LARGEST, Within
+
+NUMBERS = (int, float, int | None, float | None, Literal[1, 2])
 
 RIGHT: dict[str, dict[str, object]] = {
     "static": {"k": 5},
@@ -35,8 +40,8 @@ RIGHT: dict[str, dict[str, object]] = {
 
 def _numbers(kind: type) -> list[str]:
     """Fields that take numbers and nothing else."""
-    kinds = ("int", "float", "int | None", "float | None", "Literal[1, 2]")
-    return [field.name for field in fields(kind) if field.type in kinds]
+    hints = get_type_hints(kind)
+    return [field.name for field in fields(kind) if hints[field.name] in NUMBERS]
 
 
 OF_STRATEGIES = [(name, key) for name in STRATEGIES for key in _numbers(strategy_class(name))]
@@ -103,7 +108,7 @@ def test_true_is_refused_inside_lists_and_tables(policy: dict[str, object], wron
         ({"strategy": "static", "k": "many"}, "^k is 'many'; it must be a whole number.$"),
         ({"strategy": "static", "k": 2.5}, "^k is 2.5; it must be a whole number.$"),
         ({"strategy": "static", "k": 3, "t": [1]}, r"^t is \[1\]; it must be a number.$"),
-        ({"strategy": "static", "k": 0}, "^k is 0; it must be a whole number of rows, at least 1.$"),
+        ({"strategy": "static", "k": 0}, "^k is 0; it must be a whole number of rows: at least 1.$"),
         ({"strategy": "m-invariance", "m": 3, "publishing": "x"}, "^publishing is 'x'; choose 'generalized' or"),
         ({"strategy": "checked-mondrian", "k": 3, "hold_back": "perhaps"}, "'perhaps'; it must be true or false.$"),
         (
@@ -137,3 +142,48 @@ def test_what_may_be_true_or_whole_stays_allowed() -> None:
 def test_an_attacks_settings_are_of_their_kind(name: str, settings: dict[str, float], wrong: str) -> None:
     with pytest.raises(SettingsError, match=wrong):
         attack_from(name, settings)
+
+
+def _ranges(declared: object) -> list[Within]:
+    """What is said about a declared type, or about one of its alternatives."""
+    found = [one for one in getattr(declared, "__metadata__", ()) if isinstance(one, Within)]
+    return found or [one for part in get_args(declared) for one in _ranges(part)]
+
+
+def _outside(kind: type) -> list[tuple[str, float]]:
+    """(setting, a number just outside its range), at both ends."""
+    found = []
+    for name, declared in get_type_hints(kind, include_extras=True).items():
+        for within in _ranges(declared) if name != "recursive" else ():
+            beyond = [within.least - 1, within.above, within.most + 1]
+            found += [(name, number) for number in beyond if math.isfinite(number) and number < LARGEST]
+    return found
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategys_numbers_lie_within_what_is_declared(name: str) -> None:
+    outside = _outside(strategy_class(name))
+    assert outside
+    for key, number in outside:
+        with pytest.raises(SettingsError, match=rf"(^|\. ){key} is {number}; it must be .*: (at least|above|at most) "):
+            strategy_class(name)(**{**RIGHT[name], key: number})
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attacks_numbers_lie_within_what_is_declared(name: str) -> None:
+    outside = _outside(attack_class(name))
+    assert outside
+    for key, number in outside:
+        with pytest.raises(SettingsError, match=rf"^{key} is {number}; it must be .*: (at least|above|at most) "):
+            attack_from(name, {key: number})
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        strategy_from({"strategy": "static", "k": 0, "c": 7, "algorithm": "x", "ordered": "no"})
+    assert str(caught.value) == (
+        "k is 0; it must be a whole number of rows: at least 1. "
+        "c is 7.0; it must be the largest share of one value: above 0, at most 1. "
+        "algorithm is 'x'; choose 'mondrian' or 'incognito'. "
+        "ordered is 'no'; it must be true or false."
+    )

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from reissue.arrays.types import Int64
-from reissue.errors import SettingsError
 from reissue.model.observed import Names, Observed
+from reissue.model.settings import Within, check_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class Attack(ABC):
     in_order:      whether it asks for every release once, in order, and keeps of it only what it must
     """
 
-    limit: int = 100
+    limit: Annotated[int, Within("the most findings to describe", least=1)] = 100
 
     name: ClassVar[str]
     assumes: ClassVar[str]
@@ -99,6 +99,9 @@ class Attack(ABC):
     combines: ClassVar[Mapping[str, str]] = {}
     adds: ClassVar[Mapping[str, str]] = {}
     in_order: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @abstractmethod
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
@@ -120,20 +123,3 @@ class Attack(ABC):
     def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
         """What the reader must know, with the numbers of an outcome's `tallies`."""
         return ()
-
-
-def check_thresholds(*, k: int | None = None, c: float | None = None, limit: int) -> None:
-    """Refuse thresholds that mean nothing."""
-    if k is not None and k < 1:
-        raise SettingsError(f"k is {k}; it is a number of people, at least 1.")
-    if c is not None and not 0 < c <= 1:
-        raise SettingsError(f"c is {c}; it is a share, above 0 and at most 1, for example 0.5.")
-    if limit < 1:
-        raise SettingsError(f"limit is {limit}; it is the most findings to describe, at least 1.")
-
-
-def as_people(k: float) -> int:
-    """k as an integer, if it is one."""
-    if k != int(k):
-        raise SettingsError(f"k is {k}; it is a number of people, without a fraction.")
-    return int(k)

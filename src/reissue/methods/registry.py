@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from reissue.errors import SettingsError, did_you_mean
 from reissue.methods.attack import Attack
 from reissue.methods.strategy import Strategy
-from reissue.model.settings import refuse_booleans
+from reissue.model.settings import as_declared, missing_settings
+
+if TYPE_CHECKING:
+    from reissue.methods.beliefs.knowledge import Knowledge
 
 # name in the config -> where the strategy lives
 STRATEGIES = {
@@ -63,66 +66,38 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
     chosen = strategy_class(name)
     known = {field.name for field in fields(chosen)}
     unknown = sorted(set(settings) - known)
+    missing = missing_settings(chosen, settings)
     if unknown:
         hint = did_you_mean(unknown[0], known)
         raise SettingsError(
             f"'{name}' has no setting '{unknown[0]}'.{hint} Its settings are: {', '.join(sorted(known))}."
         )
-    refuse_booleans(chosen, settings)
-    refuse_unknown_knowledge(settings.get("knowledge"))
-    return _validated(chosen, name, settings)
+    if missing:
+        raise SettingsError(" ".join(f"'{name}' needs the setting '{key}'." for key in missing))
+    return strategy_of(name, settings)
 
 
-def refuse_unknown_knowledge(given: object) -> None:
-    """A misspelt key of the table `knowledge` must not be skipped: the file it names would not be read."""
-    if not isinstance(given, Mapping):
-        return
+def strategy_of(name: str, settings: Mapping[str, object]) -> Strategy:
+    """The strategy with these settings, as a config or a ledger gives them."""
+    chosen = strategy_class(name)
+    made = as_declared(chosen, settings)
+    if isinstance(made.get("knowledge"), Mapping):
+        made["knowledge"] = knowledge_from(cast("Mapping[str, object]", made["knowledge"]))
+    return chosen(**made)
+
+
+def knowledge_from(given: Mapping[str, object]) -> Knowledge:
+    """The table `knowledge`. A misspelt key must not be skipped: the file it names would not be read."""
     from reissue.methods.beliefs.knowledge import Knowledge
 
     known = [field.name for field in fields(Knowledge)]
     for key in given:
         if key not in known:
             raise SettingsError(f"knowledge has no setting '{key}'. Its settings are: {', '.join(known)}.")
-
-
-def strategy_of(name: str, settings: Mapping[str, object]) -> Strategy:
-    """The strategy of a release in the ledger: its settings were validated when it was published."""
-    if any(isinstance(value, Mapping) for value in settings.values()):
-        return _validated(strategy_class(name), name, dict(settings))
-    return strategy_class(name)(**{key: _frozen(value) for key, value in settings.items()})
-
-
-def _frozen(value: object) -> object:
-    """Lists as JSON gives them back, as the tuples they were."""
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
-
-
-def _validated(chosen: type[Strategy], name: str, settings: dict[str, object]) -> Strategy:
-    from pydantic import TypeAdapter, ValidationError
-
     try:
-        return TypeAdapter(chosen).validate_python(settings)
-    except ValidationError as error:
-        raise SettingsError(" ".join(_told(dict(problem), name) for problem in error.errors())) from error
-
-
-def _told(problem: Mapping[str, object], name: str) -> str:
-    """One problem in our words: the setting, what was received, what is allowed."""
-    key, kind = ".".join(str(part) for part in cast("tuple[object, ...]", problem["loc"])), str(problem["type"])
-    if kind == "missing":
-        return f"'{name}' needs the setting '{key}'."
-    if kind == "value_error":  # said by the strategy itself
-        return str(problem["msg"]).removeprefix("Value error, ")
-    start = f"{key or name} is {problem['input']!r}; "
-    if kind == "literal_error":
-        return start + f"choose {cast('Mapping[str, str]', problem['ctx'])['expected']}."
-    if kind.startswith("int_"):
-        return start + "it must be a whole number."
-    if kind.startswith("float_"):
-        return start + "it must be a number."
-    if kind.startswith("bool_"):
-        return start + "it must be true or false."
-    return start + f"it does not fit ({problem['msg']})."
+        return Knowledge(**as_declared(Knowledge, given))  # type: ignore[arg-type]
+    except SettingsError as error:
+        raise SettingsError(f"knowledge.{error}") from None
 
 
 def policy_of(strategy: Strategy) -> dict[str, object]:

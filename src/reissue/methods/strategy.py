@@ -12,6 +12,7 @@ from reissue.errors import SettingsError
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
 from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Facts, History, Table
+from reissue.model.settings import check_settings
 
 if TYPE_CHECKING:  # kernels, which opening a series does not need
     from reissue.model.requirement import Requirement
@@ -57,6 +58,10 @@ class Strategy(ABC):
     follows: ClassVar[tuple[str, ...] | None] = None
     repeats_until_stable: ClassVar[bool] = False
     plans_for_all: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        _ = self.requirement  # which checks what settings mean together
 
     @abstractmethod
     def publish(self, snapshot: Coded, history: History) -> Candidate:

@@ -16,20 +16,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite
-from typing import Literal
+from math import inf
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
 from reissue.arrays.types import Float64, Int64
 from reissue.errors import SettingsError
 from reissue.model.requirement_kernels import TOLERANCE, Limits, classes_meet, meets, slice_meets
+from reissue.model.settings import FINITE, Rows, Share, ValueCount, Within, check_settings
 
 __all__ = [
     "TOLERANCE",
+    "Distance",
     "Diversity",
+    "Gain",
     "Likeness",
     "Limits",
+    "Ratio",
     "Requirement",
     "as_fraction",
     "classes_meet",
@@ -41,7 +45,9 @@ __all__ = [
 
 Diversity = Literal["distinct", "entropy", "recursive"]
 Likeness = Literal["basic", "enhanced"]
-_DIVERSITIES = ("distinct", "entropy", "recursive")
+Ratio = Annotated[float, Within("how often the most frequent value may outweigh the rare ones", above=0, most=FINITE)]
+Distance = Annotated[float, Within("a distance between distributions", least=0, most=1)]
+Gain = Annotated[float, Within("the largest relative gain of a value's share", above=0, most=FINITE)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,37 +64,21 @@ class Requirement:
        `enhanced` likeness also caps the gain at -ln q (Cao & Karras 2012).
     """
 
-    k: int = 1
-    c: float = 1.0
-    l: float | None = None  # noqa: E741 (the literature's name)
+    k: Rows = 1
+    c: Share = 1.0
+    l: ValueCount | None = None  # noqa: E741 (the literature's name)
     diversity: Diversity = "distinct"
-    recursive_c: float | None = None
-    t: float | None = None
+    recursive_c: Ratio | None = None
+    t: Distance | None = None
     ordered: bool = False
-    beta: float | None = None
+    beta: Gain | None = None
     likeness: Likeness = "basic"
     known: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
-            raise SettingsError(f"k is {self.k}; it must be a whole number of rows, at least 1.")
-        if not 0 < self.c <= 1:
-            raise SettingsError(f"c is {self.c}; it is the largest share of one value in a class: above 0, at most 1.")
+        check_settings(self)
         if not 0 <= self.known < self.k:
             raise SettingsError(f"known is {self.known}; it is a number of rows of a class, from 0 to k - 1.")
-        self._check_diversity()
-        if self.t is not None and not 0 <= self.t <= 1:
-            raise SettingsError(f"t is {self.t}; it is a distance between distributions, from 0 to 1.")
-        if self.beta is not None and not (self.beta > 0 and isfinite(self.beta)):
-            raise SettingsError(f"beta is {self.beta}; it is the largest relative gain of a value's share, above 0.")
-        if self.likeness not in ("basic", "enhanced"):
-            raise SettingsError(f"likeness is {self.likeness!r}; choose 'basic' or 'enhanced'.")
-
-    def _check_diversity(self) -> None:
-        if self.diversity not in _DIVERSITIES:
-            raise SettingsError(f"diversity is {self.diversity!r}; choose 'distinct', 'entropy' or 'recursive'.")
-        if self.l is not None and not (self.l >= 1 and isfinite(self.l)):
-            raise SettingsError(f"l is {self.l}; it is a number of values, at least 1.")
         if self.l is not None and self.diversity != "entropy" and self.l != int(self.l):
             raise SettingsError(f"l is {self.l}; with {self.diversity} diversity it must be a whole number.")
         if (self.diversity == "recursive") != (self.recursive_c is not None):
@@ -98,8 +88,6 @@ class Requirement:
             )
         if self.diversity == "recursive" and self.l is None:
             raise SettingsError("diversity is 'recursive' but l is not given; give l, for example l=3.")
-        if self.recursive_c is not None and not (self.recursive_c > 0 and isfinite(self.recursive_c)):
-            raise SettingsError(f"recursive_c is {self.recursive_c}; it must be above 0.")
 
     @property
     def needs_table(self) -> bool:
@@ -109,7 +97,7 @@ class Requirement:
     def limits(self, counts: Int64) -> Limits:
         """The form kernels use. counts: int64[value_count], how often each value occurs in the whole table."""
         share, recursive = as_fraction(self.c), as_fraction(self.recursive_c or 1.0)
-        kind = 0 if self.l is None else 1 + _DIVERSITIES.index(self.diversity)
+        kind = 0 if self.l is None else 1 + get_args(Diversity).index(self.diversity)
         return Limits(
             int(self.k),
             share.numerator,

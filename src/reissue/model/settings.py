@@ -1,62 +1,170 @@
-"""Settings of strategies and attacks must be of their kind: in Python `true` is a 1, and text compares with nothing."""
+"""Settings of strategies and attacks: what each may be is said once, where it is declared, and checked in one place.
+
+A field's type says its kind, a `Literal` the words allowed, a `Within` beside it the range and what the number is:
+
+    c: Annotated[float, Within("the largest share of one value", above=0, most=1)] = 1.0
+
+In Python `true` is a 1 and text compares with nothing, so kinds are checked before ranges.
+"""
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from math import inf
 from numbers import Real
+from types import UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin, get_type_hints
 
 from reissue.errors import SettingsError
 
 LARGEST = 2**53
-"""What a setting may be at most: kernels and floats take every whole number up to it."""
+"""What a whole number may be at most: kernels and floats take every one up to it."""
+
+FINITE = sys.float_info.max
 
 
-def check_kinds(kind: type, given: Mapping[str, object]) -> None:
-    """Refuse settings of a dataclass that are no number, no whole number, or not true or false, where they must be."""
-    refuse_booleans(kind, given)
-    for field in fields(kind):
-        value = given.get(field.name)
-        if value is None:
-            continue
-        parts = {part.strip() for part in str(field.type).split("|")}
-        if parts <= {"int", "float", "None"} and not isinstance(value, Real):
-            raise SettingsError(f"{field.name} is {value!r}; it must be a number.")
-        if isinstance(value, int) and abs(value) > LARGEST and field.name != "seed":
-            raise SettingsError(f"{field.name} is beyond {LARGEST:,}, the most that is possible. Lower it.")
-        if parts <= {"int", "None"} and not float(value).is_integer():  # type: ignore[arg-type]
-            raise SettingsError(f"{field.name} is {value}; it must be a whole number.")
-        if parts == {"bool"} and not (isinstance(value, Real) and value in (0, 1)):
-            raise SettingsError(f"{field.name} is {value!r}; it must be true or false.")
+@dataclass(frozen=True)
+class Within:
+    """What a setting is, and for numbers between which they lie; `why`, where that is not plain."""
+
+    what: str
+    least: float = -inf
+    above: float = -inf
+    most: float = inf
+    why: str = ""
+
+    def holds(self, value: float) -> bool:
+        return self.least <= value <= self.most and value > self.above
+
+    def __str__(self) -> str:
+        low = f"above {self.above:g}" if self.above > -inf else f"at least {self.least:g}" if self.least > -inf else ""
+        high = f"at most {self.most:g}" if self.most < FINITE else ""
+        limits = ", ".join(limit for limit in (low, high, self.why) if limit)
+        return self.what + (f": {limits}" if limits else "")
 
 
-def check_choices(settings: object, **allowed: tuple[str, str]) -> None:
-    """Refuse settings that are neither of the two words allowed for them."""
-    for name, (one, other) in allowed.items():
-        given = getattr(settings, name)
-        if given not in (one, other):
-            raise SettingsError(f'{name} is "{given}"; use "{one}" or "{other}".')
+Rows = Annotated[int, Within("a whole number of rows", least=1)]
+People = Annotated[int, Within("a whole number of people", least=1)]
+Share = Annotated[float, Within("the largest share of one value", above=0, most=1)]
+ValueCount = Annotated[float, Within("a number of values", least=1, most=FINITE)]
+SignatureSize = Annotated[
+    int, Within("how many values stay possible", least=2, why="since with m=1 a class tells its value")
+]
+Chance = Annotated[float, Within("a share", least=0, most=1)]
 
 
-def check_m(m: int) -> None:
-    """Refuse an m of m-invariance that promises nothing."""
-    if m < 2:
-        raise SettingsError(f"m is {m}; it must be at least 2, since with m=1 a class tells its value.")
+def check_settings(settings: object) -> None:
+    """Refuse everything in a frozen dataclass of settings that is not as declared; whole floats become integers."""
+    problems: list[str] = []
+    kind: type = type(settings)
+    for name, declared in _declared(kind).items():
+        value = getattr(settings, name)
+        found = list(find_problems(name, value, declared))
+        problems += found
+        whole = _numbers(declared)
+        if not found and value is not None and whole and not isinstance(value, bool) and isinstance(value, Real):
+            object.__setattr__(settings, name, whole(value))  # thresholds come as floats
+    if problems:
+        raise SettingsError(" ".join(problems))
 
 
-def refuse_booleans(kind: type, given: Mapping[str, object]) -> None:
-    """Refuse true and false, alone or in a list or table, for settings of a dataclass that are something else."""
-    for field in fields(kind):
-        declared = str(field.type)
-        for name, value in _single(field.name, given.get(field.name)):
-            if isinstance(value, bool) and "bool" not in declared:
-                wanted = "a number" if re.search(r"\bint\b|\bfloat\b|\d", declared) else "its value"
-                raise SettingsError(f"{name} is {str(value).lower()}; give {wanted}, not true or false.")
+@cache
+def _declared(kind: type) -> dict[str, object]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _single(name: str, value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, Mapping):
-        yield from ((f"{name}.{key}", item) for key, item in value.items())
+def _numbers(declared: object) -> type | None:
+    """int or bool, where a setting is one or None."""
+    kinds = {kind for kind, _ in _options(declared)} - {type(None)}
+    return int if kinds == {int} else bool if kinds == {bool} else None
+
+
+def _options(declared: object, within: Within | None = None) -> Iterator[tuple[object, Within | None]]:
+    """The types that a declared type allows, each with what is said about it."""
+    if get_origin(declared) is Annotated:
+        inner, *said = get_args(declared)
+        yield from _options(inner, next((one for one in said if isinstance(one, Within)), within))
+    elif get_origin(declared) in (Union, UnionType):
+        for one in get_args(declared):
+            yield from _options(one, within)
     else:
-        yield from ((name, item) for item in (value if isinstance(value, list | tuple) else (value,)))
+        yield declared, within
+
+
+def find_problems(name: str, value: object, declared: object) -> Iterator[str]:
+    """A sentence about each thing that is wrong with a setting: its name, what was received, what is allowed."""
+    options = list(_options(declared))
+    within = next((said for _, said in options if said is not None), None)
+    kinds = [kind for kind, _ in options]
+    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    listed = next((kind for kind in kinds if get_origin(kind) is tuple), None)
+    if value is None and type(None) in kinds:
+        return
+    if isinstance(value, bool) and bool not in kinds:
+        number = any(kind in (int, float) for kind in kinds) or any(isinstance(word, int) for word in words)
+        yield f"{name} is {str(value).lower()}; give {'a number' if number else 'its value'}, not true or false."
+    elif isinstance(value, bool):
+        return
+    elif words:
+        if value not in words:
+            yield f"{name} is {value!r}; choose {_either(words)}."
+    elif listed is not None and isinstance(value, list | tuple):
+        yield from _find_problems_inside(name, value, get_args(listed))
+    elif int in kinds or float in kinds:
+        yield from _find_wrong_number(name, value, within, whole=float not in kinds, text=str in kinds)
+    elif bool in kinds:
+        if not (isinstance(value, Real) and value in (0, 1)):
+            yield f"{name} is {value!r}; it must be true or false."
+    elif not any(isinstance(kind, type) and isinstance(value, kind) for kind in kinds):
+        yield f"{name} is {value!r}; it must be {within or ('text' if str in kinds else 'a list')}."
+
+
+def _find_problems_inside(
+    name: str, value: list[object] | tuple[object, ...], kinds: tuple[object, ...]
+) -> Iterator[str]:
+    each = kinds[:1] * len(value) if kinds[-1] is ... else kinds
+    if len(each) != len(value):
+        yield f"{name} is {value!r}; it must have {len(each)} entries."
+        return
+    for item, kind in zip(value, each, strict=True):
+        yield from find_problems(name, item, kind)
+
+
+def _find_wrong_number(name: str, value: object, within: Within | None, *, whole: bool, text: bool) -> Iterator[str]:
+    if isinstance(value, str) and text:
+        return
+    if not isinstance(value, Real):
+        yield f"{name} is {value!r}; it must be a {'whole ' * whole}number."
+    elif isinstance(value, int) and abs(value) > LARGEST and name != "seed":
+        yield f"{name} is beyond {LARGEST:,}, the most that is possible. Lower it."
+    elif whole and not float(value).is_integer():
+        yield f"{name} is {value}; it must be a whole number."
+    elif within is not None and not within.holds(float(value)):
+        yield f"{name} is {value}; it must be {within}."
+
+
+def _either(words: list[object]) -> str:
+    told = [repr(word) for word in words]
+    return " or ".join([", ".join(told[:-1]), told[-1]])
+
+
+def as_declared(kind: type, given: Mapping[str, object]) -> dict[str, object]:
+    """Settings as files give them, in the types that a dataclass declares: lists as tuples, 1 as 1.0 for a share."""
+    declared = _declared(kind)
+    made = {}
+    for name, value in given.items():
+        kinds = {one for one, _ in _options(declared[name])}
+        if isinstance(value, int) and not isinstance(value, bool) and float in kinds and abs(value) <= LARGEST:
+            value = float(value)
+        made[name] = tuple(value) if isinstance(value, list) and tuple in map(get_origin, kinds) else value
+    return made
+
+
+def missing_settings(kind: type, given: Mapping[str, object]) -> list[str]:
+    """The settings of a dataclass that must be given and are not."""
+    needed = [field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
+    return [field.name for field in needed if field.name not in given]

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from reissue.errors import SettingsError, did_you_mean
 from reissue.methods.beliefs.knowledge import Knowledge
-from reissue.methods.registry import ATTACKS, attack_class, attack_from, refuse_unknown_knowledge
-from reissue.model.settings import check_kinds
+from reissue.methods.registry import ATTACKS, attack_class, attack_from, knowledge_from
 
 RISK = "risk_threshold"
 """A setting of the audit itself, of no attack."""
@@ -70,9 +69,7 @@ def _check_risk(value: object) -> None:
 
 
 def _knowledge(given: Mapping[str, object]) -> Knowledge:
-    refuse_unknown_knowledge(given)
-    check_kinds(Knowledge, given)
-    knowledge = Knowledge(**given)  # type: ignore[arg-type]
+    knowledge = knowledge_from(given)
     for file in knowledge.files:  # an attack that is skipped for want of its file would look like one that held
         if not Path(file).is_file():
             raise SettingsError(f"The knowledge file {file} does not exist. Check its path.")

@@ -10,13 +10,13 @@ import numpy as np
 
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
-from reissue.errors import InfeasiblePolicy, SettingsError
-from reissue.methods.baselines.static import Algorithm, anonymize, check_algorithm, value_counts
+from reissue.errors import InfeasiblePolicy
+from reissue.methods.baselines.static import Algorithm, anonymize, value_counts
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.requirement import Diversity, Requirement, classes_meet
-from reissue.model.settings import check_kinds
+from reissue.model.requirement import Diversity, Ratio, Requirement, classes_meet
+from reissue.model.settings import Rows, Share, ValueCount
 
 ROWS, CLASSES, LINEAGE = "merge_rows", "merge_classes", "class_lineage"
 
@@ -42,20 +42,13 @@ class Merge(Strategy):
     name: ClassVar[str] = "merge"
     supports: ClassVar[Changes] = ANYTHING
 
-    k: int
-    c: float = 1.0
+    k: Rows
+    c: Share = 1.0
     algorithm: Algorithm = "mondrian"
-    l: float | None = None  # noqa: E741 (the literature's name)
+    l: ValueCount | None = None  # noqa: E741 (the literature's name)
     diversity: Diversity = "distinct"
-    recursive_c: float | None = None
+    recursive_c: Ratio | None = None
     on_few: Literal["refuse", "suppress"] = "refuse"
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_algorithm(self.algorithm)
-        if self.on_few not in ("refuse", "suppress"):
-            raise SettingsError(f"on_few is {self.on_few!r}; choose 'refuse' or 'suppress'.")
-        _ = self.requirement
 
     @property
     def requirement(self) -> Requirement:

@@ -9,14 +9,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.arrays.types import Int64
-from reissue.errors import SettingsError
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Counts, FragmentCounts
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.requirement import Diversity, Likeness, Requirement
+from reissue.model.requirement import Distance, Diversity, Gain, Likeness, Ratio, Requirement
 from reissue.model.requirement_kernels import Limits
-from reissue.model.settings import check_kinds
+from reissue.model.settings import Rows, Share, ValueCount
 from reissue.partition.mondrian import Partition, mondrian
 
 Algorithm = Literal["mondrian", "incognito"]
@@ -38,21 +37,16 @@ class Static(Strategy):
     name: ClassVar[str] = "static"
     supports: ClassVar[Changes] = ANYTHING
 
-    k: int
-    c: float = 1.0
+    k: Rows
+    c: Share = 1.0
     algorithm: Algorithm = "mondrian"
-    l: float | None = None  # noqa: E741 (the literature's name)
+    l: ValueCount | None = None  # noqa: E741 (the literature's name)
     diversity: Diversity = "distinct"
-    recursive_c: float | None = None
-    t: float | None = None
+    recursive_c: Ratio | None = None
+    t: Distance | None = None
     ordered: bool = False
-    beta: float | None = None
+    beta: Gain | None = None
     likeness: Likeness = "basic"
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_algorithm(self.algorithm)
-        _ = self.requirement
 
     @property
     def requirement(self) -> Requirement:
@@ -109,11 +103,6 @@ class Static(Strategy):
 
     def side_of_a_cut(self, room: float) -> Requirement:
         return replace(super().side_of_a_cut(room), ordered=self.ordered, likeness=self.likeness)
-
-
-def check_algorithm(algorithm: str) -> None:
-    if algorithm not in ("mondrian", "incognito"):
-        raise SettingsError(f"algorithm is {algorithm!r}; choose 'mondrian' or 'incognito'.")
 
 
 def value_counts(snapshot: Coded) -> Int64:

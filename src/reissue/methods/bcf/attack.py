@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.distinct import locate, number
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.joint_candidates import exact_amounts
 from reissue.model.observed import Observed, ObservedRelease, Words
-from reissue.model.settings import check_kinds
+from reissue.model.requirement import Ratio
+from reissue.model.settings import Rows, Share, ValueCount, Within
 
 CALM = 10
 """How many findings short of a breach are told, beside all breaches up to the limit."""
@@ -48,18 +48,17 @@ class Correspondence(Attack):
     }
     in_order: ClassVar[bool] = True
 
-    k: int = 2
-    confidence: float | None = None
-    alpha: float | None = None
-    entropy_l: float | None = None
-    recursive_c: float | None = None
+    limit: Annotated[int, Within("how many findings to list", least=0)] = 100
+    k: Rows = 2
+    confidence: Share | None = None
+    alpha: Share | None = None
+    entropy_l: ValueCount | None = None
+    recursive_c: Ratio | None = None
     recursive_l: int | None = None
     exact: bool = False
 
     def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        if self.limit < 0:
-            raise SettingsError(f"limit is {self.limit}; it is how many findings to list: 0 or more.")
+        super().__post_init__()
         self._asked()
 
     def _asked(self) -> CandidateLimits:

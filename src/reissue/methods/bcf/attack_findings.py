@@ -29,12 +29,6 @@ class CandidateLimits:
     recursive_l: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or self.k != int(self.k) or self.k < 1:
-            raise SettingsError(f"k is {self.k}; it must be a whole number of records, at least 1.")
-        for name in ("confidence", "alpha"):
-            share = getattr(self, name)
-            if share is not None and not 0 < share <= 1:
-                raise SettingsError(f"{name} is {share}; it is the largest share of one value: above 0, at most 1.")
         if (self.recursive_c is None) != (self.recursive_l is None):
             raise SettingsError("recursive diversity needs both recursive_c and recursive_l; give both or none.")
         if self.entropy_l is not None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.distinct import distinct
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
+from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.methods.bcf.memory import ChainLog
 from reissue.methods.bcf.records import Records
 from reissue.methods.bcf.search import Score, TopDown
@@ -19,8 +19,8 @@ from reissue.methods.bcf.task import make_task
 from reissue.methods.strategy import INSERT_ONLY, Changes, Planner
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.requirement import Requirement
-from reissue.model.settings import check_kinds
+from reissue.model.requirement import Ratio, Requirement
+from reissue.model.settings import Share, ValueCount, Within
 from reissue.partition.global_recoding import Cut, Frontier, clipped, labels_of, limits_of
 
 
@@ -45,31 +45,16 @@ class BCF(Planner):
     supports: ClassVar[Changes] = INSERT_ONLY
     stops: ClassVar[tuple[str, ...]] = ("correspondence",)
 
-    k: int
+    k: Annotated[int, Within("a whole number of candidates", least=2, why="since with 1 everyone is alone")]
     score: Score = "discernibility"
-    confidence: float | None = None
-    alpha: float | None = None
-    entropy_l: float | None = None
-    recursive: tuple[float, int] | None = None
-    start_new_chain: bool | int = False
+    confidence: Share | None = None
+    alpha: Share | None = None
+    entropy_l: ValueCount | None = None
+    recursive: Annotated[tuple[Ratio, ValueCount] | None, Within("two numbers (c, l), for example (2.0, 3)")] = None
+    start_new_chain: bool | Annotated[int, Within("true, false, or the number of a release", least=2)] = False
 
     def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        if isinstance(self.k, bool) or self.k != int(self.k) or self.k < 2:
-            raise SettingsError(f"k is {self.k}; it must be a whole number of at least 2: with 1 everyone is alone.")
-        if self.score not in ("discernibility", "information-gain"):
-            raise SettingsError(f"score is {self.score!r}; choose 'discernibility' or 'information-gain'.")
-        for name in ("confidence", "alpha"):
-            share = getattr(self, name)
-            if share is not None and not 0 < share <= 1:
-                raise SettingsError(f"{name} is {share}; it is the largest share of one value: above 0, at most 1.")
-        if self.recursive is not None and len(self.recursive) != 2:
-            raise SettingsError(f"recursive is {self.recursive}; give two numbers (c, l), for example (2.0, 3).")
-        if self.start_new_chain is not True and self.start_new_chain is not False and self.start_new_chain < 2:
-            raise SettingsError(
-                f"start_new_chain is {self.start_new_chain}; give true, false, or the number of the release (2 or "
-                "more) that starts a new chain."
-            )
+        super().__post_init__()
         self._requirements()
 
     def _requirements(self) -> tuple[Requirement, Requirement]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -24,11 +24,11 @@ from reissue.methods.beliefs.attack_cycle import (
 )
 from reissue.methods.beliefs.cycle import Reasoning
 from reissue.methods.beliefs.knowledge import ESTIMATE, Informed, Knowledge
-from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator
+from reissue.methods.beliefs.posterior import Estimator
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.observed import Observed, Words
-from reissue.model.settings import check_kinds
+from reissue.model.settings import Chance, Within
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,15 @@ class BackgroundKnowledge(Informed, Attack):
     seed:       of the simulated compromised
     """
 
-    threshold: float = 0.5
+    threshold: Chance = 0.5
     estimator: Estimator = "exact"
     steps: Literal[1, 2] = 1
     cascading: Literal["prior", "posterior"] = "prior"
-    sigma: float = 0.0
-    confidence: float = 0.9
-    knowledge: Knowledge = field(default_factory=Knowledge)
+    sigma: Chance = 0.0
+    confidence: Chance = 0.9
+    knowledge: Annotated[Knowledge, Within('files by what they tell, for example {values="values.csv"}')] = field(
+        default_factory=Knowledge
+    )
     seed: int = 0
 
     name: ClassVar[str] = "background-knowledge"
@@ -78,25 +80,9 @@ class BackgroundKnowledge(Informed, Attack):
     }
 
     def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        if not isinstance(self.knowledge, Knowledge):
-            raise SettingsError(
-                f"knowledge is {self.knowledge!r}; name each file by what it tells, for example "
-                'knowledge={values="values.csv"}.'
-            )
-        for name in ("threshold", "sigma", "confidence"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be from 0 to 1.")
-        if self.estimator not in ESTIMATORS:
-            raise SettingsError(f"estimator is {self.estimator!r}; choose one of {', '.join(ESTIMATORS)}.")
-        if self.steps not in (1, 2):
-            raise SettingsError(f"steps is {self.steps!r}; choose 1 or 2.")
-        if self.cascading not in ("prior", "posterior"):
-            raise SettingsError(f"cascading is {self.cascading!r}; choose 'prior' or 'posterior'.")
+        super().__post_init__()
         if self.cascading == "posterior" and self.estimator != "bayes":
             raise SettingsError(f'cascading "posterior" needs the estimator "bayes", not "{self.estimator}".')
-        if self.limit < 1:
-            raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         skipped = [one.number for one in (series.releases[i] for i in range(len(series))) if one.members is None]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.beliefs.believing import Believing
-from reissue.methods.beliefs.classes import Leftovers
+from reissue.methods.beliefs.classes import Divergence, Leftovers
 from reissue.methods.beliefs.cycle import Reasoning
 from reissue.methods.beliefs.knowledge import Knowledge
 from reissue.methods.beliefs.nearest_order import order_nearest_next
-from reissue.methods.beliefs.posterior import ESTIMATORS, Estimator
+from reissue.methods.beliefs.posterior import Estimator
 from reissue.model.release import Coded
+from reissue.model.requirement import Distance, Gain
+from reissue.model.settings import Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +34,10 @@ class BayFrame(Believing):
     knowledge:  what the attacker knows
     """
 
-    k: int
-    J: float
-    beta: float | None = None
-    t: float | None = None
+    k: Rows
+    J: Divergence
+    beta: Gain | None = None
+    t: Distance | None = None
     ordered: bool = False
     steps: Literal[1, 2] = 1
     estimator: Estimator = "bayes"
@@ -46,12 +47,6 @@ class BayFrame(Believing):
     knowledge: Knowledge = field(default_factory=Knowledge)
 
     name: ClassVar[str] = "bay-frame"
-    words: ClassVar[Mapping[str, tuple[object, ...]]] = {
-        "estimator": ESTIMATORS,
-        "cascading": ("prior", "posterior"),
-        "order": ("nearest", "hilbert"),
-        **Believing.words,
-    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.arrays.types import Int64
-from reissue.errors import SettingsError
-from reissue.methods.beliefs.classes import Leftovers, Promise, check_divergence, estimate_priors, propose, survey
+from reissue.methods.beliefs.classes import Divergence, Leftovers, Promise, estimate_priors, propose, survey
 from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
 from reissue.methods.beliefs.knowledge import Informed
 from reissue.methods.beliefs.promise_check import find_broken_promise
@@ -18,16 +17,16 @@ from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Facts, History, Table
-from reissue.model.requirement import Requirement
-from reissue.model.settings import check_kinds
+from reissue.model.requirement import Distance, Requirement
+from reissue.model.settings import Rows
 
 
 class Believing(Informed, Strategy):
     """A strategy that groups people by an attacker's beliefs; its settings are those of the papers."""
 
-    k: int
-    J: float
-    t: float | None
+    k: Rows
+    J: Divergence
+    t: Distance | None
     ordered: bool
     steps: Literal[1, 2]
     leftovers: Leftovers
@@ -36,19 +35,10 @@ class Believing(Informed, Strategy):
     repeats_until_stable: ClassVar[bool] = True
     follows: ClassVar[tuple[str, ...] | None] = ("bay-frame", "js-reduce")  # they keep what they were made with
     private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
-    words: ClassVar[Mapping[str, tuple[object, ...]]] = {
-        "steps": (1, 2),
-        "leftovers": ("suppress", "relax", "counterfeit"),
-    }
 
     def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_divergence(self.J)
+        super().__post_init__()
         _ = self.promise
-        for name, allowed in self.words.items():
-            if getattr(self, name) not in allowed:
-                choices = ", ".join(repr(choice) for choice in allowed)
-                raise SettingsError(f"{name} is {getattr(self, name)!r}; choose one of {choices}.")
 
     @property
     def asked_beta(self) -> float | None:

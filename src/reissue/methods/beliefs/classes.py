@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
-from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.errors import InfeasiblePolicy
 from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, select_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.growing import BeliefRows, grow, join
@@ -21,8 +20,10 @@ from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, tighten_limits
+from reissue.model.settings import FINITE, Within
 
 Leftovers = Literal["suppress", "relax", "counterfeit"]
+Divergence = Annotated[float, Within("a divergence in bits; 0.2 to 0.8 are usual", least=0, most=FINITE)]
 
 WINDOW = 256
 """How many rows in line a class may choose from when it passes over people of other beliefs."""
@@ -58,12 +59,6 @@ class Promise:
 
     def sentence(self) -> str:
         return f"{self.requirement.sentence()}, J = {self.J:.4g}"
-
-
-def check_divergence(limit: float) -> None:
-    """Refuse a J that means nothing."""
-    if not (limit >= 0 and isfinite(limit)):
-        raise SettingsError(f"J is {limit}; it is a divergence in bits, at least 0; 0.2 to 0.8 are usual.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from reissue.methods.beliefs.believing import Believing
-from reissue.methods.beliefs.classes import Leftovers
+from reissue.methods.beliefs.classes import Divergence, Leftovers
 from reissue.methods.beliefs.knowledge import Knowledge
+from reissue.model.requirement import Distance
+from reissue.model.settings import Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +25,9 @@ class JSReduce(Believing):
     knowledge: what the attacker knows; compromised records enter the priors
     """
 
-    k: int
-    t: float
-    J: float
+    k: Rows
+    t: Distance
+    J: Divergence
     ordered: bool = False
     steps: Literal[1, 2] = 1
     leftovers: Leftovers = "suppress"

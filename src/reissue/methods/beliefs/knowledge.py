@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.observed import Names
 from reissue.model.release import Coded
+from reissue.model.settings import FINITE, Within, check_settings
 
 ESTIMATE, UNIFORM = "estimate", "uniform"
 
@@ -39,13 +39,10 @@ class Knowledge:
     second: str = ESTIMATE
     compromised: str | None = None
     unknown: Literal["refuse", "drop"] = "refuse"
-    smoothing: float = 10.0
+    smoothing: Annotated[float, Within("a number of rows, for example 10", above=0, most=FINITE)] = 10.0
 
     def __post_init__(self) -> None:
-        if not (self.smoothing > 0 and isfinite(self.smoothing)):
-            raise SettingsError(f"smoothing is {self.smoothing}; it is a number of rows above 0, for example 10.")
-        if self.unknown not in ("refuse", "drop"):
-            raise SettingsError(f'unknown is "{self.unknown}"; use "refuse" or "drop".')
+        check_settings(self)
         for name in ("values", "transitions", "second"):
             if not getattr(self, name):
                 raise SettingsError(f'{name} is empty; use "estimate", "uniform" or the path of a file.')

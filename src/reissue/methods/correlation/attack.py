@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from reissue.arrays.sets import difference, intersection, sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.correlation.breach_probability import CompromisedShare
 from reissue.methods.correlation.correlations import (
     Unsafe,
     find_differing,
@@ -24,7 +25,7 @@ from reissue.methods.correlation.inference import Restricted, World, build_world
 from reissue.methods.correlation.simulation import draw_compromised, simulate
 from reissue.methods.wording import list_names, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.settings import check_kinds
+from reissue.model.settings import People, Within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +39,10 @@ class HistoricalCorrelation(Attack):
     seed:        of the draws
     """
 
-    n: int = 2
+    n: People = 2
     compromised: tuple[str | int, ...] = ()
-    p: float | None = None
-    trials: int = 10
+    p: CompromisedShare | None = None
+    trials: Annotated[int, Within("how often to draw", least=1)] = 10
     seed: int = 0
 
     name: ClassVar[str] = "historical-correlation"
@@ -66,17 +67,11 @@ class HistoricalCorrelation(Attack):
         return any(isinstance(person, str) for person in self.compromised)
 
     def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
         if isinstance(self.compromised, str | int):  # one person
             object.__setattr__(self, "compromised", (self.compromised,))
-        if self.n < 1 or self.n != int(self.n):
-            raise SettingsError(f"n is {self.n}; it must be a whole number of people, 1 or more.")
-        if self.p is not None and not 0.0 <= self.p <= 1.0:
-            raise SettingsError(f"p is {self.p}; it is the share of people who are compromised, between 0 and 1.")
+        super().__post_init__()
         if self.p is not None and self.compromised:
             raise SettingsError("Both compromised and p are given; name the compromised people or draw them, not both.")
-        if self.trials < 1 or self.limit < 1:
-            raise SettingsError(f"trials is {self.trials} and limit is {self.limit}; both must be at least 1.")
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         last = len(series) if involving is None else involving

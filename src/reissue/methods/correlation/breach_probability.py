@@ -8,9 +8,14 @@ out, which is a breach (theorem 2). All assume that compromised people are indep
 from __future__ import annotations
 
 from math import expm1, inf, log1p
+from typing import Annotated
 
 from reissue.errors import InfeasiblePolicy, SettingsError
-from reissue.model.settings import check_m
+from reissue.model.settings import SignatureSize, Within, find_problems
+
+CompromisedShare = Annotated[float, Within("the share of people who are compromised", least=0, most=1)]
+Lifetime = Annotated[int, Within("a number of releases", least=1, why="since a row is published at least once")]
+BreachChance = Annotated[float, Within("a probability", above=0, most=1)]
 
 _MOST_RELEASES = 1_000_000
 
@@ -103,12 +108,9 @@ def check_chances(
     *, m: int = 2, p: float | None = None, lived: int | None = None, h: float | None = None, n: int | None = None
 ) -> None:
     """Refuse numbers that mean nothing; those that are not given are not looked at."""
-    check_m(m)
-    if p is not None and not 0.0 <= p <= 1.0:
-        raise SettingsError(f"p is {p}; it is the share of people who are compromised, between 0 and 1.")
-    if lived is not None and lived < 1:
-        raise SettingsError(f"L is {lived}; a row is published at least once, so L must be 1 or more.")
-    if h is not None and not 0.0 < h <= 1.0:
-        raise SettingsError(f"h is {h}; it is a probability above 0 and at most 1.")
+    declared = {"m": (m, SignatureSize), "p": (p, CompromisedShare), "L": (lived, Lifetime), "h": (h, BreachChance)}
+    for name, (value, kind) in declared.items():
+        for problem in find_problems(name, value, kind) if value is not None else ():
+            raise SettingsError(problem)
     if n is not None and not 1 <= n <= m:
         raise SettingsError(f"n is {n}; it must be between 1 and m={m}.")

@@ -12,6 +12,9 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.correlation.breach_probability import (
+    BreachChance,
+    CompromisedShare,
+    Lifetime,
     breach_probability,
     check_chances,
     choose_degree,
@@ -33,7 +36,7 @@ from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.settings import check_choices, check_kinds
+from reissue.model.settings import SignatureSize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +54,10 @@ class CorSplit(Strategy):
     on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
     """
 
-    m: int
-    p: float | None = None
-    L: int | None = None
-    h: float | None = None
+    m: SignatureSize
+    p: CompromisedShare | None = None
+    L: Lifetime | None = None
+    h: BreachChance | None = None
     n: int | None = None
     on_limit: Literal["refuse", "retire"] = "refuse"
     publishing: Literal["generalized", "anatomized"] = "generalized"
@@ -65,14 +68,8 @@ class CorSplit(Strategy):
     stops: ClassVar[tuple[str, ...]] = ("association", "historical-correlation")
 
     def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_chances(m=self.m, p=self.p, lived=self.L, h=self.h, n=self.n)
-        check_choices(
-            self,
-            on_limit=("refuse", "retire"),
-            publishing=("generalized", "anatomized"),
-            on_ineligible=("refuse", "counterfeit"),
-        )
+        super().__post_init__()
+        check_chances(m=self.m, n=self.n)
         self._check_degree()
 
     def _check_degree(self) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Division, Outcome
 from reissue.methods.equivalence.attack_search import EquivalenceSearch, SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
@@ -29,7 +28,7 @@ from reissue.methods.equivalence.person_matrix import (
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
 from reissue.methods.invariance.possible_values import require_members
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.settings import check_kinds
+from reissue.model.settings import People, Within
 
 _PAIRS_ONLY = "The releases are not merged buckets: classes were only set against each other in pairs; no lower bound."
 _BY_SIGNATURE = (
@@ -54,25 +53,15 @@ class Equivalence(Attack):
     time_limit: seconds for all integer programs together
     """
 
-    e: int = 2
+    e: People = 2
     exact: bool = False
-    time_limit: float = 10.0
+    time_limit: Annotated[float, Within("a number of seconds", above=0)] = 10.0
 
     name: ClassVar[str] = "equivalence"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
     divisions: ClassVar[Mapping[Division, str]] = {
         Division.VALUE_SETS: "classes are compared that show the same values, even where they share nobody"
     }
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        object.__setattr__(self, "e", int(self.e))
-        if self.e < 1:
-            raise SettingsError(f"e is {self.e}; it must be at least 1.")
-        if not self.time_limit > 0:
-            raise SettingsError(f"time_limit is {self.time_limit}; it must be more than 0 seconds.")
-        if self.limit < 1:
-            raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         if involving is not None:

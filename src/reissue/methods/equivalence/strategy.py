@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.errors import InfeasiblePolicy
 from reissue.methods.equivalence.lifespans import (
     TWICE,
     Events,
@@ -26,7 +26,7 @@ from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.settings import check_choices, check_kinds, check_m
+from reissue.model.settings import SignatureSize, Within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,20 +38,13 @@ class EEquivalence(Strategy):
     on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
     """
 
-    m: int
-    e: int
+    m: SignatureSize
+    e: Annotated[int, Within("a number of people", least=1, why="where 1 forbids nothing and 2 forbids equal pairs")]
     on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
 
     name: ClassVar[str] = "e-equivalence"
     supports: ClassVar[Changes] = VALUES_PERSIST
     stops: ClassVar[tuple[str, ...]] = ("association", "equivalence")
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_m(self.m)
-        if self.e < 1:
-            raise SettingsError(f"e is {self.e}; it must be at least 1 (1 forbids nothing, 2 forbids equal pairs).")
-        check_choices(self, on_ineligible=("refuse", "counterfeit"))
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng = np.random.default_rng(history.seed)

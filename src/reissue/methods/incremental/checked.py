@@ -17,7 +17,7 @@ from reissue.model.feasible import refuse_infeasible
 from reissue.model.overlap import Groups
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement import Requirement, as_fraction
-from reissue.model.settings import check_kinds
+from reissue.model.settings import Rows, Share
 
 CHECKED = "checked"
 """In a release's extras: [k, numerator of c, denominator of c] that it was checked with."""
@@ -36,13 +36,9 @@ class CheckedStrategy(Strategy):
     supports: ClassVar[Changes] = INSERT_ONLY
     stops: ClassVar[tuple[str, ...]] = ("intersection", "difference", "record-tracing")
 
-    k: int
-    c: float = 1.0
+    k: Rows
+    c: Share = 1.0
     hold_back: bool = True
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        _ = self.requirement
 
     @property
     def requirement(self) -> Requirement:

@@ -12,7 +12,7 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.methods.attack import Attack, Division, Finding, Outcome, as_people, check_thresholds
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.attack_parts import PEOPLE, merge_steps
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
@@ -21,7 +21,7 @@ from reissue.methods.wording import count_people, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
 from reissue.model.requirement import as_fraction
-from reissue.model.settings import check_kinds
+from reissue.model.settings import People, Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +31,8 @@ class Difference(Attack):
     k, c: what the people left over must satisfy
     """
 
-    k: int = 2
-    c: float = 0.5
+    k: People = 2
+    c: Share = 0.5
 
     name: ClassVar[str] = "difference"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
@@ -46,11 +46,6 @@ class Difference(Attack):
         "subjects_at_risk": "sum",
     }
     adds: ClassVar[Mapping[str, str]] = {**combines, "subjects_at_risk": PEOPLE}
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        object.__setattr__(self, "k", as_people(self.k))  # thresholds come as floats
-        check_thresholds(k=self.k, c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of releases, in both directions; exact, by flows (see reissue.methods.incremental.difference)."""

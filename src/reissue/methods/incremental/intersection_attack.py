@@ -10,13 +10,13 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.methods.attack import Attack, Division, Finding, Outcome, check_thresholds
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
 from reissue.methods.incremental.sides import Side, sides_of
 from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.requirement import as_fraction
-from reissue.model.settings import check_kinds
+from reissue.model.settings import Share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,16 +26,12 @@ class Intersection(Attack):
     c: the largest share one value may have
     """
 
-    c: float = 0.5
+    c: Share = 0.5
 
     name: ClassVar[str] = "intersection"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
     divisions: ClassVar[Mapping[Division, str]] = {Division.PARTS: "a person's classes lie in one part"}
     combines: ClassVar[Mapping[str, str]] = {"highest_share": "max", "subjects_at_risk": "sum"}
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_thresholds(c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Follow every person through the releases; people who shared all their classes are followed as one."""

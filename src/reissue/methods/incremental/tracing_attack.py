@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.methods.attack import Attack, Division, Finding, Outcome, as_people, check_thresholds
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.attack_parts import merge_steps
 from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
 from reissue.methods.wording import count_people, count_rows, name_subjects
 from reissue.model.observed import Observed
-from reissue.model.settings import check_kinds
+from reissue.model.settings import People
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class RecordTracing(Attack):
     k: how many people of the older release must fit a row's traced box
     """
 
-    k: int = 2
+    k: People = 2
 
     name: ClassVar[str] = "record-tracing"
     assumes: ClassVar[str] = (
@@ -37,11 +37,6 @@ class RecordTracing(Attack):
         Division.STEPS: "rows are followed from one release to one other, wherever boxes meet"
     }
     adds: ClassVar[Mapping[str, str]] = {"fewest_people": "min", "rows_traced": "sum"}
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        object.__setattr__(self, "k", as_people(self.k))  # thresholds come as floats
-        check_thresholds(k=self.k, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of an older and a newer release; exact, by flows (see reissue.methods.incremental.tracing)."""

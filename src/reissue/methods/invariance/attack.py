@@ -10,7 +10,6 @@ import numpy as np
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int64
-from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.invariance.possible_values import (
     Possible,
@@ -22,7 +21,7 @@ from reissue.methods.invariance.possible_values import (
 )
 from reissue.methods.wording import name_releases, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.settings import check_kinds
+from reissue.model.settings import SignatureSize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +33,7 @@ class Association(Attack):
                frequent, a person whose classes show different sets, even where m values remain possible
     """
 
-    m: int = 2
+    m: SignatureSize = 2
     invariant: bool = False
 
     name: ClassVar[str] = "association"
@@ -51,15 +50,6 @@ class Association(Attack):
         "fewest_possible_values": "min",
         "largest_share": "max",
     }
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        object.__setattr__(self, "m", int(self.m))  # thresholds come as floats
-        object.__setattr__(self, "invariant", bool(self.invariant))
-        if self.m < 2:
-            raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")
-        if self.limit < 1:
-            raise SettingsError(f"limit is {self.limit}; it must be at least 1.")
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         state = Possible.nobody()

@@ -17,7 +17,7 @@ from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.settings import check_choices, check_kinds, check_m
+from reissue.model.settings import SignatureSize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,18 +29,13 @@ class MInvariance(Strategy):
     on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
     """
 
-    m: int
+    m: SignatureSize
     publishing: Literal["generalized", "anatomized"] = "generalized"
     on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
 
     name: ClassVar[str] = "m-invariance"
     supports: ClassVar[Changes] = VALUES_PERSIST
     stops: ClassVar[tuple[str, ...]] = ("association",)
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_m(self.m)
-        check_choices(self, publishing=("generalized", "anatomized"), on_ineligible=("refuse", "counterfeit"))
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng = np.random.default_rng(history.seed)

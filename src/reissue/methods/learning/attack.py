@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.methods.attack import Attack, Division, Outcome, check_thresholds
+from reissue.methods.attack import Attack, Division, Outcome
 from reissue.methods.learning.attack_findings import PersonEvidence, describe_people
 from reissue.methods.learning.class_graph import SeriesGraph, present_in
 from reissue.methods.learning.informed_attack import WithStatistics
@@ -17,7 +17,7 @@ from reissue.methods.learning.judgement import Judgement, judge
 from reissue.methods.learning.reasoning import learn, reason
 from reissue.methods.learning.statistics import LEARN
 from reissue.model.observed import Observed
-from reissue.model.settings import check_kinds
+from reissue.model.settings import Within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Learning(WithStatistics, Attack):
                 snapshots (the worst case), or the path of a file of shares by categories of people
     """
 
-    c: float = 0.5
+    c: Annotated[float, Within("a belief", above=0, most=1)] = 0.5
     statistics: str = LEARN
 
     name: ClassVar[str] = "learning"
@@ -38,10 +38,6 @@ class Learning(WithStatistics, Attack):
     )
     measuring: ClassVar[bool] = True
     divisions: ClassVar[Mapping[Division, str]] = {}  # statistics are learned from everybody
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_thresholds(c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         until = len(series) if involving is None else involving

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.errors import InfeasiblePolicy, SettingsError
+from reissue.errors import InfeasiblePolicy
 from reissue.methods.standing.blind_cuts import cut_blindly
 from reissue.methods.standing.newcomers import Newcomers, form_classes
 from reissue.methods.standing.places import Places, recall, remember
@@ -19,7 +19,7 @@ from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Requirement
-from reissue.model.settings import check_choices, check_kinds
+from reissue.model.settings import FINITE, Rows, Share, Within
 from reissue.model.standing_classes import StandingClasses
 from reissue.partition.mondrian import Partition
 
@@ -37,13 +37,13 @@ class Standing(Strategy):
     known:         how many classmates' values an attacker may know while c still holds
     """
 
-    k: int = 8
-    c: float = 0.4
-    l: int = 4  # noqa: E741 (the literature's name)
-    row_k: int = 5
-    row_l: int = 2
+    k: Rows = 8
+    c: Share = 0.4
+    l: Annotated[int, Within("a number of values", least=1)] = 4  # noqa: E741 (the literature's name)
+    row_k: Rows = 5
+    row_l: Annotated[int, Within("a number of values", least=1)] = 2
     form: Literal["flat", "told"] = "flat"
-    totals: float | None = None
+    totals: Annotated[float, Within("an epsilon, for example 0.5", above=0, most=FINITE)] | None = None
     on_ineligible: Literal["blend", "wait"] = "blend"
     known: int = 0
 
@@ -51,11 +51,8 @@ class Standing(Strategy):
     supports: ClassVar[Changes] = ANYTHING
 
     def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_choices(self, form=("flat", "told"), on_ineligible=("blend", "wait"))
-        _ = self.class_requirement, self.row_requirement
-        if self.totals is not None and not 0 < self.totals < float("inf"):
-            raise SettingsError(f"totals is {self.totals}; it is an epsilon above 0, for example 0.5.")
+        super().__post_init__()
+        _ = self.class_requirement
 
     @property
     def class_requirement(self) -> Requirement:
@@ -65,12 +62,7 @@ class Standing(Strategy):
     @property
     def row_requirement(self) -> Requirement:
         """What the rows of every box satisfy, with the values that they show."""
-        if self.row_l < 1:
-            raise SettingsError(f"row_l is {self.row_l}; it is a number of values, at least 1.")
-        try:
-            return Requirement(k=self.row_k, l=self.row_l if self.form == "flat" and self.row_l > 1 else None)
-        except SettingsError as error:
-            raise SettingsError(f"row_{error}") from error
+        return Requirement(k=self.row_k, l=self.row_l if self.form == "flat" and self.row_l > 1 else None)
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Give newcomers a class for life, then everybody present a row in a box of its own."""

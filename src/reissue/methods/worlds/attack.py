@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.sets import intersection, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Attack, Division, Finding, Outcome, check_thresholds
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
 from reissue.methods.worlds.settled_series import SettledSeries
 from reissue.methods.worlds.solver import Inconsistent, settle
 from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.requirement import as_fraction
-from reissue.model.settings import check_kinds
+from reissue.model.settings import Share, SignatureSize, Within
 
 CHANGED = "No assignment of values to people fits all releases: values have changed, and nothing can be concluded."
 
@@ -36,10 +36,10 @@ class PossibleWorlds(Attack):
     seconds:     the time for integer programs; what is not reached is told in the notes
     """
 
-    c: float = 0.5
-    m: int = 2
+    c: Share = 0.5
+    m: SignatureSize = 2
     compromised: tuple[int | str, ...] = ()
-    seconds: float = 5.0
+    seconds: Annotated[float, Within("a time limit", least=0)] = 5.0
 
     name: ClassVar[str] = "possible-worlds"
     assumes: ClassVar[str] = (
@@ -69,14 +69,6 @@ class PossibleWorlds(Attack):
     @property
     def looks_for_names(self) -> bool:
         return any(isinstance(person, str) for person in self.compromised)
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_thresholds(c=self.c, limit=self.limit)
-        if self.m < 2:
-            raise SettingsError(f"m is {self.m}; it must be at least 2, since one possible value is certainty.")
-        if not self.seconds >= 0:
-            raise SettingsError(f"seconds is {self.seconds}; it is a time limit, at least 0.")
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Settle all paths; `involving=n`: the releases up to n, without what those before n tell already."""
