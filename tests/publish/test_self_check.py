@@ -24,6 +24,10 @@ BREACHES: dict[str, tuple[Strategy, str]] = {
     "a value is too frequent": (cheats.Careless(k=4, c=0.3), r"\d+ classes break c \(\S+ against 0.3\)"),
     "classes are far from the table": (cheats.Careless(k=4, t=0.2), r"\d+ classes break t \(\S+ against 0.2\)"),
     "its own test fails": (cheats.Honest(k=4), "rows are too many after 1 releases"),
+    "a second look finds what the attack does not": (
+        cheats.Doubter(k=4),
+        r"\d+ people are too many, although the attack itself found nothing",
+    ),
     "a promised attack succeeds": (cheats.Boaster(k=4, c=0.3), "the (intersection|difference) attack would succeed. "),
 }
 

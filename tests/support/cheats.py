@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 import reissue as ri
-from reissue.model.fragment_counts import Counted
+from reissue.model.fragment_counts import CountedSnapshot
+from reissue.model.observed import Observed
 from reissue.model.release import Candidate, Coded, Facts, History
 
 Lie = Callable[[Facts, Coded], Facts]
@@ -210,10 +211,20 @@ class Honest(ri.Static):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Doubter(ri.Static):
+    """The attack that it stops finds nothing, its second form does."""
+
+    stops: ClassVar[tuple[str, ...]] = ("intersection",)
+
+    def second_check(self, series: Observed, seed: int) -> str | None:
+        return f"{len(series.releases[0].classes)} people are too many"
+
+
+@dataclass(frozen=True, kw_only=True)
 class CarelessPlanner(ri.BCF):
     """One plan for all fragments, of half of what is promised."""
 
-    def plan(self, counted: Counted, history: History) -> Candidate:
+    def plan(self, counted: CountedSnapshot, history: History) -> Candidate:
         return ri.BCF(k=self.k // 2).plan(counted, history)
 
 
@@ -221,7 +232,7 @@ class CarelessPlanner(ri.BCF):
 class EmptyPlanner(ri.BCF):
     """One plan for all fragments, with a class that nobody gets into."""
 
-    def plan(self, counted: Counted, history: History) -> Candidate:
+    def plan(self, counted: CountedSnapshot, history: History) -> Candidate:
         made = super().plan(counted, history)
         return replace(made, boxes=np.concatenate([made.boxes, made.boxes[-1:]]))
 

@@ -17,6 +17,7 @@ from reissue.methods.strategy import Planner
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed, Words
 from reissue.model.paths import make_counted_releases
+from reissue.publish.self_check import check_again
 
 
 @dataclass(frozen=True)
@@ -52,5 +53,6 @@ def check_common(
         outcome = attack.run(observed, involving=len(releases))
         if outcome.breaches:
             refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
+    check_again(strategy, observed, len(releases))
     extent = Extent(int(sizes.sum()), len(sizes), int(sizes.min(initial=0)), int(sizes.max(initial=0)))
     return Checked(extent, int((sizes**2).sum()), tuple(strategy.stops))

@@ -91,7 +91,15 @@ def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: 
         if outcome.breaches:
             refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
         passed.append(name)
+    check_again(strategy, observed, history.seed)
     return passed
+
+
+def check_again(strategy: Strategy, series: Observed, seed: int) -> None:
+    """The strategy's second form of the attacks: where a kernel is at fault that maker and attack share, it tells."""
+    reason = strategy.second_check(series, seed)
+    if reason:
+        refuse_release(f"{reason}, although the attack itself found nothing")
 
 
 class _Observing(Asked[ObservedRelease]):

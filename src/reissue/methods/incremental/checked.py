@@ -12,8 +12,10 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.incremental.running_knowledge import RunningKnowledge
+from reissue.methods.incremental.second_check import find_breach
 from reissue.methods.strategy import INSERT_ONLY, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
+from reissue.model.observed import Observed
 from reissue.model.overlap import Groups
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement import Requirement, as_fraction
@@ -64,6 +66,10 @@ class CheckedStrategy(Strategy):
         checks = caches.get("checks", {"safe": np.empty(0, dtype=np.bool_)})["safe"]
         safe = bool(real.all()) and self._was_checked(release.extras)
         return {**caches, **running.tables(), "checks": {"safe": np.append(checks, safe)}}
+
+    def second_check(self, series: Observed, seed: int) -> str | None:
+        """Intersections, differences and traces by plain counting, as far as that is cheap."""
+        return find_breach(series, self.k, self.c, seed)
 
     def _was_checked(self, extras: Table) -> bool:
         """Whether the release was checked for at least what is promised now."""

@@ -1,0 +1,155 @@
+"""The second form of the three attacks: equal to enumeration, and what saves us from a fault in a shared kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import reissue as ri
+from reissue.errors import GuaranteeBroken
+from reissue.methods.incremental import difference, running_knowledge, second_check, second_tracing, tracing
+from reissue.methods.incremental.checked import CheckedStrategy
+from reissue.methods.incremental.tracing_filter import TracingPart
+from reissue.methods.plain_release import PlainRelease
+from reissue.model.observed import Observed, ObservedRelease
+from tests.methods.incremental.test_incremental_attacks import tiny_cases
+from tests.methods.incremental.tiny import differences, intersections, traced, value_of
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_second_form_equals_enumeration(seed: int) -> None:
+    for series, k, c in tiny_cases(400 + seed):
+        releases = [PlainRelease(release, series.value_count) for release in series.releases]
+        everybody = np.arange(len(releases[-1].subjects))
+        assert (second_check._find_common_value(releases, everybody, c) is not None) == common_value(series, c)
+        older, newer = releases[-2:]
+        for i, j in ((-2, -1), (-1, -2)):
+            starts = [*range(len(releases[i].boxes))]
+            found = second_check._find_small_rest(releases[i], releases[j], starts, k, c)
+            assert (found is not None) == small_rest(series.releases[i], series.releases[j], k, c)
+        found = second_tracing.find_trace(older, newer, k, np.random.default_rng(0))
+        assert (found is not None) == bool(traced(series.releases[-2], series.releases[-1], k))
+
+
+def common_value(series: Observed, c: Fraction) -> bool:
+    return any(left and max(left.values()) > c * left.total() for left in intersections(series.releases).values())
+
+
+def small_rest(left: ObservedRelease, right: ObservedRelease, k: int, c: Fraction) -> bool:
+    value = value_of(right)
+    counts = [Counter(value[subject] for subject in over) for _, over in differences(left, right) if over]
+    return any(rest.total() < k or max(rest.values()) > c * rest.total() for rest in counts)
+
+
+def test_the_tiny_series_have_something_to_find_and_something_to_pass() -> None:
+    found = Counter[bool]()
+    for seed in range(10):
+        for series, k, c in tiny_cases(400 + seed):
+            found[second_check.find_breach(series, k, float(c), seed) is not None] += 1
+    assert min(found[True], found[False]) > 20
+
+
+@pytest.mark.parametrize("module", [second_check, second_tracing])
+def test_the_second_form_shares_no_code_with_the_attacks(module: object) -> None:
+    own = {"arrays.types", "methods.plain_release", "methods.incremental.second_check", "model.observed"}
+    own.add("methods.incremental.second_tracing")
+    for node in ast.walk(ast.parse(Path(str(vars(module)["__file__"])).read_text())):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("reissue."):
+            assert str(node.module).removeprefix("reissue.") in own
+
+
+# Each fault is in a kernel by which the strategy plans and the attack measures.
+def find_no_frequent_value(*_: object, **__: object) -> tuple[list[object], int]:
+    return [], 0
+
+
+def find_no_small_rest(_: object, k: int, *__: object) -> tuple[list[object], int, int]:
+    return [], 0, k
+
+
+def suspect_nobody(part: difference.DifferencePart, *_: object) -> np.ndarray:
+    return np.zeros(part.components, dtype=np.bool_)
+
+
+def keep_the_newer_values(*arrays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """In place of the intersection of two multisets, the second of them."""
+    _, _, _, start, value, count, _, right = arrays
+    sizes = start[right + 1] - start[right]
+    entries = np.concatenate([np.arange(start[own], start[own + 1]) for own in right] or [np.empty(0, np.int64)])
+    return np.concatenate([[0], np.cumsum(sizes)]), value[entries], count[entries]
+
+
+def trace_nothing(_: object, boxes: tuple[np.ndarray, np.ndarray], *__: object) -> tracing.Traces:
+    return tracing._nothing(boxes[0].shape[1])
+
+
+def pass_everything(*_: object) -> bool:
+    return False
+
+
+FAULTS = {
+    "the flow of the share of a value": (difference, "too_frequent", find_no_frequent_value, "difference"),
+    "the flow of the people left over": (difference, "_too_few", find_no_small_rest, "difference"),
+    "the components without flows": (difference, "_suspect", suspect_nobody, "difference"),
+    "the running multiset": (running_knowledge, "_intersect", keep_the_newer_values, "intersection"),
+    "the traces": (tracing, "_traced", trace_nothing, "record tracing"),
+    "the filter of the traces": (TracingPart, "suspicious", pass_everything, "record tracing"),
+}
+SCHEMA = ri.Schema(
+    identifier="person", quasi_identifiers={"age": ri.Numeric(), "weight": ri.Numeric()}, sensitive="illness"
+)
+
+
+def months(seed: int, first: int, more: int, values: int, span: int, count: int) -> Iterator[pa.Table]:
+    rng, total = np.random.default_rng(seed), first + more * (count - 1)
+    age, weight, illness = (rng.integers(0, top, total) for top in (span, span, values))
+    for rows in range(first, total + 1, more):
+        columns = {"person": np.arange(rows), "age": age[:rows], "weight": weight[:rows]}
+        yield pa.table({**columns, "illness": [f"illness {value}" for value in illness[:rows]]})
+
+
+def publish_all(series: ri.Series, tables: Iterable[pa.Table]) -> None:
+    for table in tables:
+        series.publish(table)
+
+
+CASES = {
+    "the flow of the share of a value": (ri.CheckedIncognito(k=2, c=0.5), (1, 48, 24, 4, 11, 3)),
+    "the flow of the people left over": (ri.CheckedIncognito(k=4, c=0.8), (4, 63, 38, 4, 8, 3)),
+    "the components without flows": (ri.CheckedIncognito(k=2, c=0.8), (3, 68, 10, 2, 5, 3)),
+    "the running multiset": (ri.CheckedMondrian(k=3, c=0.8), (36, 42, 17, 3, 7, 6)),
+    "the traces": (ri.CheckedIncognito(k=3, c=0.8), (7, 76, 28, 4, 11, 3)),
+    "the filter of the traces": (ri.CheckedIncognito(k=3, c=0.7), (11, 28, 12, 4, 7, 3)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_a_shared_kernel_is_noticed_and_nothing_is_committed(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (where, name, wrong, attack), (strategy, people) = FAULTS[fault], CASES[fault]
+    with ri.Series.create(tmp_path / "right", SCHEMA, strategy, seed=7) as series:
+        publish_all(series, months(*people))  # without the fault all is well
+    with monkeypatch.context() as planted:
+        planted.setattr(where, name, wrong)
+        with ri.Series.create(tmp_path / "wrong", SCHEMA, strategy, seed=7) as series:
+            with pytest.raises(GuaranteeBroken, match=rf"\({attack}\), although the attack itself found nothing"):
+                publish_all(series, months(*people))
+            files = sorted((tmp_path / "wrong" / "releases").iterdir())
+            refused = len(series.releases) + 1
+            assert len(files) == len(series.releases), "what was refused is not there"
+            assert series.verify() == []
+        planted.setattr(CheckedStrategy, "second_check", lambda *_: None)
+        with ri.Series.create(tmp_path / "deceived", SCHEMA, strategy, seed=7) as series:
+            publish_all(series, islice(months(*people), refused))
+    with ri.Series.open(tmp_path / "deceived") as series:
+        breached = {finding.attack for finding in series.audit().breaches}
+    assert attack.replace(" ", "-") in breached, "the fault deceived strategy and attack alike"
