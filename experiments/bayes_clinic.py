@@ -196,21 +196,21 @@ def figures(setting: Setting) -> dict[str, list[Run]]:
     """The runs of figures 3, 4, 5 (with 7), 9 (with 10) and 11, by figure; and one that the paper does not have."""
     kept = setting.knowledge
     same = {"k": 3, "J": 0.6, "t": 0.5, "knowledge": kept}
-    own = {"k": 3, "J": 0.6, "beta": 5.0, "knowledge": kept}
+    own = {"k": 3, "J": 0.6, "beta": 5.0, "knowledge": kept, "order": "nearest"}
     found: dict[str, list[Run]] = {name: [] for name in ("3", "4", "5", "9", "11", "estimators")}
     for steps in (1, 2):
         s = f"{steps} step" + "s" * (steps == 2)
         hilbert = BayFrame(**same, steps=steps, order="hilbert")  # type: ignore[arg-type]
         js = measure(setting, f"JS-reduce, {s}", JSReduce(**same, steps=steps), others=ALL)  # type: ignore[arg-type]
         found["3"] += [measure(setting, f"Bayes estimator, {s}", hilbert), js]
-        bay = measure(setting, f"BayFrame, {s}", BayFrame(**same, steps=steps), others=ALL)  # type: ignore[arg-type]
+        bay = measure(setting, f"BayFrame, {s}", BayFrame(**same, steps=steps, order="nearest"), others=ALL)  # type: ignore[arg-type]
         found["9"] += [bay, js]
         found["11"] += [
             measure(setting, f"{name}, {s}", strategy, sigma=0.1)
             for name, strategy in (
                 ("JS-reduce+Prior", JSReduce(**same, steps=steps)),  # type: ignore[arg-type]
-                ("BayFrame+Prior", BayFrame(**same, steps=steps)),  # type: ignore[arg-type]
-                ("BayFrame+Posterior", BayFrame(**same, steps=steps, cascading="posterior")),  # type: ignore[arg-type]
+                ("BayFrame+Prior", BayFrame(**same, steps=steps, order="nearest")),  # type: ignore[arg-type]
+                ("BayFrame+Posterior", BayFrame(**same, steps=steps, cascading="posterior", order="nearest")),  # type: ignore[arg-type]
             )
         ]
         for sigma in (0.01, 0.1):
@@ -226,7 +226,7 @@ def figures(setting: Setting) -> dict[str, list[Run]]:
         found["4"].append(measure(setting, f"k = {k}", strategy, others=ALL))
         found["4"].append(measure(setting, f"k = {k}, compromised", strategy, sigma=0.1, guarded=False))
     found["estimators"].insert(0, found["4"][0])
-    strong = BayFrame(**same, estimator="omega")  # type: ignore[arg-type]
+    strong = BayFrame(**same, estimator="omega", order="nearest")  # type: ignore[arg-type]
     found["estimators"].append(measure(setting, "BayFrame against omega", strong, others=ALL))
     return found
 

@@ -18,6 +18,7 @@ from reissue.methods.beliefs.cycle import remember_beliefs
 from reissue.methods.beliefs.knowledge import ReadKnowledge
 from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Coded, Facts, History, Table
+from reissue.model.requirement import distribution
 from reissue.model.requirement_check import violations
 from reissue.publish.fragment import Work
 
@@ -116,9 +117,11 @@ def test_the_promise_holds_for_who_knows_the_whole_table(strategy: Bayesian, tmp
             facts, apart = outsider.reads(table)
             assert apart.max() <= strategy.J + 1e-9
             furthest = max(furthest, apart.max())
-            assert (
-                violations(strategy.promise.requirement, facts.classes, facts.values, len(series.coding.values)) == ()
-            )
+            asked, values = strategy.promise.requirement, len(series.coding.values)
+            everybody = np.bincount(outsider._snapshot(table).values, minlength=values)
+            assert violations(replace(asked, beta=None), facts.classes, facts.values, values) == ()
+            whole = distribution(everybody.astype(np.int64))
+            assert violations(replace(asked, t=None), facts.classes, facts.values, values, whole) == ()
             assert release.counts["suppressed"] < 0.25 * len(table)
         assert furthest > 0.9 * strategy.J, "beliefs differ within classes, or nothing is proved"
         assert series.verify(rebuild=True) == []

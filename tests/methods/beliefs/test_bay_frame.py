@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
+from reissue.errors import InfeasiblePolicy
+from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.model.boxes import contain, widen_to_nodes
 from reissue.model.release import Facts, Table
 from reissue.model.requirement import Requirement
@@ -35,7 +38,8 @@ def test_every_published_class_keeps_k_closeness_and_j(strategy: Bayesian, seed:
         rows, table = beliefs.rows, facts.values.tolist()
         for c in range(facts.class_count):
             inside = np.flatnonzero(facts.classes == c)
-            assert class_meets(requirement, facts.values[inside].tolist(), table, snapshot.value_count)
+            shown = replace(requirement, beta=None)  # beta-likeness is to the snapshot alone (definition 7)
+            assert class_meets(shown, facts.values[inside].tolist(), table, snapshot.value_count)
             assert class_meets(
                 requirement, facts.values[inside].tolist(), snapshot.values.tolist(), snapshot.value_count
             )
@@ -76,6 +80,41 @@ def test_the_fold_can_be_repeated() -> None:
                 for column, array in table.items():
                     assert np.array_equal(array, caches[name][column])
             caches = strategy.remember(caches, facts)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_suppressed_rows_do_not_undo_other_classes(seed: int) -> None:
+    """A class is as like the snapshot as it was; comparing it with what is left of it would cascade (to 42% here)."""
+    strategy = BayFrame(k=3, J=0.02, beta=3.0, estimator="omega")
+    for snapshot, _, facts, _, _ in run(strategy, histories(seed, skew=1.0)):
+        assert len(facts.subjects) > 0.92 * len(snapshot)
+
+
+def test_the_check_refuses_a_snapshot_that_cannot_be() -> None:
+    """beta is measured against counts that the release keeps: they must cover what is published."""
+    strategy = BayFrame(k=3, J=0.5, beta=3.0)
+    _, _, facts, history, _ = run(strategy, histories(1))[0]
+    table = np.asarray(facts.extras["table"], dtype=np.int64)
+    fewer = replace(facts, extras={**facts.extras, "table": table - 1})
+    assert "than the snapshot is said to have" in (strategy.check(fewer, history) or "")
+    rare = replace(facts, extras={**facts.extras, "table": table + np.array([10_000, 0, 0, 0, 0])})
+    assert "beta" in (strategy.check(rare, history) or "")
+
+
+def test_a_release_that_would_suppress_too_much_is_refused_with_the_nearest_policy_that_does_not() -> None:
+    strict = BayFrame(k=8, J=0.001, beta=0.3, estimator="omega", most_suppressed=0.02)
+    with pytest.raises(InfeasiblePolicy, match="nearest conditions") as refused:
+        run(strict, histories(0, skew=1.0))
+    said = str(refused.value)
+    named = re.search(r"conditions that do are k = (\d+), beta = ([\d.]+), J = ([\d.]+), with", said)
+    assert named is not None, said
+    assert "at most 2% may be suppressed" in said
+    k, beta, most = int(named[1]), float(named[2]), float(named[3])
+    assert (k, beta > 0.3, most > 0.001) == (8, True, True)
+    free = replace(strict, most_suppressed=1.0)
+    snapshot, _, _, history, _ = run(free, histories(0, skew=1.0)[:2])[1]  # the release that was refused
+    made = replace(free, beta=1.01 * beta, J=1.01 * most).publish(snapshot, history)
+    assert (made.classes < 0).mean() <= 0.02
 
 
 def test_the_same_seed_gives_the_same_release() -> None:

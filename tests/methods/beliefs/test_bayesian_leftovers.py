@@ -18,8 +18,14 @@ from reissue.model.release import Coded, History
 from tests.methods.beliefs.bayesian import histories, run
 
 
-def test_suppressed_rare_values_are_settled_in_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Suppression makes a rare value rarer, and classes at the limit fail: they must not fall one after the other."""
+@pytest.mark.parametrize(
+    ("closeness", "least", "most"),
+    [({"beta": 2.0, "J": 0.7}, 1, 1), ({"t": 0.02, "J": 0.02}, 2, making.PATIENCE // 40_000 + 8)],
+)
+def test_suppressed_rare_values_are_settled_in_few_rounds(
+    closeness: dict[str, float], least: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Suppression makes a rare value rarer, and classes at the limit of t fail: they must not fall one by one."""
     rng, rows = np.random.default_rng(5), 40_000
     values = rng.choice(6, rows, p=[0.4, 0.3, 0.2, 0.09, 0.009, 0.001]).astype(np.int32)
     domains = (Domain("age", 0, 99), Domain("town", 0, 49))
@@ -27,9 +33,9 @@ def test_suppressed_rare_values_are_settled_in_few_rounds(monkeypatch: pytest.Mo
     snapshot = Coded(np.arange(rows), codes, values, domains, 6)
     rounds = []
     monkeypatch.setattr(making, "join", lambda *given: rounds.append(len(given[0])) or join(*given))
-    strategy = BayFrame(k=10, J=0.7, beta=2.0)
+    strategy = BayFrame(k=10, **closeness)
     facts = strategy.publish(snapshot, History([], {}, 1)).facts(1, snapshot)
-    assert 1 < len(rounds) <= making.PATIENCE // rows + 8
+    assert least <= len(rounds) <= most
     assert len(facts.subjects) > 0.97 * rows
     assert strategy.check(facts, History([], {}, 1)) is None
 

@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.beliefs.believing import Believing
-from reissue.methods.beliefs.classes import Divergence, Leftovers
+from reissue.methods.beliefs.classes import MOST_SUPPRESSED, Divergence, Leftovers
 from reissue.methods.beliefs.cycle import Reasoning
 from reissue.methods.beliefs.knowledge import Knowledge
 from reissue.methods.beliefs.nearest_order import order_nearest_next
 from reissue.methods.beliefs.posterior import Estimator
 from reissue.model.release import Coded
 from reissue.model.requirement import Distance, Gain
-from reissue.model.settings import Rows
+from reissue.model.settings import Chance, Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,14 +23,15 @@ class BayFrame(Believing):
     """J-similarity: k rows, beta-likeness (or t-closeness), and prior beliefs at most J bits apart in every class.
 
     k, J:       rows of a class at least; Jensen-Shannon divergence of its members' (revised) priors at most, in bits
-    beta, t:    how far the values of a class may be from the table's (see reissue.model.requirement); one is needed
+    beta, t:    how far the values of a class may be from the snapshot's (see reissue.model.requirement); one is needed
     ordered:    t along the order of the values
     steps:      1 or 2: how many observations back an attacker's knowledge of transitions goes
     estimator:  how the attacker reads a class: "bayes", "js-reduce" or "omega"
     cascading:  compromised records enter the "prior" (known before the release) or the "posterior" (known after it)
     leftovers:  rows that fit no class: "suppress" them, "relax" J and beta (t) until none is left, or "counterfeit"
                 their value
-    order:      rows by "nearest" point next, or along the "hilbert" curve
+    most_suppressed: the share of the rows that may be suppressed; a release that needs more is refused
+    order:      rows along the "hilbert" curve, or by "nearest" point next, as in the paper
     knowledge:  what the attacker knows
     """
 
@@ -43,7 +44,8 @@ class BayFrame(Believing):
     estimator: Estimator = "bayes"
     cascading: Literal["prior", "posterior"] = "prior"
     leftovers: Leftovers = "suppress"
-    order: Literal["nearest", "hilbert"] = "nearest"
+    most_suppressed: Chance = MOST_SUPPRESSED
+    order: Literal["hilbert", "nearest"] = "hilbert"
     knowledge: Knowledge = field(default_factory=Knowledge)
 
     name: ClassVar[str] = "bay-frame"

@@ -18,7 +18,7 @@ from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.hilbert import hilbert_keys
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 from reissue.model.requirement import Distance, Requirement
-from reissue.model.settings import Rows
+from reissue.model.settings import Chance, Rows
 
 
 class Believing(Informed, Strategy):
@@ -30,6 +30,7 @@ class Believing(Informed, Strategy):
     ordered: bool
     steps: Literal[1, 2]
     leftovers: Leftovers
+    most_suppressed: Chance
 
     supports: ClassVar[Changes] = ANYTHING
     repeats_until_stable: ClassVar[bool] = True
@@ -62,8 +63,8 @@ class Believing(Informed, Strategy):
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         given = self.given
         prior, applied = estimate_priors(snapshot, history, self.knowledge, given, self.reasoning)
-        line = self.line_up(snapshot)
-        return propose(snapshot, history, self.promise, self.leftovers, line, prior, applied, given.unmatched)
+        how = (self.promise, self.leftovers, self.line_up(snapshot))
+        return propose(snapshot, history, *how, prior, applied, given.unmatched, self.most_suppressed)
 
     def line_up(self, snapshot: Coded) -> Int64:
         """int64[rows]: the order in which rows become classes: along the Hilbert curve."""

@@ -31,6 +31,8 @@ ROUNDING = 1e-12
 """Slack of J, so that equal beliefs count as equal; far below that of the check."""
 RELAX, RELAX_AT_MOST = 1.1, 40
 """Each relaxation multiplies J and beta (or t) by this; so many are tried."""
+MOST_SUPPRESSED = 0.25
+"""Of the rows of a release, unless the policy says otherwise: a table without a quarter of its people misleads."""
 
 PATIENCE = 200_000
 """Rows times rounds in which rows of undone classes join whatever holds just now: fewer are left over in the end."""
@@ -119,11 +121,12 @@ def propose(
     prior: Float64,
     applied: Applied,
     unmatched: int = 0,
+    most_suppressed: float = MOST_SUPPRESSED,
 ) -> Candidate:
     """Group the rows, settle those left over, and say what was done.
 
     line: int64[rows], the order in which rows become classes; unmatched: compromised records about people whom the
-    series does not know.
+    series does not know; most_suppressed: share of the rows, above which it is refused.
     """
     refuse_infeasible(
         promise.requirement, np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
@@ -137,6 +140,8 @@ def propose(
         grouped = _group_rows(snapshot, history, rows, line, kept, False)
     if (grouped.classes < 0).all():
         _refuse(promise, prior, history)
+    if len(grouped.left) > most_suppressed * len(snapshot):
+        _refuse_runaway(snapshot, history, rows, line, promise, len(grouped.left), most_suppressed)
     candidate = _make_candidate(snapshot, history, kept, grouped, applied, kept is not promise)
     if unmatched and history.whole is None:  # a fragment knows its own people only
         said = (
@@ -151,15 +156,16 @@ def _group_rows(
 ) -> GroupedRows:
     """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
 
-    Shares in the published table differ from the snapshot's when rows are suppressed or counterfeited; classes must
-    hold against both. Every round undoes a class, so it ends; and since rows of undone classes join with room to spare
-    (`spared`) once patience ends, few rounds do. A fragment does not know what the others will publish: after the first
-    attempt all its classes are made with room to spare, and hold against the tables of later attempts (`_list_tables`).
+    beta compares with the snapshot (definition 7), so nothing is undone for its sake. t compares with the table that
+    readers see, too, whose shares differ when rows are suppressed or counterfeited. Every round undoes a class, so it
+    ends; and since rows of undone classes join with room to spare (`tighten_limits`) once patience ends, few rounds do.
+    A fragment does not know what the others will publish: after the first attempt all its classes are made with room to
+    spare, and hold against the tables of later attempts (`_list_tables`).
     """
     values, requirement = snapshot.value_count, promise.requirement
     limits = requirement.limits(_count_everybody(snapshot, history))
     most = promise.J + ROUNDING
-    told, asked = _list_tables(history, values), limits
+    told, asked = _list_tables(history, values) if requirement.t is not None else [], limits
     if len(told) > 1:
         asked = tighten_limits(limits, distribution(told[1]))
     classes, published = _grow_classes(line, rows, asked, most), snapshot.values.copy()
@@ -175,7 +181,10 @@ def _group_rows(
         if len(left):
             join(left, classes, published, number, rows, points, asked, most, invent)
         out[left] = classes[left] < 0
-        table = requirement.limits(told[0] if told else _count_values(published[classes >= 0], values))
+        if requirement.t is None:
+            return GroupedRows(_renumber(classes), published)
+        seen = told[0] if told else _count_values(published[classes >= 0], values)
+        table = replace(requirement, beta=None).limits(seen)
         good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
         undone = (classes >= 0) & ~good[classes]
         if not undone.any():
@@ -245,6 +254,31 @@ def _refuse(promise: Promise, prior: Float64, history: History) -> None:
     )
 
 
+def _refuse_runaway(
+    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: Promise, left: int, most: float
+) -> None:
+    """Too many rows fit no class: name the least relaxation that would do, by bisection."""
+
+    def count_left(times: int) -> int:
+        return len(_group_rows(snapshot, history, rows, line, promise.relax(times), False).left)
+
+    low, high, size = 0, RELAX_AT_MOST, len(snapshot)
+    found = count_left(high)
+    nearest = "No looser J, beta or t helps: lower k"
+    if found <= most * size:
+        while high - low > 1:
+            middle = (low + high) // 2
+            fewer = count_left(middle)
+            low, high, found = (low, middle, fewer) if fewer <= most * size else (middle, high, found)
+        near = promise.relax(high).sentence()
+        nearest = f"The nearest conditions that do are {near}, with {100 * found / size:.2g}% suppressed: use them"
+    raise InfeasiblePolicy(
+        f"With {promise.sentence()}, {left:,} of {size:,} rows ({100 * left / size:.2g}%) fit no class, and at most "
+        f'{100 * most:.4g}% may be suppressed (most_suppressed = {most:g}). {nearest}, set leftovers = "relax", or '
+        f"raise most_suppressed."
+    )
+
+
 def _make_candidate(
     snapshot: Coded, history: History, kept: Promise, grouped: GroupedRows, applied: Applied, relaxed: bool
 ) -> Candidate:
@@ -261,7 +295,11 @@ def _make_candidate(
     )
     applied = replace(applied, stand_ins=fakes.subjects, behind=snapshot.subjects[invented])
     asked = (kept.requirement.k, kept.J, kept.requirement.beta, kept.requirement.t)
-    extras = {**applied.extras(), "kept": np.array([np.nan if limit is None else limit for limit in asked])}
+    extras = {
+        **applied.extras(),
+        "table": _count_everybody(snapshot, history),
+        "kept": np.array([np.nan if limit is None else limit for limit in asked]),
+    }
     return Candidate(
         boxes=widen_to_nodes(bounding_boxes(snapshot.codes, grouped.classes, number), snapshot.domains),
         classes=classes,

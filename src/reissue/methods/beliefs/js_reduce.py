@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from reissue.methods.beliefs.believing import Believing
-from reissue.methods.beliefs.classes import Divergence, Leftovers
+from reissue.methods.beliefs.classes import MOST_SUPPRESSED, Divergence, Leftovers
 from reissue.methods.beliefs.knowledge import Knowledge
 from reissue.model.requirement import Distance
-from reissue.model.settings import Rows
+from reissue.model.settings import Chance, Rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,7 @@ class JSReduce(Believing):
                Jensen-Shannon divergence of priors at most, in bits
     steps:     1 or 2: how many observations back an attacker's knowledge of transitions goes
     leftovers: rows that fit no class: "suppress" them, "relax" J and t until none is left, or "counterfeit" their value
+    most_suppressed: the share of the rows that may be suppressed; a release that needs more is refused
     knowledge: what the attacker knows; compromised records enter the priors
     """
 
@@ -31,6 +32,7 @@ class JSReduce(Believing):
     ordered: bool = False
     steps: Literal[1, 2] = 1
     leftovers: Leftovers = "suppress"
+    most_suppressed: Chance = MOST_SUPPRESSED
     knowledge: Knowledge = field(default_factory=Knowledge)
 
     name: ClassVar[str] = "js-reduce"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from reissue.arrays.types import Float64
+from reissue.arrays.types import Float64, Int64
 from reissue.methods.beliefs.classes import Promise
 from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, attach_people, read_applied
 from reissue.methods.beliefs.revision import compute_divergences
@@ -19,8 +21,9 @@ def find_broken_promise(
     """A sentence about the condition that some class breaks; None if all hold.
 
     J is measured on the priors of everybody whom an attacker takes to be in the class. With `may_relax` the looser
-    conditions that the release itself states are checked. A fragment's values are compared with those that all
-    fragments together publish, as announced: see `Strategy.repeats_until_stable`.
+    conditions that the release itself states are checked. beta compares with the snapshot, whose counts the release
+    keeps; t with what is published, where a table is divided by all fragments together, as announced: see
+    `Strategy.repeats_until_stable`.
     """
     kept = read_stated(facts, promise) if may_relax else promise
     applied = Applied.read(facts.extras)
@@ -29,16 +32,40 @@ def find_broken_promise(
     if history.whole is not None:
         values = max(values, len(history.whole.announced(values)))
         table = distribution(history.whole.announced(values))
-    for violation in violations(kept.requirement, facts.classes, facts.values, values, table):
-        return (
-            f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}, the limit is "
-            f"{violation.limit:.4g}"
-        )
+    snapshot = _read_snapshot(facts, history, values)
+    if snapshot is None:
+        return "more rows of a value are published than the snapshot is said to have"
+    for requirement, shares in (
+        (replace(kept.requirement, beta=None), table),
+        (replace(kept.requirement, t=None), distribution(snapshot)),
+    ):
+        for violation in violations(requirement, facts.classes, facts.values, len(snapshot), shares):
+            return (
+                f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}, the limit is "
+                f"{violation.limit:.4g}"
+            )
     apart = measure_divergences(facts, history, how, smoothing)
     worst = int(apart.argmax()) if len(apart) else -1
     if worst >= 0 and apart[worst] > kept.J + TOLERANCE:
         return f"the beliefs about class {worst} are {apart[worst]:.4g} bits apart, J is {kept.J:.4g}"
     return None
+
+
+def _read_snapshot(facts: Facts, history: History, values: int) -> Int64 | None:
+    """int64[values]: how often each value occurs in the whole snapshot; None if that cannot be.
+
+    A fragment is told it; a whole release keeps it, and it must cover the rows that are published of real people. One
+    that was made without beliefs suppressed nothing that it tells of.
+    """
+    own = np.bincount(facts.values[facts.real], minlength=values).astype(np.int64)
+    if history.whole is not None:
+        return history.whole.values(values)
+    if "table" not in facts.extras:
+        return np.bincount(facts.values, minlength=values).astype(np.int64)
+    said = np.zeros(len(own), dtype=np.int64)
+    table = np.asarray(facts.extras["table"], dtype=np.int64)[: len(own)]
+    said[: len(table)] = table
+    return said if (own <= said).all() else None
 
 
 def measure_divergences(facts: Facts, history: History, how: Reasoning, smoothing: float) -> Float64:
