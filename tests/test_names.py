@@ -25,6 +25,7 @@ NAMES = [
     "Release",
     "Schema",
     "Series",
+    "Standing",
     "Static",
     "__version__",
     "attacks",

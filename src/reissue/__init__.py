@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reissue.methods.incremental.checked_incognito import CheckedIncognito as CheckedIncognito
     from reissue.methods.incremental.checked_mondrian import CheckedMondrian as CheckedMondrian
     from reissue.methods.invariance.strategy import MInvariance as MInvariance
+    from reissue.methods.standing.strategy import Standing as Standing
     from reissue.schema import Categorical as Categorical
     from reissue.schema import Numeric as Numeric
     from reissue.schema import Schema as Schema
@@ -54,6 +55,7 @@ __all__, __getattr__, __dir__ = export(
         "reissue.methods.incremental.checked_incognito": "CheckedIncognito",
         "reissue.methods.incremental.checked_mondrian": "CheckedMondrian",
         "reissue.methods.invariance.strategy": "MInvariance",
+        "reissue.methods.standing.strategy": "Standing",
         "reissue.schema": "Categorical Numeric Schema",
         "reissue.series": "Release Series adopt",
         "reissue.utility": "",

@@ -16,6 +16,7 @@ from tests.support.public import read_public
 DIAGNOSES = ("asthma", "cold", "diabetes", "flu")
 KINDS = {"numeric": ("age",), "hierarchical": ("job",), "both": ("age", "job")}
 SETTINGS: dict[str, list[dict[str, object]]] = {
+    "standing": [{"form": "flat"}, {"form": "told"}],
     "static": [{"k": 3}, {"k": 3, "algorithm": "incognito"}],
     "merge": [{"k": 3}],
     "bcf": [{"k": 3}, {"k": 3, "score": "information-gain"}],
@@ -55,7 +56,10 @@ def schema() -> ri.Schema:
 def check_reading(series: ri.Series, release: ri.Release) -> None:
     """What a recipient reads is what the ledger keeps; nothing lies where no value can lie."""
     facts, read = series._ledger.facts(release.number), read_public(release.path, series.coding)
-    np.testing.assert_array_equal(read.boxes, facts.boxes)
+    if facts.style in ("flat", "told"):  # boxes have no numbers there
+        np.testing.assert_array_equal(np.unique(read.boxes, axis=0), np.unique(facts.boxes, axis=0))
+    else:
+        np.testing.assert_array_equal(read.boxes, facts.boxes)
     ages, domain = facts.codes[:, 0], series.coding.domains[0]
     void = (ages != MISSING_CODE) & ((ages < domain.lo) | (ages > domain.hi))
     assert not void.any(), f"ages {ages[void]} are neither missing nor in the domain"

@@ -25,6 +25,7 @@ from reissue.model.settings import LARGEST, Within
 NUMBERS = (int, float, int | None, float | None, Literal[1, 2])
 
 RIGHT: dict[str, dict[str, object]] = {
+    "standing": {"k": 8},
     "static": {"k": 5},
     "merge": {"k": 5},
     "bcf": {"k": 5},

@@ -37,6 +37,8 @@ def read_public(directory: Path, coding: Coding) -> ObservedRelease:
     if about["style"] == "anatomized":
         return _read_anatomized(directory, number, coding)
     found = read_release(_file(directory, "release"))
+    if about["style"] in ("flat", "told"):
+        return _read_boxes(found, number, coding)
     classes = _numbers(found[class_column(coding)])
     count = int(classes.max(initial=-1)) + 1
     first = np.zeros(count, dtype=np.int64)
@@ -48,6 +50,19 @@ def read_public(directory: Path, coding: Coding) -> ObservedRelease:
         boxes[:, a] = parsed[text.index[first]]
         assert np.array_equal(parsed[text.index], boxes[classes, a]), f"rows of one class differ in '{domain.name}'"
     return ObservedRelease(number, boxes, classes, _value_codes(found, coding))
+
+
+def _read_boxes(found: Mapping[str, Text], number: int, coding: Coding) -> ObservedRelease:
+    """Rows of standing classes: equal boxes are numbered as one; values as they are dealt, 0 where they are told."""
+    rows = np.empty((len(found[coding.domains[0].name].index), len(coding.domains), 2), dtype=np.int32)
+    for a, domain in enumerate(coding.domains):
+        text = found[domain.name]
+        parsed = np.array([coding.parse(a, str(label)) for label in text.labels], dtype=np.int32).reshape(-1, 2)
+        rows[:, a] = parsed[text.index]
+    flat, classes = np.unique(rows.reshape(len(rows), -1), axis=0, return_inverse=True)
+    dealt = coding.schema.sensitive[0] in found
+    values = _value_codes(found, coding) if dealt else np.zeros(len(rows), dtype=np.int32)
+    return ObservedRelease(number, flat.reshape(len(flat), -1, 2), classes.reshape(-1).astype(np.int32), values)
 
 
 def _read_anatomized(directory: Path, number: int, coding: Coding) -> ObservedRelease:

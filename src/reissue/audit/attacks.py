@@ -65,8 +65,11 @@ def run_attacks(
     words: CodingNames,
     progress: Callable[[str], None],
     runner: Runner = on_whole,
+    refusal: str | None = None,
 ) -> list[Checked]:
     """Every attack in turn; breached ones first, then those that held, then those skipped.
+
+    refusal: why none of them applies, if that is so.
 
     policy: what the strategy promises; given: what the caller set, which wins. look: who is known and whose value
     changed; words: for attacks that read knowledge files. runner: how one attack runs; `parallel.in_parts` runs it in
@@ -75,7 +78,10 @@ def run_attacks(
     done = []
     for name in names:
         progress(name)
-        done.append(_run(observed, name, {**policy, **given}, set(given), look, words, runner))
+        if refusal:
+            done.append(Checked(name, registry.attack_class(name), {}, None, refusal, 0.0))
+        else:
+            done.append(_run(observed, name, {**policy, **given}, set(given), look, words, runner))
     return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,16 +19,19 @@ from reissue.audit.parallel import Runner, on_whole
 from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, public_table, traceable
 from reissue.audit.spark.portion import ReadReleases
+from reissue.audit.standing import StandingLook, refuse_styles, standing_notes
 from reissue.audit.words import AuditWords
 from reissue.coding import Coding, CodingNames
 from reissue.engine.settings import check_engine
 from reissue.errors import SeriesError, SettingsError
 from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases
-from reissue.methods.registry import policy_of
+from reissue.methods.registry import ADOPTED, policy_of, strategy_class
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed
 from reissue.model.observed import ObservedRelease as ObservedRelease
+from reissue.model.release import Facts
+from reissue.model.standing_view import EpisodeWords, observe_classes
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -75,6 +78,7 @@ def audit(
         names,
         Here(gathered.observed),
         ReadColumns([sheet.insensitive for sheet in gathered.sheets]),
+        refusal=refuse_styles([str(sheet.about.get("style")) for sheet in gathered.sheets]),
     )
     return _audited(case, strategy, chosen, thresholds, risk_threshold, say)
 
@@ -104,11 +108,14 @@ def audit_series(
     asked = {**series.engine, "name": engine} if engine else series.engine
     settings = check_engine({"name": "embedded"} if runner and not engine else asked)
     public = [one.path for one in series.releases]
-    if settings["name"] == "embedded":
+    standing = any(record.strategy != ADOPTED and strategy_class(record.strategy).stands for record in ledger.releases)
+    if settings["name"] == "embedded" or standing:  # classes for life are followed here, whoever made them
         say("read")
-        releases = [ObservedRelease.of(facts) for facts in PastReleases(ledger, coding)]
+        past = PastReleases(ledger, coding)
+        releases = [ObservedRelease.of(facts) for facts in past]
         insensitive = ReadColumns.of(public, coding.schema.insensitive)
         case = _of_series(series, names, Identities.read(ledger), releases, insensitive)
+        case = knowing_classes(case, past) if standing else case
         return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
     if runner:
         raise SettingsError("Spark runs the attacks in its own way: give either a runner or the engine 'spark'.")
@@ -179,6 +186,16 @@ class _Case:
     names_shown: bool
     look: Look
     insensitive: Columns
+    attacked: Observed | None = None
+    refusal: str | None = None
+
+
+def knowing_classes(case: _Case, past: Sequence[Facts]) -> _Case:
+    """The case with what attackers are taken to know of standing classes: who is in which, for life."""
+    releases = [*observe_classes(past, case.observed.domains)]
+    attacked = replace(case.observed, releases=releases, words=EpisodeWords(case.observed.words))
+    look = StandingLook(case.observed, attacked)
+    return replace(case, attacked=attacked, look=look, notes=[*case.notes, *standing_notes(past, look)])
 
 
 def _audited(
@@ -194,7 +211,8 @@ def _audited(
         raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
     promised = dict(strategy.thresholds()) if strategy is not None else {}
     names = CodingNames(case.coding, case.identities.of)
-    checked = run_attacks(case.observed, chosen, promised, given, case.look, names, say, runner)
+    attacked = case.attacked or case.observed
+    checked = run_attacks(attacked, chosen, promised, given, case.look, names, say, runner, case.refusal)
     case.look.settle(places(finding for one in checked if one.outcome for finding in one.outcome.findings))
     k = given.get("k", promised.get("k", 2))
     few = int(k) if isinstance(k, int | float) else 2
@@ -225,22 +243,24 @@ def _unlimited(thresholds: Mapping[str, object], chosen: Sequence[str]) -> list[
 
 def _unpromised(case: _Case, strategy: Strategy | None, checked: Sequence[Checked]) -> list[str]:
     """Which of the attacks that succeed the strategy of a series never promised to stop, and which strategies do."""
-    if strategy is None or not strategy.stops or case.about["kind"] != "series":
+    promised = () if strategy is None else (*strategy.stops, *strategy.withstands)
+    if strategy is None or not promised or case.about["kind"] != "series":
         return []
-    left = [one.name for one in checked if one.status == "breached" and one.name not in strategy.stops]
+    left = [one.name for one in checked if one.status == "breached" and one.name not in promised]
     if not left:
         return []
     return [
-        f"{strategy.name} promises to stop {' and '.join(strategy.stops)}. It does not promise to stop "
+        f"{strategy.name} promises to stop {' and '.join(promised)}. It does not promise to stop "
         f"{', '.join(map(with_remedy, left))}."
     ]
 
 
 def with_remedy(attack: str) -> str:
     """The attack, with the strategies that promise to stop it."""
-    from reissue.methods.registry import STRATEGIES, strategy_class
+    from reissue.methods.registry import STRATEGIES
 
-    made_for = [name for name in STRATEGIES if attack in strategy_class(name).stops]
+    kinds = {name: strategy_class(name) for name in STRATEGIES}
+    made_for = [name for name, kind in kinds.items() if attack in (*kind.stops, *kind.withstands)]
     return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
 
 

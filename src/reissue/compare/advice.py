@@ -61,7 +61,8 @@ def _why_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mapping[st
 
 def _promises(best: Run) -> list[str]:
     """What holds for the next release, too, and what merely held here."""
-    stops = strategy_class(best.strategy).stops if best.strategy in STRATEGIES else ()
+    kind = strategy_class(best.strategy) if best.strategy in STRATEGIES else None
+    stops = () if kind is None else (*kind.stops, *kind.withstands)
     lucky = [name for name in best.ran if name not in stops and name not in best.breached]
     if not stops:
         return ["It promises nothing against attacks across releases: what held here may not hold next time."]

@@ -69,11 +69,20 @@ def anatomized_tables(
         first |= _taken(insensitive, rows)
     width = int(values.max(initial=0)) + 1
     group, count = np.unique(classes.astype(np.int64) * width + values, return_counts=True)
-    value = (group % width).astype(np.int32)
-    second = {class_name: pa.array((group // width).astype(np.int32))}
-    second |= _all_published({name: Text(labels, value) for name, labels in sensitive.items()})
-    second[added_name(COUNT, sensitive)] = pa.array(count.astype(np.int64))
-    return pa.table(first), pa.table(second)
+    second = values_table(
+        (group // width).astype(np.int32), (group % width).astype(np.int32), count, sensitive, class_name
+    )
+    return pa.table(first), second
+
+
+def values_table(
+    classes: Int32 | None, values: Int32, counts: Int64, sensitive: Mapping[str, Sequence[str]], class_name: str = CLASS
+) -> pa.Table:
+    """How often each value occurs, in each class or (None) in all: rows as they are given."""
+    table: dict[str, pa.Array] = {} if classes is None else {class_name: pa.array(classes)}
+    table |= _all_published({name: Text(labels, values) for name, labels in sensitive.items()})
+    table[added_name(COUNT, sensitive)] = pa.array(counts.astype(np.int64))
+    return pa.table(table)
 
 
 def write_release(directory: Path, tables: Mapping[str, pa.Table], formats: Collection[Format]) -> list[Path]:

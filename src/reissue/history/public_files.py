@@ -17,6 +17,7 @@ from reissue.engine.output import (
     added_name,
     anatomized_tables,
     generalized_table,
+    values_table,
     write_release,
 )
 from reissue.engine.settings import Format
@@ -24,7 +25,9 @@ from reissue.engine.text import Text
 from reissue.errors import ReleaseError
 from reissue.methods.registry import policy_of
 from reissue.methods.strategy import Strategy
-from reissue.model.release import Candidate, Coded, Facts
+from reissue.model.fragments import permute_ids
+from reissue.model.release import Candidate, Coded, Facts, Style
+from reissue.model.standing_classes import StandingClasses
 
 FORMAT = "reissue-release/1"
 README = "release.json"
@@ -41,7 +44,13 @@ class Extent:
 
     @staticmethod
     def of(facts: Facts) -> Extent:
+        """Classes are those that are published: of the form `told` the standing ones, with their tokens."""
         sizes = np.bincount(facts.classes, minlength=facts.class_count)
+        kept = StandingClasses.read(facts.extras)
+        if kept is not None and kept.told:
+            home = np.unique(kept.tokens.standing, return_inverse=True)[1]
+            sizes = np.bincount(home, kept.tokens.count).astype(np.int64)
+            return Extent(len(facts.subjects), len(sizes), int(sizes.min(initial=0)), int(sizes.max(initial=0)))
         smallest, largest = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
         return Extent(len(facts.subjects), facts.class_count, smallest, largest)
 
@@ -71,17 +80,24 @@ def write_public(
     rows: int64[published] the row of `insensitive` whose columns each row of `facts` carries.
     """
     order = np.random.default_rng([seed, 2]).permutation(len(facts.subjects))
-    files = write_release(directory, public_tables(facts, insensitive, rows, order, coding), formats)
+    tables = public_tables(facts, insensitive, rows, order, coding)
+    extent, kept = Extent.of(facts), StandingClasses.read(facts.extras)
+    if facts.style == "told":
+        for name, table in tables.items():
+            tables[name] = scatter_classes(table, extent.classes, seed, coding, by_class=name == "values")
+    if kept is not None and kept.totals is not None:
+        tables["totals"] = totals_table(kept.totals, coding)
+    files = write_release(directory, tables, formats)
     names = [path.name for path in files]
-    write_description(directory, facts.number, facts.anatomized, Extent.of(facts), coding, strategy, names)
+    write_description(directory, facts.number, facts.style, extent, coding, strategy, names)
 
 
 def public_tables(
     facts: Facts, insensitive: pa.Table | None, rows: Int64 | None, order: Int64, coding: Coding
 ) -> dict[str, pa.Table]:
     """What is published of these facts, by the name of the file; its rows in this order."""
-    class_name = class_column(coding)
-    classes, values = facts.classes[order], facts.values[order]
+    class_name, kept = class_column(coding), StandingClasses.read(facts.extras)
+    classes, values = facts.classes[order], facts.values[order] if kept is None else kept.dealt[order]
     rows = None if rows is None else rows[order]
     if facts.anatomized:
         exact = {domain.name: _exact(coding, a, facts.codes[order, a]) for a, domain in enumerate(coding.domains)}
@@ -93,22 +109,56 @@ def public_tables(
         domain.name: Text(coding.labels(a, facts.boxes[:, a, 0], facts.boxes[:, a, 1]), classes)
         for a, domain in enumerate(coding.domains)
     }
+    if kept is not None and kept.told:
+        return _told_tables(kept, labels, insensitive, rows, order, coding)
     sensitive = {name: Text(column, values) for name, column in coding.value_columns.items()}
     table = generalized_table(labels, sensitive, insensitive, rows)
-    return {"release": table.append_column(class_name, pa.array(classes))}
+    return {"release": table if kept is not None else table.append_column(class_name, pa.array(classes))}
+
+
+def _told_tables(
+    kept: StandingClasses,
+    labels: Mapping[str, Text],
+    insensitive: pa.Table | None,
+    rows: Int64 | None,
+    order: Int64,
+    coding: Coding,
+) -> dict[str, pa.Table]:
+    """Rows with the numbers of their classes, still in the order in which these were formed; and their tokens."""
+    class_name = class_column(coding)
+    live, home = np.unique(kept.tokens.standing, return_inverse=True)
+    classes = np.searchsorted(live, kept.standing[order]).astype(np.int32)
+    first = generalized_table(labels, {}, insensitive, rows).append_column(class_name, pa.array(classes))
+    second = values_table(
+        home.astype(np.int32), kept.tokens.value, kept.tokens.count.astype(np.int64), coding.value_columns, class_name
+    )
+    return {"release": first, "values": second}
+
+
+def scatter_classes(table: pa.Table, count: int, seed: int, coding: Coding, by_class: bool) -> pa.Table:
+    """The table with its class numbers, 0 to count - 1, exchanged at random; by_class: sorted by the new ones."""
+    place = table.column_names.index(class_column(coding))
+    classes = permute_ids(table.column(place).to_numpy().astype(np.int64), count, seed).astype(np.int32)
+    table = table.set_column(place, table.schema.field(place), pa.array(classes))
+    return table.take(pa.array(np.argsort(classes, kind="stable"))) if by_class else table
+
+
+def totals_table(totals: Int64, coding: Coding) -> pa.Table:
+    """How many people present have each value, as `totals` says; values in the order of their codes."""
+    return values_table(None, np.arange(len(totals), dtype=np.int32), totals, coding.value_columns)
 
 
 def write_description(
     directory: Path,
     number: int,
-    anatomized: bool,
+    style: Style,
     extent: Extent,
     coding: Coding,
     strategy: Strategy,
     files: Sequence[str],
 ) -> None:
     """Write `release.json`: what a recipient needs to read the files. It says nothing of counterfeits or steps."""
-    about = description(number, anatomized, extent, coding, strategy, files)
+    about = description(number, style, extent, coding, strategy, files)
     (directory / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -154,24 +204,21 @@ def _exact(coding: Coding, attribute: int, codes: Int32) -> Text:
 
 
 def description(
-    number: int, anatomized: bool, extent: Extent, coding: Coding, strategy: Strategy, files: Sequence[str]
+    number: int, style: Style, extent: Extent, coding: Coding, strategy: Strategy, files: Sequence[str]
 ) -> dict[str, object]:
     """The content of `release.json`."""
     schema, class_name = coding.schema, class_column(coding)
+    notes = strategy.reading_notes() if style in ("told", "flat") else ()
     columns = [
         *({"name": d.name, "role": "quasi-identifier", "reading": reading(coding, d.name)} for d in coding.domains),
-        *({"name": name, "role": "sensitive"} for name in schema.sensitive),
+        *({"name": name, "role": "sensitive", **_SENSITIVE.get(style, {})} for name in schema.sensitive),
         *({"name": name, "role": "insensitive"} for name in schema.insensitive),
-        {
-            "name": class_name,
-            "role": "class",
-            "reading": "rows with the same number are indistinguishable; numbers mean nothing across releases",
-        },
+        *([] if style == "flat" else [{"name": class_name, "role": "class", "reading": _CLASS.get(style, ALIKE)}]),
     ]
     return {
         "format": FORMAT,
         "number": number,
-        "style": "anatomized" if anatomized else "generalized",
+        "style": style,
         "strategy": strategy.name,
         "parameters": public_parameters(strategy),
         "counts": {
@@ -181,8 +228,20 @@ def description(
             "largest_class": extent.largest,
         },
         "columns": columns,
+        **({"notes": list(notes)} if notes else {}),
         "files": sorted(files),
     }
+
+
+ALIKE = "rows with the same number are indistinguishable; numbers mean nothing across releases"
+_CLASS = {
+    "told": "rows with the same number share the values that the table 'values' gives for it, without saying which row "
+    "has which; numbers mean nothing across releases"
+}
+_SENSITIVE = {
+    "flat": {"reading": "a value dealt to the row from its group; right for counts, wrong about single rows by design"},
+    "told": {"reading": "in the table 'values': how often each value occurs in each class"},
+}
 
 
 def public_parameters(strategy: Strategy) -> dict[str, object]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # name in the config -> where the strategy lives
 STRATEGIES = {
+    "standing": "reissue.methods.standing.strategy:Standing",
     "static": "reissue.methods.baselines.static:Static",
     "merge": "reissue.methods.baselines.merge:Merge",
     "bcf": "reissue.methods.bcf.strategy:BCF",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -41,6 +41,10 @@ class Strategy(ABC):
     name:     as in the config ("m-invariance")
     supports: which changes between snapshots it can protect
     stops:    names of the attacks it claims to stop; publish runs them on every finished release
+    withstands: names of attacks that find nothing in a release that passes `check`, as its page proves: publish need
+              not run them
+    stands:   whether classes are kept for life and values dealt inside them (`model.standing_classes`): then no other
+              strategy can go on from its releases
     private_settings: names of settings that must not be published
 
     Where a table is made fragment by fragment (see docs/spark.md):
@@ -54,6 +58,8 @@ class Strategy(ABC):
     name: ClassVar[str]
     supports: ClassVar[Changes]
     stops: ClassVar[tuple[str, ...]] = ()
+    withstands: ClassVar[tuple[str, ...]] = ()
+    stands: ClassVar[bool] = False
     private_settings: ClassVar[tuple[str, ...]] = ()
     follows: ClassVar[tuple[str, ...] | None] = None
     repeats_until_stable: ClassVar[bool] = False
@@ -79,6 +85,10 @@ class Strategy(ABC):
     def requirement(self) -> Requirement | None:
         """What each class must satisfy on its own; `model.requirement_check` checks it on the finished release."""
         return None
+
+    def reading_notes(self) -> Sequence[str]:
+        """What a recipient must know to read the release, beyond what its columns say; for `release.json`."""
+        return ()
 
     def prepare(self, names: Names) -> Self:
         """The strategy with its knowledge files read in the series' terms: called before publishing."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.types import Int64
+from reissue.arrays.types import Int32, Int64
 from reissue.model.fragments import number_globally, permute_ids
 from reissue.model.release import Facts
 
@@ -34,17 +34,7 @@ def join_facts(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts
     classes = np.concatenate([names[offset[i] + part.classes] for i, part in enumerate(parts)])
     boxes = np.empty((len(names), *parts[0].boxes.shape[1:]), dtype=np.int32)
     boxes[names] = np.concatenate([part.boxes for part in shapes])
-    extras: dict[str, NDArray[np.generic]] = {}
-    for name, first in parts[0].extras.items():
-        own = [part.extras.get(name) for part in parts]
-        if any(one is None for one in own):
-            continue
-        if name.startswith("class_"):
-            both = np.concatenate([part.extras[name] for part in shapes])
-            extras[name] = np.empty_like(both)
-            extras[name][names] = both
-        elif all(np.array_equal(one, first, equal_nan=one.dtype.kind == "f") for one in own if one is not None):
-            extras[name] = first
+    extras = {name: _extra(name, parts, shapes, names, order) for name in _common_names(parts)}
     return Facts(
         number=parts[0].number,
         boxes=boxes,
@@ -53,8 +43,34 @@ def join_facts(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts
         values=np.concatenate([part.values for part in parts])[order],
         codes=codes,
         anatomized=parts[0].anatomized,
-        extras=extras,
+        extras={name: extra for name, extra in extras.items() if extra is not None},
     )
+
+
+def _common_names(parts: Sequence[Facts]) -> list[str]:
+    return [name for name in parts[0].extras if all(name in part.extras for part in parts)]
+
+
+def _extra(
+    name: str, parts: Sequence[Facts], shapes: Sequence[Facts], names: Int32, order: Int64
+) -> NDArray[np.generic] | None:
+    """What the whole has under a name: by class, by row, one part after the other, added up, or what all have alike."""
+    own = [part.extras[name] for part in parts]
+    if name.endswith("_standing"):  # fragments number their classes for life each from 0
+        own = [numbers.astype(np.int64) + (fragment << 32) for fragment, numbers in enumerate(own)]
+    if name.startswith("class_"):
+        both = np.concatenate([part.extras[name] for part in shapes])
+        found = np.empty_like(both)
+        found[names] = both
+        return found
+    if name.startswith("row_"):
+        return np.concatenate(own)[order]
+    if name.startswith("part_"):
+        return np.concatenate(own)
+    if name.startswith("sum_"):
+        return np.asarray(np.sum(own, axis=0))
+    same = all(np.array_equal(one, own[0], equal_nan=one.dtype.kind == "f") for one in own)
+    return own[0] if same else None
 
 
 def join_subjects(parts: Sequence[Int64]) -> Int64:

@@ -12,6 +12,7 @@ import numpy as np
 from reissue.arrays.types import Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
+from reissue.model.standing_classes import StandingClasses
 
 if TYPE_CHECKING:
     from reissue.model.overlap import Groups
@@ -81,14 +82,20 @@ class ObservedRelease:
 
     @staticmethod
     def of(facts: Facts) -> ObservedRelease:
-        """What outsiders see of a release in the ledger, with its members."""
+        """What outsiders see of a release in the ledger, with its members.
+
+        Where values were dealt inside standing classes, these are the rows as they are shown, in their boxes and with
+        dealt values: what readers count. What attackers can make of the classes is in `model.standing_view`.
+        """
         first = int(np.searchsorted(facts.subjects, 0))  # counterfeits come before people, so both are views
 
         def part(rows: slice) -> Members:
             return Members(facts.subjects[rows], facts.classes[rows], facts.codes[rows], facts.values[rows])
 
         members, fakes = part(slice(first, None)), part(slice(0, first))
-        return ObservedRelease(facts.number, facts.boxes, facts.classes, facts.values, members, facts.anatomized, fakes)
+        kept = StandingClasses.read(facts.extras)
+        shown = facts.values if kept is None else kept.dealt
+        return ObservedRelease(facts.number, facts.boxes, facts.classes, shown, members, facts.anatomized, fakes)
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 
 IntT = TypeVar("IntT", np.int32, np.int64)
+
+Style = Literal["generalized", "anatomized", "told", "flat"]
 
 Table = Mapping[str, NDArray[np.generic]]
 """Named columns of equal length: the form in which caches and extras are kept in the ledger."""
@@ -77,6 +79,13 @@ class Facts:
     @property
     def class_count(self) -> int:
         return len(self.boxes)
+
+    @property
+    def style(self) -> Style:
+        """What is published: boxes and values, or exact rows and values by class, or the forms of standing classes."""
+        if "row_standing" in self.extras:
+            return "told" if self.extras["told"] else "flat"
+        return "anatomized" if self.anatomized else "generalized"
 
     @property
     def real(self) -> Bool:

@@ -17,6 +17,9 @@ from reissue.arrays.types import Bool, Int32, Int64
 
 Extras = Mapping[str, NDArray[np.generic]]
 
+Classes = NDArray[np.int32] | NDArray[np.int64]
+"""Numbers of classes for life; those of a table in fragments need more room."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tokens:

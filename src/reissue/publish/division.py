@@ -12,6 +12,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.ledger import Document, Ledger, ReleaseRecord
+from reissue.methods.registry import ADOPTED, strategy_class
 from reissue.methods.strategy import Strategy
 from reissue.model.fragments import Fragments, UInt64, divide_by_identifier, find_owners
 from reissue.model.requirement import Requirement
@@ -43,6 +44,7 @@ class Division:
     @staticmethod
     def read(ledger: Ledger, strategy: Strategy, coding: Coding) -> Division | None:
         """The division of a series in today's codes; None before its first release."""
+        _refuse_after_standing(strategy, ledger.releases)
         kept = ledger.fragments
         if kept is None:
             return Division(Fragments.whole(), np.zeros(0, dtype=np.int64)) if ledger.releases else None
@@ -93,6 +95,17 @@ class Division:
     def document(self, coding_version: int) -> Document:
         """What the ledger keeps of it."""
         return {"coding_version": coding_version, "tree": self.tree.to_dict()}
+
+
+def _refuse_after_standing(strategy: Strategy, releases: Sequence[ReleaseRecord]) -> None:
+    """Raise SettingsError if classes that stand for life would be left: others would take dealt values for true."""
+    standing = [record for record in releases if record.strategy != ADOPTED and strategy_class(record.strategy).stands]
+    if standing and not strategy.stands:
+        first = standing[0]
+        raise SettingsError(
+            f"Release {first.number} was made by '{first.strategy}': its classes stand for life, its rows show dealt "
+            f"values, so '{strategy.name}' cannot build on it. Go on with '{first.strategy}', or begin a new series."
+        )
 
 
 def _refuse_strangers(strategy: Strategy, count: int, releases: Sequence[ReleaseRecord]) -> None:

@@ -25,6 +25,7 @@ from reissue.model.paths import count_paths
 from reissue.model.release import Candidate, Coded, Facts, History, Table, take_rows
 from reissue.publish.changes import Compared, Permitted, compare, permit
 from reissue.publish.common_classes import Checked, check_common
+from reissue.publish.joint_series import check_joint_series
 from reissue.publish.self_check import check_attacks, check_classes, check_promise, check_rows
 
 
@@ -173,6 +174,7 @@ class Work:
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
+        stopped += check_joint_series(strategy, self.shelf.releases, facts, history, coded, words)
         return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
 
     def _history(self, whole: TableCounts | None) -> History:

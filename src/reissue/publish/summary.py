@@ -12,6 +12,7 @@ from reissue.coding import Coding
 from reissue.history.public_files import Extent
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
+from reissue.model.release import Style
 from reissue.publish.changes import Permitted, Problem, renewal_sentence
 from reissue.publish.common_classes import Checked
 from reissue.publish.fragment import Made, Rows
@@ -60,7 +61,7 @@ class Result:
     stopped: tuple[str, ...]
     utility: Utility
     extent: Extent
-    anatomized: bool
+    style: Style
     values: Int64
 
     @staticmethod
@@ -73,8 +74,8 @@ class Result:
             "counterfeits": len(made.candidate.counterfeits),
         }
         utility = measure(made.facts, made.coded, observed)
-        extent, anatomized = Extent.of(made.facts), made.facts.anatomized
-        return Result(tally, made.steps, made.stopped, utility, extent, anatomized, made.values)
+        extent, style = Extent.of(made.facts), made.facts.style
+        return Result(tally, made.steps, made.stopped, utility, extent, style, made.values)
 
 
 def numbered(next_subject: int, surveys: Sequence[Survey]) -> list[int]:

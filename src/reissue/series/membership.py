@@ -7,10 +7,14 @@ import pyarrow as pa
 
 from reissue.coding import Coding
 from reissue.ledger import Ledger
+from reissue.model.standing_classes import StandingClasses
 
 
 def membership_table(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
-    """Columns subject, number, class, value, counterfeit of one release; subject is null where nobody is named."""
+    """Columns subject, number, class, value, counterfeit of one release; subject is null where nobody is named.
+
+    Where classes stand for life, class is that one, beside the box that the row shows and the value dealt to it.
+    """
     facts = ledger.facts(number)
     identifiers, known = ledger.identities()
     order = np.argsort(known, kind="stable")
@@ -20,12 +24,14 @@ def membership_table(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
         pa.array(identifiers).take(pa.array(where, mask=~named)) if len(known) else pa.nulls(len(named), pa.string())
     )
     values = pa.array(coding.values, pa.string()).take(pa.array(facts.values))
-    return pa.table(
-        {
-            "subject": subject,
-            "number": facts.subjects,
-            "class": facts.classes,
-            "value": values,
-            "counterfeit": ~facts.real,
-        }
-    )
+    kept = StandingClasses.read(facts.extras)
+    columns = {
+        "subject": subject,
+        "number": facts.subjects,
+        "class": facts.classes if kept is None else kept.standing,
+        "value": values,
+        "counterfeit": ~facts.real,
+    }
+    if kept is not None:
+        columns |= {"box": facts.classes, "dealt": pa.array(coding.values, pa.string()).take(pa.array(kept.dealt))}
+    return pa.table(columns)

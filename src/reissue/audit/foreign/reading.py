@@ -76,9 +76,11 @@ def _folder(path: Path, schema: Schema) -> Published:
     if not (path / README).exists():
         raise ReleaseError(f"{path} is a folder without {README}. Name the CSV or Parquet file of the release.")
     about = read_description(path)
-    if about.get("style") != "anatomized":
+    style = about.get("style")
+    if style not in ("anatomized", "told"):
         return _table(_one_file(path, "release"), schema, path.name, about)
-    first = _table(_one_file(path, "quasi_identifiers"), schema, path.name, about, values=False)
+    rows = "release" if style == "told" else "quasi_identifiers"
+    first = _table(_one_file(path, rows), schema, path.name, about, values=False)
     second = _table(_one_file(path, "values"), schema, path.name, about, identifiers=False)
     if first.classes is None or second.classes is None:
         raise ReleaseError(f"{path}: both tables of an anatomized release need the column of class numbers.")
@@ -86,7 +88,7 @@ def _folder(path: Path, schema: Schema) -> Published:
     count = _whole(second.insensitive[named]) if named in second.insensitive else None
     if count is None or (count < 1).any():
         raise ReleaseError(f"{path}: the table of values needs a column '{named}' of whole numbers from 1 on.")
-    if int(count.sum()) != first.rows:
+    if style != "told" and int(count.sum()) != first.rows:
         raise ReleaseError(f"{path}: the values count {int(count.sum()):,} rows, the other table has {first.rows:,}.")
     table = (second.classes, second.sensitive, count.astype(np.int64))
     return Published(
@@ -113,6 +115,7 @@ def _table(
     """One table with the columns of the schema that a release may have; other columns are left alone."""
     needed = [*(schema.quasi_identifiers if identifiers else ()), *(schema.sensitive if values else ())]
     others = [*schema.insensitive] if identifiers else [added_name(COUNT, schema.sensitive)]
+    flat = about is not None and about.get("style") == "flat"
     ours = about is not None and about.get("strategy") != ADOPTED
     class_name = added_name(CLASS, schema.columns)
     found = find(source, list(dict.fromkeys((*needed, *others, schema.identifier, class_name))))
@@ -131,7 +134,7 @@ def _table(
     insensitive = {column: columns[column] for column in others if column in columns}
     if schema.identifier in columns:
         insensitive[schema.identifier] = columns[schema.identifier]
-    classes = _class_numbers(columns.get(class_name), labels, class_name, ours, notes)
+    classes = None if flat else _class_numbers(columns.get(class_name), labels, class_name, ours, notes)
     told = tuple(f"{name}: {note}" for note in notes)
     rows = found.table.num_rows
     return Published(name, rows, labels, sensitive, insensitive, classes, ours, None, told, about or {})

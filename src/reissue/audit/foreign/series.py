@@ -77,6 +77,8 @@ def gather(
         )
     progress("read")
     published = [read_published(source, schema, number) for number, source in enumerate(releases, start=1)]
+    if snapshots:
+        _refuse_standing(published)
     loaded = [load(source, schema) for source in snapshots or ()]
     coding = _learned(schema, published, loaded)
     notes = [note for one in published for note in one.notes]
@@ -99,6 +101,16 @@ def gather(
     if not loaded:
         notes.append("No snapshots were given, so nobody's class is known: attacks that need members did not run.")
     return Gathered(observed, sheets, coding, identifiers, list(dict.fromkeys(notes)), loaded)
+
+
+def _refuse_standing(published: Sequence[Published]) -> None:
+    """Who is in which standing class is in no file, whatever snapshots say: only the ledger knows."""
+    for one in published:
+        if one.about.get("style") in ("flat", "told"):
+            raise ReleaseError(
+                f"{one.name}: its classes stand for life, and the files do not tell who is in which. Audit the series "
+                "itself (reissue audit SERIES), or leave the snapshots out."
+            )
 
 
 def _learned(schema: Schema, published: Sequence[Published], loaded: Sequence[Snapshot]) -> Coding:
@@ -168,6 +180,8 @@ def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> t
         read[used], told = intervals(coding, name, labels, _standing([one]))
         notes += [f"{one.name}: {note}" for note in told]
         boxes[:, a] = read[text.index]
+    if one.about.get("style") == "told":
+        return _told(number, one, boxes, coding)
     if one.counts is not None:
         return _anatomized(number, one, boxes[:, :, 0], coding)
     hidden = one.suppressed
@@ -204,6 +218,14 @@ def _anatomized(number: int, one: Published, codes: Int32, coding: Coding) -> tu
     boxes = widen_to_nodes(bounding_boxes(np.asfortranarray(codes), one.classes, count), coding.domains)
     rows = np.repeat(their_classes, counts), np.repeat(values, counts)
     return ObservedRelease(number, boxes, *rows, anatomized=True), one.classes
+
+
+def _told(number: int, one: Published, boxes: Int32, coding: Coding) -> tuple[ObservedRelease, Int32]:
+    """Classes with all their values, and the box around those of their rows."""
+    ends = np.asfortranarray(np.concatenate([boxes[:, :, 0], boxes[:, :, 1]]))
+    assert one.classes is not None
+    release, _ = _anatomized(number, replace(one, classes=np.tile(one.classes, 2)), ends, coding)
+    return replace(release, anatomized=False), one.classes
 
 
 def _kept(one: Published, classes: Int32) -> dict[str, Text]:

@@ -15,6 +15,7 @@ release; only who reads values must ask for the tokens. Two caches are folded fr
 - newcomers:  classes among those who have none yet; blending, waiting, dealing
 - blind_cuts: Mondrian whose cuts values may accept or refuse, never choose
 - places:     the two caches
+- notes:      what the recipient of a release must know to read it
 - totals:     how many people present have each value, with noise
 - promise_check: the finished release against the promise; it shares no code with the others but the names of the facts
 """

@@ -12,6 +12,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.standing.blind_cuts import cut_blindly
 from reissue.methods.standing.newcomers import Newcomers, form_classes
+from reissue.methods.standing.notes import describe_reading
 from reissue.methods.standing.places import Places, recall, remember
 from reissue.methods.standing.promise_check import find_fault
 from reissue.methods.standing.totals import add_noise, is_quiet
@@ -49,6 +50,17 @@ class Standing(Strategy):
 
     name: ClassVar[str] = "standing"
     supports: ClassVar[Changes] = ANYTHING
+    stands: ClassVar[bool] = True
+    withstands: ClassVar[tuple[str, ...]] = (
+        "intersection",
+        "difference",
+        "record-tracing",
+        "correspondence",
+        "association",
+        "equivalence",
+        "historical-correlation",
+        "possible-worlds",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -175,5 +187,13 @@ class Standing(Strategy):
         """Whether the finished release is what was promised, by code that did not make it."""
         return find_fault(self, release, history)
 
+    def reading_notes(self) -> tuple[str, ...]:
+        """How to read the files, for whoever gets them."""
+        return describe_reading(self.form, self.k, self.totals)
+
     def thresholds(self) -> Mapping[str, float]:
         return {"k": float(self.k), "c": float(self.c), "l": float(self.l)}
+
+    def side_of_a_cut(self, room: float) -> Requirement:
+        """Every fragment's people are to fit a class by themselves, also if they become a little more alike."""
+        return Requirement(k=self.k, c=room * self.c, l=self.l)

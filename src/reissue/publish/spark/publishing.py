@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.coding import Coding
+from reissue.errors import SettingsError
 from reissue.history.identities import identities, name_of
 from reissue.history.lookalikes import refuse_lookalikes_on_spark
 from reissue.history.public_files import Extent, write_description
@@ -56,6 +57,8 @@ class SparkPublishing(Publishing):
 
     def run(self, source: Source) -> ReleaseRecord:
         """Publish `source` as the next release and return its record."""
+        if self.strategy.stands:
+            raise SettingsError(f"'{self.strategy.name}' is not made on Spark. Publish with the engine \"embedded\".")
         self.progress("start")
         from reissue.engine.spark.verbs import connect
 
@@ -162,7 +165,7 @@ class SparkPublishing(Publishing):
     def _show(self, spark: Spark, stage: Stage, works: Sequence[Work], done: Sequence[Done], extent: Extent) -> None:
         """The public files: every fragment's rows under common class numbers, in random order over all of them."""
         offsets = np.cumsum([0, *(one.result.extent.classes for one in done)])
-        coding, anatomized = works[0].coding, done[0].result.anatomized
+        coding, style = works[0].coding, done[0].result.style
         parts = max(1, extent.rows // PART_ROWS)
         names: list[str] = []
         for table in done[0].public:
@@ -181,4 +184,4 @@ class SparkPublishing(Publishing):
             for files in spark.sorted_parts(frame, by, limits, writing.write):
                 stage.show(files)
             names += writing.names
-        write_description(stage.public, works[0].number, anatomized, extent, coding, self.strategy, names)
+        write_description(stage.public, works[0].number, style, extent, coding, self.strategy, names)

@@ -1,0 +1,74 @@
+"""An audit of standing classes: readers see rows, attackers are taken to know the classes for life."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from reissue.audit.description import Card, Here, Place
+from reissue.model.observed import Observed
+from reissue.model.release import Facts
+from reissue.model.standing_classes import StandingClasses
+
+
+def refuse_styles(styles: Sequence[str]) -> str | None:
+    """Why no attack applies to files of such releases, where their ledger is not at hand; None if some may."""
+    if "flat" in styles:
+        return (
+            "the values of its rows were dealt at random inside groups that the files do not tell, so that what a row "
+            "says about a person is not true by design, and nothing can be concluded from it; audit the series itself "
+            "to attack the groups."
+        )
+    if "told" in styles:
+        return (
+            "its classes stand for life, and the files do not tell who is in which; audit the series itself to attack "
+            "them."
+        )
+    return None
+
+
+class StandingLook(Here):
+    """The timeline is that of the rows; the classes of findings, and whose value changed, are what the attacks saw."""
+
+    def __init__(self, shown: Observed, attacked: Observed) -> None:
+        super().__init__(shown)
+        self._attacked = Here(attacked)
+
+    @property
+    def changed_value(self) -> int:
+        return self._attacked.changed_value
+
+    @property
+    def people_with_other_values(self) -> int:
+        """How many people ever had another value."""
+        return super().changed_value
+
+    def cards(self, places: Iterable[Place]) -> Mapping[Place, Card]:
+        return self._attacked.cards(places)
+
+
+def standing_notes(releases: Sequence[Facts], look: StandingLook) -> list[str]:
+    """What the reader of the audit must know: what attackers are taken to know, and who is outside the proof."""
+    notes = [
+        "Classes stand for life: attackers are taken to know everybody's class and its values in every release, also "
+        "where rows only show values that were dealt inside their class. Dealt values say nothing more."
+    ]
+    changed = look.people_with_other_values
+    if changed:
+        notes.append(
+            f"{changed:,} people had another value in a later release and entered a new class each time, which can be "
+            "seen. The attacks know them as new people; that the new value is not the old one is known beside that."
+        )
+    kept = [found for facts in releases if (found := StandingClasses.read(facts.extras)) is not None]
+    last = kept[-1]
+    blended = np.unique(last.tokens.standing[last.tokens.made_up > 0])
+    people = int(np.isin(last.standing, blended).sum())
+    if people:
+        notes.append(
+            f"{people:,} people of the last release share a class with made-up values, because they came too few or "
+            "too alike: that they did may tell an attacker something of them."
+        )
+    if len(last.waiting):
+        notes.append(f"{len(last.waiting):,} people wait for a release in which they fit a class.")
+    return notes

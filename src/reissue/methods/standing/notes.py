@@ -1,0 +1,35 @@
+"""What the recipient of a release must know to read it."""
+
+from __future__ import annotations
+
+
+def describe_reading(form: str, k: int, totals: float | None) -> tuple[str, ...]:
+    """Plain sentences for `release.json`."""
+    group = f"a group of at least {k} values that was formed once, without looking at who has which value"
+    if form == "flat":
+        values = (
+            f"The value of a row was dealt to it at random, once, inside {group}; a row keeps its dealt value in every "
+            "release while its true value stays the same. So counts and shares over many rows are right on average, "
+            "and what a single row says about a person is not true by design.",
+            "A count of n rows with a value is usually within 2 times the square root of n of the true one, and exact "
+            "where the rows are whole groups.",
+        )
+    else:
+        values = (
+            f"Every class is {group}. The table 'values' tells how often each value occurs in it, and that never "
+            "changes. People may have left a class since, so that it can have fewer rows than values.",
+            "To count people with a value, give every row the shares of its class. A count of n is usually within the "
+            "square root of n of the true one.",
+        )
+    ageing = (
+        "The values of a class are those of the people it was formed of. Where leaving depends on the value, today's "
+        "mix differs: "
+    )
+    if totals is None:
+        return (*values, ageing + "no totals are published to adjust to.")
+    return (
+        *values,
+        ageing + "weight the values so that they add up to the table 'totals', which tells how many people present "
+        f"have each value. It carries noise (two-sided geometric, scale {2 / totals:g} for each release in which "
+        "somebody left or returned), so that a small total may be below 0: take it for 0.",
+    )
