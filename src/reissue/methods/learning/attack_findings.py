@@ -10,7 +10,7 @@ import numpy as np
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Float64, Int64
 from reissue.methods.attack import Finding
-from reissue.methods.learning.class_graph import SeriesGraph
+from reissue.methods.learning.class_graph import People, SeriesGraph
 from reissue.methods.learning.judgement import Judgement
 from reissue.methods.wording import list_names, name_releases
 from reissue.model.observed import ObservedRelease, Words
@@ -34,14 +34,22 @@ class PersonEvidence:
 
 def describe_people(evidence: PersonEvidence, words: Words, worst: Int64, until: int) -> tuple[Finding, ...]:
     """One finding for each of the worst people, the strongest belief first. worst: int64[] numbers of people"""
-    where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in worst}
-    for release in (evidence.releases[position] for position in range(until if len(worst) else 0)):
+    where = find_classes(evidence.releases, evidence.graph.people, worst, until)
+    return tuple(_describe(evidence, words, i, classes) for i, classes in where.items())
+
+
+def find_classes(
+    releases: Sequence[ObservedRelease], people: People, some: Int64, until: int
+) -> dict[int, list[tuple[int, int]]]:
+    """The (release, class) pairs of some people, up to a release. some: int64[] numbers of people"""
+    where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in some}
+    for release in (releases[position] for position in range(until if len(some) else 0)):
         if release.members is None:
             continue
-        at, there = lookup(release.members.subjects, evidence.graph.people.subjects[worst])
-        for i, its in zip(worst[there], release.members.classes[at[there]], strict=True):
+        at, there = lookup(release.members.subjects, people.subjects[some])
+        for i, its in zip(some[there], release.members.classes[at[there]], strict=True):
             where[int(i)].append((release.number, release.called(its)))
-    return tuple(_describe(evidence, words, i, classes) for i, classes in where.items())
+    return where
 
 
 def _describe(evidence: PersonEvidence, words: Words, i: int, classes: list[tuple[int, int]]) -> Finding:
@@ -63,14 +71,14 @@ def _describe(evidence: PersonEvidence, words: Words, i: int, classes: list[tupl
         threshold=evidence.threshold,
         sentence=(
             f"{seen} leave {list_names(possible, MOST_VALUES)} for {who}; weighed together with everybody else's, they "
-            f"make an attacker believe with {_percent(belief)} that it is {value}, rightly. Of that {few} more than "
-            f"{_percent(alone)}, and statistics over these values say {_percent(plain)}. {evidence.source}"
+            f"make an attacker believe with {state_share(belief)} that it is {value}, rightly. Of that {few} more than "
+            f"{state_share(alone)}, and statistics over these values say {state_share(plain)}. {evidence.source}"
         ),
         details={"belief": belief, "one_release": alone, "statistics": plain, "values": tuple(possible)},
         rank=(-belief, int(people.subjects[i])),
     )
 
 
-def _percent(share: float) -> str:
-    """Never 100%, as nothing is certain to who guesses, nor 0% of what is possible."""
+def state_share(share: float) -> str:
+    """As a percentage; never 100%, as nothing is certain to who guesses, nor 0% of what is possible."""
     return "more than 99%" if share >= 0.995 else "less than 1%" if 0.0 < share < 0.005 else f"{100 * share:.0f}%"

@@ -65,5 +65,11 @@ def learn(series: SeriesGraph, domains: Sequence[Domain]) -> Float64:
     return priors
 
 
+def refit(series: SeriesGraph, domains: Sequence[Domain], beliefs: Float64) -> Float64:
+    """float64[people, values]: priors learned from beliefs about everybody."""
+    binning = Binning.of(series.people.codes, domains)
+    return _refit(binning, binning.place(series.people.codes), beliefs)
+
+
 def _refit(binning: Binning, bins: Int32, beliefs: Float64) -> Float64:
     return FittedStatistics.fit(binning, bins, beliefs).model.predict(bins)

@@ -1,0 +1,233 @@
+"""Rebuild the cuts by which the classes of a bucket came about, from who is in which class.
+
+m-invariance halves the rows of each value of a bucket at their own median, along one attribute (ties by the place on
+the Hilbert curve), again and again. Of a class left of a cut, then, the i-th member along that attribute comes before
+the i-th member of every class right of it, for each i: an attribute for which that is so is how the classes were cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from reissue.arrays.compiled import njit
+from reissue.arrays.distinct import distinct
+from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.methods.invariance.possible_values import measure_uniqueness
+from reissue.model.domain import Domain
+from reissue.model.hilbert import hilbert_keys
+from reissue.model.observed import Members, ObservedRelease
+
+STRAY = 0.1
+"""So many of the classes of a cut may be on neither side: Cor-Split exchanges rows after it has cut."""
+
+
+@dataclass(frozen=True, eq=False)
+class RebuiltCuts:
+    """Cuts of one release or of several, each with everybody it parts, in order along its attribute.
+
+    start:  int64[cuts + 1] into the three arrays of entries
+    people: int32[entries]; left: bool[entries]; place: int32[entries] equal for people whom the order does not part
+    weight: float64[cuts]   1, or less where as many attributes might have been the one
+    shared: int64[cuts + 1] into values: int32[], the values of the bucket that was cut
+    found, lost: how many cuts were rebuilt, and how many were not
+    """
+
+    start: Int64
+    people: Int32
+    left: Bool
+    place: Int32
+    weight: Float64
+    shared: Int64
+    values: Int32
+    found: int
+    lost: int
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @staticmethod
+    def join(parts: Sequence[RebuiltCuts]) -> RebuiltCuts:
+        def chain(starts: list[Int64]) -> Int64:
+            return np.append(0, np.cumsum(np.concatenate([np.diff(one) for one in starts]))).astype(np.int64)
+
+        return RebuiltCuts(
+            chain([part.start for part in parts]),
+            np.concatenate([part.people for part in parts]),
+            np.concatenate([part.left for part in parts]),
+            np.concatenate([part.place for part in parts]),
+            np.concatenate([part.weight for part in parts]),
+            chain([part.shared for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            sum(part.found for part in parts),
+            sum(part.lost for part in parts),
+        )
+
+
+def is_split(release: ObservedRelease) -> bool:
+    """Whether every class shows all its values equally often, and some set of values stands in two classes or more."""
+    unique = measure_uniqueness(release)
+    if len(unique.classes) == 0 or not unique.weak(2).all():
+        return False
+    groups = release.counted.pick(unique.classes.astype(np.int64))
+    return len(set(_find_buckets(groups.start, groups.value).tolist())) < len(unique.classes)
+
+
+def _find_buckets(start: Int64, values: Int32) -> Int64:
+    """int64[classes]: a number for the set of values of each class."""
+    numbers: dict[bytes, int] = {}
+    return np.array(
+        [numbers.setdefault(values[i:j].tobytes(), len(numbers)) for i, j in pairwise(start.tolist())],
+        dtype=np.int64,
+    )
+
+
+def rebuild_cuts(release: ObservedRelease, members: Members, people: Int64, domains: Sequence[Domain]) -> RebuiltCuts:
+    """All cuts of a release that can be told. people: int64[members], the number of each member in the whole series.
+
+    Only classes whose rows are all known and of different values take part. O(rows log^2 rows * attributes).
+    """
+    groups = release.counted
+    sizes = np.bincount(members.classes, minlength=release.class_count)
+    kinds = np.diff(groups.start)
+    bucket = _find_buckets(groups.start, groups.value)
+    whole = (sizes == kinds) & (release.sizes == kinds) & (kinds > 1)
+    taking = np.flatnonzero(whole)
+    taking = taking[np.argsort(bucket[taking], kind="stable")].astype(np.int64)
+    order = np.argsort(members.classes, kind="stable").astype(np.int64)
+    first = np.searchsorted(members.classes[order], np.arange(release.class_count)).astype(np.int64)
+    bounds = np.append(np.flatnonzero(np.diff(bucket[taking], prepend=-1)), len(taking)).astype(np.int64)
+    short = np.bincount(bucket[~whole & (kinds > 0)], minlength=int(bucket.max(initial=0)) + 1)
+    one = taking[bounds[:-1]] if len(taking) else taking
+    codes = np.ascontiguousarray(members.codes)
+    found = _cut_buckets(
+        bounds, first[taking], kinds[one], short[bucket[one]] > 0, order, codes, _find_places(codes, domains)
+    )
+    start, entries, left, place, weight, owner, lost, rebuilt = found
+    chosen = groups.pick(one[owner])
+    return RebuiltCuts(
+        start, people[entries].astype(np.int32), left, place, weight, chosen.start, chosen.value, rebuilt, lost
+    )
+
+
+def _find_places(codes: Int32, domains: Sequence[Domain]) -> Int32:
+    """int32[members, attributes]: where each one comes along each attribute, ties by the Hilbert curve."""
+    keys = hilbert_keys(np.asfortranarray(codes), domains)
+    rank = np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    places = np.empty(codes.shape, dtype=np.int32)
+    for a in range(codes.shape[1]):
+        places[:, a] = distinct((np.ascontiguousarray(codes[:, a]), rank))[1]
+    return places
+
+
+@njit(cache=True)
+def _cut_buckets(bounds, first, kinds, short, order, codes, places):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """The cuts of every bucket; classes are consecutive, bucket b has those from bounds[b] on.
+
+    first: int64[classes] where the members of a class begin in order; kinds: int64[buckets] rows of each class;
+    short: bool[buckets] whether classes are missing. Returns the arrays of `RebuiltCuts`, the bucket of each cut, and
+    how many cuts were lost and rebuilt.
+    """
+    starts, weights, owners = [0], [np.float64(0.0) for _ in range(0)], [np.int64(0) for _ in range(0)]
+    parts, sides, spots = [order[:0]], [np.zeros(0, np.bool_)], [places[:0, 0].copy()]
+    lost, rebuilt, total = 0, 0, 0
+    for b in range(len(bounds) - 1):
+        size, count = kinds[b], bounds[b + 1] - bounds[b]
+        rows = np.empty((count, size), np.int64)
+        for c in range(count):
+            for i in range(size):
+                rows[c, i] = order[first[bounds[b] + c] + i]
+        stack = [np.arange(count)]
+        while len(stack) > 0:
+            node = stack.pop()
+            if len(node) < 2:
+                continue
+            strays, left = _try_cuts(rows[node], codes, places, short[b])
+            fewest = strays.min()
+            if fewest > STRAY * len(node):
+                lost += strays.min() <= len(node)
+                continue
+            rebuilt += 1
+            alike = (strays == fewest).sum()
+            for a in range(len(strays)):
+                if strays[a] == fewest:
+                    own, side, spot = _line_up(rows[node], left[a], places[:, a])
+                    total += len(own)
+                    starts.append(total)
+                    weights.append(1.0 / alike)
+                    owners.append(np.int64(b))
+                    parts.append(own)
+                    sides.append(side)
+                    spots.append(spot)
+            best = left[np.argmin(strays)]
+            stack.append(node[best])
+            stack.append(node[~best])
+    entries, side, spot = np.empty(total, np.int64), np.empty(total, np.bool_), np.empty(total, np.int32)
+    for cut in range(len(weights)):
+        entries[starts[cut] : starts[cut + 1]] = parts[cut + 1]
+        side[starts[cut] : starts[cut + 1]] = sides[cut + 1]
+        spot[starts[cut] : starts[cut + 1]] = spots[cut + 1]
+    return np.array(starts), entries, side, spot, np.array(weights), np.array(owners), lost, rebuilt
+
+
+@njit(cache=True)
+def _try_cuts(rows, codes, places, short):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """For each attribute: how many classes would be on neither side, and bool[attributes, classes] the left ones.
+
+    rows: int64[classes, size]. More than there are classes where an attribute does not vary. Where classes are missing
+    an odd number of them may have been halved either way.
+    """
+    count, size = rows.shape
+    attributes = codes.shape[1]
+    strays, left = np.full(attributes, count + 1), np.zeros((attributes, count), np.bool_)
+    line, total = np.empty((count, size), np.int32), np.empty(count)
+    for a in range(attributes):
+        low = high = codes[rows[0, 0], a]
+        for c in range(count):
+            total[c] = 0.0
+            for i in range(size):
+                low, high = min(low, codes[rows[c, i], a]), max(high, codes[rows[c, i], a])
+                line[c, i] = places[rows[c, i], a]
+                total[c] += line[c, i]
+            line[c].sort()
+        if low == high:
+            continue
+        ranked = np.argsort(total, kind="mergesort")
+        for half in range(count // 2, (count - count // 2 if short else count // 2) + 1):
+            found = _count_strays(line, half)
+            if found < strays[a]:
+                strays[a] = found
+                left[a] = False
+                left[a][ranked[:half]] = True
+    return strays, left
+
+
+@njit(cache=True)
+def _count_strays(line, half):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """How many classes have members on either side of what would be the medians. line: int32[classes, size] sorted"""
+    count, size = line.shape
+    before, after = np.empty(size, np.int32), np.empty(size, np.int32)
+    for i in range(size):
+        ranked = np.sort(line[:, i])
+        before[i], after[i] = ranked[half - 1], ranked[half]
+    strays = 0
+    for c in range(count):
+        inside, outside = True, True
+        for i in range(size):
+            inside &= line[c, i] <= before[i]
+            outside &= line[c, i] >= after[i]
+        strays += not (inside or outside)
+    return strays
+
+
+@njit(cache=True)
+def _line_up(rows, left, places):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Everybody of some classes in order along an attribute: (member, whether left of the cut, place)."""
+    own = rows.copy().reshape(-1)
+    side = np.repeat(left, rows.shape[1])
+    spot = places[own]
+    ranked = np.argsort(spot, kind="mergesort")
+    return own[ranked], side[ranked], spot[ranked]

@@ -1,0 +1,148 @@
+"""The attacker who knows the algorithm: how classes were cut tells who cannot share a value with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reissue.arrays.sets import lookup
+from reissue.arrays.types import Bool, Float64, Int64
+from reissue.errors import InputError
+from reissue.methods.attack import Attack, Division, Finding, Outcome, check_thresholds
+from reissue.methods.invariance.attack_cuts import RebuiltCuts, is_split, rebuild_cuts
+from reissue.methods.invariance.attack_exclusions import count_excluded, exclude
+from reissue.methods.learning.attack_findings import find_classes, state_share
+from reissue.methods.learning.class_graph import SeriesGraph, present_in
+from reissue.methods.learning.informed_attack import WithStatistics
+from reissue.methods.learning.judgement import Judgement, judge
+from reissue.methods.learning.reasoning import learn, refit
+from reissue.methods.learning.statistics import PUBLISHER
+from reissue.methods.wording import name_releases
+from reissue.model.observed import Observed, Words
+from reissue.model.settings import check_kinds
+
+REFITS = 2
+"""Where statistics are learned, they are learned again so many times from what the cuts told."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Deduced:
+    """What was deduced of a series."""
+
+    graph: SeriesGraph
+    cuts: RebuiltCuts
+    judged: Judgement
+    excluded: Int64
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownAlgorithm(WithStatistics, Attack):
+    """Whose value m-invariance and Cor-Split give away by how they choose classes.
+
+    c:          a belief above it, with odds at least three times those of any one class, is a breach
+    statistics: how values depend on quasi-identifiers: the "publisher"'s own snapshots (the worst case), "learn" it
+                from the releases, or the path of a file of shares by categories of people
+    """
+
+    c: float = 0.5
+    statistics: str = PUBLISHER
+
+    name: ClassVar[str] = "known-algorithm"
+    assumes: ClassVar[str] = (
+        "The attacker knows who is in which class of every release, how values are spread among kinds of people, and "
+        "how classes are chosen; not the seed."
+    )
+    measuring: ClassVar[bool] = True
+    divisions: ClassVar[Mapping[Division, str]] = {}  # statistics are those of everybody
+
+    def __post_init__(self) -> None:
+        check_kinds(type(self), vars(self))
+        check_thresholds(c=self.c, limit=self.limit)
+
+    def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
+        until = len(series) if involving is None else involving
+        graph = SeriesGraph.of(series, until)
+        cuts = self._rebuild(series, graph, until)
+        priors, beliefs = self._believe(series, graph, cuts)
+        judged = judge(graph.published, priors, beliefs, graph.people.values)
+        return self._tell(series, _Deduced(graph, cuts, judged, count_excluded(cuts, len(graph.people))), involving)
+
+    def _rebuild(self, series: Observed, graph: SeriesGraph, until: int) -> RebuiltCuts:
+        releases = [series.releases[position] for position in range(until)]
+        cuts = [
+            rebuild_cuts(one, one.members, lookup(graph.people.subjects, one.members.subjects)[0], series.domains)
+            for one in releases
+            if one.members is not None and is_split(one)
+        ]
+        if not cuts:
+            raise InputError(
+                "it reads how buckets were cut, as m-invariance and Cor-Split cut them: classes that show all their "
+                "values equally often, several with the same values. No release has such classes."
+            )
+        return RebuiltCuts.join(cuts)
+
+    def _believe(self, series: Observed, graph: SeriesGraph, cuts: RebuiltCuts) -> tuple[Float64, Float64]:
+        """(float64[people, values] what statistics say, what is believed in the end)."""
+        priors = self.find_priors(series, graph.people)
+        if priors is not None:
+            return priors, exclude(graph.reduced, cuts, priors)
+        priors = learn(graph, series.domains)
+        for _ in range(REFITS):
+            priors = refit(graph, series.domains, exclude(graph.reduced, cuts, priors))
+        return priors, exclude(graph.reduced, cuts, priors)
+
+    def _tell(self, series: Observed, deduced: _Deduced, involving: int | None) -> Outcome:
+        people, judged = deduced.graph.people, deduced.judged
+        wanted = range(1, len(series) + 1) if involving is None else (involving,)
+        here = {number: present_in(series.releases[number - 1], people) for number in wanted}
+        asked: Bool = np.zeros(len(people), dtype=np.bool_)
+        for present in here.values():
+            asked |= present
+        exposed = judged.at_risk(self.c) & asked
+        worst = np.flatnonzero(exposed)
+        worst = worst[np.lexsort((worst, -judged.belief[worst]))][: self.limit]
+        where = find_classes(series.releases, people, worst, max(wanted, default=0))
+        return Outcome(
+            attack=self.name,
+            findings=tuple(self._describe(series.words, deduced, i, classes) for i, classes in where.items()),
+            total=int(exposed.sum()),
+            at_risk={number: people.subjects[exposed & present] for number, present in here.items()},
+            measures={
+                **judged.measures(asked),
+                "exposed": float(exposed.sum()),
+                "cuts": float(deduced.cuts.found),
+                "cuts_not_rebuilt": float(deduced.cuts.lost),
+            },
+            notes=(
+                f"{self.source} What statistics alone tell about people of a kind is inference about a population, not "
+                "disclosure by the series: only what the choice of classes adds to them counts.",
+                "It measures how far one attacker comes; it proves nothing about others.",
+            ),
+        )
+
+    def _describe(self, words: Words, deduced: _Deduced, i: int, classes: list[tuple[int, int]]) -> Finding:
+        people, judged, others = deduced.graph.people, deduced.judged, int(deduced.excluded[i])
+        who, value = words.subject(int(people.subjects[i])), words.value(int(people.values[i]))
+        belief, alone = float(judged.belief[i]), float(judged.alone[i])
+        releases = name_releases(words, [number for number, _ in classes])
+        pairs = f"by the cuts {others:,} times somebody is found not to share {who}'s value" if others else "by others"
+        return Finding(
+            attack=self.name,
+            releases=tuple(number for number, _ in classes),
+            subjects=(who,),
+            classes=tuple(classes),
+            value=value,
+            level=belief,
+            unit="belief in the true value",
+            threshold=self.c,
+            sentence=(
+                f"Knowing how the classes of {releases} were cut, an attacker believes with {state_share(belief)} that "
+                f"{who} has {value}, rightly; no class by itself says more than {state_share(alone)}. The rest follows "
+                f"from who stands on which side of a cut: {pairs}. {self.source}"
+            ),
+            details={"belief": belief, "one_release": alone, "excluded": others},
+            rank=(-belief, int(people.subjects[i])),
+        )

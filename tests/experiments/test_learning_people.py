@@ -1,0 +1,85 @@
+"""What attackers with statistics get from Adult and from census-like people: the figures of the docs, or more."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reissue.methods.correlation.strategy import CorSplit
+from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.invariance.known_algorithm_attack import KnownAlgorithm
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.learning.attack import Learning
+from reissue.methods.strategy import Strategy
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "experiments"))
+learning_people = pytest.importorskip("learning_people")
+HALF = 22_611
+OFF = 0.03
+
+
+@pytest.mark.parametrize(
+    ("strategy", "alone", "informed"),
+    [
+        (MInvariance(m=4), (None, 0.89), (0.976, 0.979)),
+        (CorSplit(m=4, n=2), (None, 0.875), (0.972, 0.974)),
+        (EEquivalence(m=4, e=3), (0.34, 0.44), (0.449, 0.538)),
+    ],
+    ids=lambda one: one.name if isinstance(one, Strategy) else "",
+)
+def test_six_releases_of_adult(
+    shared_data: Path, strategy: Strategy, alone: tuple[float | None, float], informed: tuple[float, float]
+) -> None:
+    """Belief in the truth and right guesses, from the releases alone and with statistics of half the people."""
+    table = learning_people.read_adult(shared_data)
+    series = learning_people.observe(
+        learning_people.publish(strategy, learning_people.replace_people(table, 20_000, 4_000, 6)), table
+    )
+    learned = Learning().run(series).measures
+    assert learned["right"] > alone[1] - OFF
+    assert alone[0] is None or learned["belief"] > alone[0] - OFF
+    half = learning_people.count_others(table, np.arange(HALF, len(table)))
+    found = Learning().inform(half).run(series).measures
+    assert (found["belief"], found["right"]) == pytest.approx(informed, abs=OFF)
+    assert (found["belief_of_statistics"], found["right_of_statistics"]) == pytest.approx((0.445, 0.52), abs=OFF)
+
+
+def test_two_three_and_four_releases_of_adult(shared_data: Path) -> None:
+    table = learning_people.read_adult(shared_data)
+    releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 20_000, 4_000, 4))
+    for count, right in ((2, 0.62), (3, 0.81), (4, 0.86)):
+        found = Learning().run(learning_people.observe(releases[:count], table)).measures
+        assert found["right"] > right - OFF, count
+
+
+def test_one_release_of_adult_to_who_knows_the_algorithm(shared_data: Path) -> None:
+    table = learning_people.read_adult(shared_data)
+    series = learning_people.observe(
+        learning_people.publish(MInvariance(m=4), iter([table.part(np.arange(12_000))])), table
+    )
+    half = learning_people.count_others(table, np.arange(HALF, len(table)))
+    found = KnownAlgorithm().inform(half).run(series).measures
+    assert found["belief"] > 0.92 - OFF
+    assert found["right"] > 0.94 - OFF
+    assert found["sure_and_right"] > 0.84 - OFF
+    own = KnownAlgorithm().run(series).measures
+    assert own["belief_of_one_release"] == pytest.approx(0.57, abs=OFF)
+    assert own["right_of_one_release"] == pytest.approx(0.69, abs=OFF)
+
+
+def test_census_like_people(shared_data: Path) -> None:
+    table = learning_people.read_census(shared_data)
+    others = learning_people.count_others(table, np.arange(300_000, 600_000))
+    releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 40_000, 8_000, 6))
+    series = learning_people.observe(releases, table)
+    assert Learning().run(series).measures["right"] > 0.71 - OFF
+    found = Learning().inform(others).run(series).measures
+    assert (found["belief"], found["right"]) == pytest.approx((0.945, 0.955), abs=OFF)
+    first = KnownAlgorithm().inform(others).run(learning_people.observe(releases[:1], table)).measures
+    assert first["belief"] > 0.75 - OFF
+    assert first["right"] > 0.81 - OFF
+    assert first["sure_and_right"] > 0.52 - OFF
