@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.errors import InputError
-from reissue.methods.attack import Attack, Division, Finding, Outcome, check_thresholds
+from reissue.methods.attack import Attack, Division, Finding, Outcome
 from reissue.methods.invariance.attack_cuts import RebuiltCuts, is_split, rebuild_cuts
 from reissue.methods.invariance.attack_exclusions import count_excluded, exclude
 from reissue.methods.learning.attack_findings import find_classes, state_share
@@ -22,7 +22,7 @@ from reissue.methods.learning.reasoning import learn, refit
 from reissue.methods.learning.statistics import PUBLISHER
 from reissue.methods.wording import name_releases
 from reissue.model.observed import Observed, Words
-from reissue.model.settings import check_kinds
+from reissue.model.settings import Within
 
 REFITS = 2
 """Where statistics are learned, they are learned again so many times from what the cuts told."""
@@ -47,7 +47,7 @@ class KnownAlgorithm(WithStatistics, Attack):
                 from the releases, or the path of a file of shares by categories of people
     """
 
-    c: float = 0.5
+    c: Annotated[float, Within("a belief", above=0, most=1)] = 0.5
     statistics: str = PUBLISHER
 
     name: ClassVar[str] = "known-algorithm"
@@ -57,10 +57,6 @@ class KnownAlgorithm(WithStatistics, Attack):
     )
     measuring: ClassVar[bool] = True
     divisions: ClassVar[Mapping[Division, str]] = {}  # statistics are those of everybody
-
-    def __post_init__(self) -> None:
-        check_kinds(type(self), vars(self))
-        check_thresholds(c=self.c, limit=self.limit)
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         until = len(series) if involving is None else involving
