@@ -61,9 +61,9 @@ def main(rows: int = 30_000) -> None:
         with ri.Series.create(Path(folder) / "s", described, ri.Static(k=10), seed=1) as series:
             for file in files:
                 series.publish(file)
-            from reissue.audit import audit, audit_series
+            from reissue.audit import audit
 
-            seconds, made = timed(lambda: audit_series(series))
+            seconds, made = timed(lambda: series.audit())
             lines += rows_of("series of ours, Static k = 10 (Mondrian)", seconds, reading, made)
             folders = [release.path for release in series.releases]
             seconds, made = timed(lambda: audit(folders, described, files, match="content", k=10))

@@ -50,8 +50,6 @@ def _refuse_foreign(directory: Path) -> None:
 
 def run(directory: str, months: int, say: Callable[[str], None]) -> None:
     """Publish the first months twice, audit both series, print who is broken by what and write the reports."""
-    from reissue.audit import audit_series
-
     output = Path(directory)
     _clear(output)
     say("A clinic hands out its patient table every month: patients come, leave and come back.\n")
@@ -63,7 +61,7 @@ def run(directory: str, months: int, say: Callable[[str], None]) -> None:
             config.write_text(clinic.config(strategy=strategy, settings=settings), encoding="utf-8")
             with Series.from_config(output / f"{kind}.reissue", config) as series:
                 _publish(series, kind, snapshots, say)
-                audits[kind] = audit_series(series, names=False, **THRESHOLDS)  # type: ignore[arg-type]
+                audits[kind] = series.audit(names=False, **THRESHOLDS)  # type: ignore[arg-type]
     say("What an attacker with all the releases learns (✗ succeeds, ✓ does not; people at risk):\n")
     say(matrix(audits))
     _explain(audits, say)

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pytest
 
 import reissue as ri
-from reissue.audit import audit, audit_series
+from reissue.audit import audit
 from reissue.errors import ReleaseError, SettingsError
 from reissue.methods.registry import STRATEGIES, strategy_class
 from reissue.series import adopt
@@ -68,7 +68,7 @@ def test_adopted_facts_tell_what_the_files_tell(tmp_path: Path) -> None:
         tmp_path / "s", files, tables, schema=hospital_schema(), strategy=ri.Static(k=3, c=0.5), match="content"
     )
     with adopted.series as series:
-        own = audit_series(series, k=3, c=0.5, seconds=60.0)
+        own = series.audit(k=3, c=0.5, seconds=60.0)
     assert set(own.outcomes) == set(outside.outcomes)
     for name, outcome in own.outcomes.items():
         assert outcome.total == outside.outcomes[name].total, name
@@ -100,7 +100,7 @@ def test_the_next_release_is_safe_given_what_is_out(tmp_path: Path, name: str) -
             assert adopted.warning in adopted.describe()
             return
         assert adopted.warning is None
-        observed = audit_series(series).observed
+        observed = series.audit().observed
         from reissue.methods.registry import attack_from
 
         for attack in strategy.stops:
@@ -118,7 +118,7 @@ def test_m_invariance_goes_on_from_one_release(tmp_path: Path) -> None:
     with adopted.series as series:
         assert adopted.warning is None
         series.publish(tables[1])
-        done = audit_series(series, attacks=["association"])
+        done = series.audit(attacks=["association"])
         assert done.outcomes["association"].measures["changed_signatures"] == 0
 
 

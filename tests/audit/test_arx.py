@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.audit import audit, audit_series
+from reissue.audit import audit
 from reissue.methods import registry as checks
 from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
@@ -82,7 +82,7 @@ def test_files_and_series_tell_the_same(
     names = [name for name in checks.ATTACKS if checks.attack_class(name).name != "background-knowledge"]
     outside = audit(paths, arx.schema(folder), tables, attacks=names, **limits)
     with inside(folder, tables, tmp_path, monkeypatch) as series:
-        own = audit_series(series, attacks=names, **limits)
+        own = series.audit(attacks=names, **limits)
     assert outside.breaches, "one release at a time does not protect a series"
     assert set(outside.outcomes) == set(own.outcomes)
     assert set(outside.outcomes) >= {"intersection", "difference", "correspondence", "possible-worlds"}

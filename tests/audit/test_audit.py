@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.audit import Audit, audit, audit_series
+from reissue.audit import Audit, audit
 from reissue.errors import ReleaseError, SeriesError, SettingsError
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, population
@@ -94,16 +94,16 @@ def test_changed_values_skip_attacks_with_the_reason() -> None:
 def test_series_and_thresholds(tmp_path: Path) -> None:
     with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=3), seed=1) as series:
         with pytest.raises(SeriesError, match="Nothing has been published"):
-            audit_series(series)
+            series.audit()
         series.publish(population(90).slice(0, 60))
         series.publish(population(90))
-        done = audit_series(series)
+        done = series.audit()
         assert done.to_dict()["thresholds_from"] == "policy"
         assert done.thresholds["k"] == 3
         assert done.outcomes["difference"].breaches, "Static does not protect a series"
         assert "IDENT-" in done.to_json()
-        assert "IDENT-" not in audit_series(series, names=False).to_json()
-        weaker = audit_series(series, attacks=["difference"], k=1, c=1.0)
+        assert "IDENT-" not in series.audit(names=False).to_json()
+        weaker = series.audit(attacks=["difference"], k=1, c=1.0)
         assert weaker.to_dict()["thresholds_from"] == "given"
         assert not weaker.breaches
         from_files = audit(

@@ -13,8 +13,8 @@ import pytest
 
 import reissue as ri
 from reissue.arrays.types import Int32
-from reissue.audit.parallel import Task, divided, in_parts, named, run_parts
-from reissue.methods.attack import Attack, Division, Outcome
+from reissue.audit.spark.names import name_outcome
+from reissue.methods.attack import Attack, Outcome, WorkDivision
 from reissue.methods.attack_parts import merge
 from reissue.methods.baselines.merge import Merge
 from reissue.methods.baselines.static import Static
@@ -32,15 +32,16 @@ from reissue.methods.incremental.intersection_attack import Intersection
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.invariance.attack import Association
 from reissue.methods.invariance.strategy import MInvariance
-from reissue.methods.registry import ATTACKS, attack_class
+from reissue.methods.registry import ATTACKS, attack_class, attack_from
 from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
-from reissue.model.series_parts import deal_parts, find_links, split_series
+from reissue.model.series_parts import deal_parts, find_links
 from tests.support.churning import churning
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, observe, run_series
 from tests.support.hospital import hospital_schema, population
+from tests.support.in_parts import AttackTask, divided, in_parts, run_parts, split_series
 
 MAKERS: dict[str, Callable[[int], Attack]] = {
     "intersection": lambda limit: Intersection(c=0.5, limit=limit),
@@ -67,7 +68,7 @@ STRATEGIES: dict[str, tuple[Turnover, Strategy]] = {
 CHANGE_VALUES = ("bay-frame", "js-reduce")
 
 
-def at_once(tasks: Sequence[Task]) -> list[Outcome]:
+def at_once(tasks: Sequence[AttackTask]) -> list[Outcome]:
     return [pickle.loads(pickle.dumps(task)).run() for task in tasks]
 
 
@@ -104,7 +105,7 @@ def test_the_parts_tell_what_the_whole_tells(name: str) -> None:
         rng = np.random.default_rng([seed, 17])
         limit = (2, 100)[seed % 2]
         attack = MAKERS[name](limit)
-        assert attack.divides(Division.PARTS)
+        assert attack.divides(WorkDivision.PARTS)
         series = churning(rng, changing=seed % 3 == 2)
         involving = int(rng.integers(1, len(series) + 1)) if seed % 4 == 3 else None
         whole = attack.run(series, involving=involving)
@@ -192,7 +193,7 @@ def test_numbers_are_enough_for_a_worker() -> None:
     series = churning(np.random.default_rng(3))
     series = replace(series, words=_Private())
     for part in divided(series, 4):
-        sent = pickle.dumps(Task(Intersection(), part))
+        sent = pickle.dumps(AttackTask(Intersection(), part))
         assert b"_Private" not in sent
         assert all(release.members.codes.shape[1] == 0 for release in part.releases if release.members)
 
@@ -228,20 +229,20 @@ def test_names_are_put_in_where_they_are_known() -> None:
 
 
 def test_others_run_on_the_whole_series() -> None:
-    def never(tasks: Sequence[Task]) -> Sequence[Outcome]:
+    def never(tasks: Sequence[AttackTask]) -> Sequence[Outcome]:
         raise AssertionError("not separable")
 
     series = churning(np.random.default_rng(3))
     for attack in (RecordTracing(), Equivalence(), PossibleWorlds(compromised=(1,)), HistoricalCorrelation(p=0.1)):
-        assert not attack.divides(Division.PARTS)
-        if not attack.divides(Division.STEPS):
+        assert not attack.divides(WorkDivision.PARTS)
+        if not attack.divides(WorkDivision.STEPS):
             assert told(in_parts(3, never)(attack, series)) == told(attack.run(series))
         with pytest.raises(TypeError, match="whole series"):
             merge(attack, [])
 
 
 def test_every_attack_says_whether_it_is_separable() -> None:
-    yes = {name for name in ATTACKS if attack_class(name)().divides(Division.PARTS)}
+    yes = {name for name in ATTACKS if attack_class(name)().divides(WorkDivision.PARTS)}
     assert yes == {"intersection", "difference", "association", "historical-correlation", "possible-worlds"}
 
 
@@ -257,10 +258,10 @@ def test_an_inseparable_attack_does_differ_in_parts() -> None:
         assert different > 5, attack.name
 
 
-def test_an_audit_in_parts_is_the_same_document(tmp_path: Path) -> None:
+def test_a_published_series_in_parts_tells_the_same(tmp_path: Path) -> None:
     sizes: dict[str, int] = {}
 
-    def run(tasks: Sequence[Task]) -> list[Outcome]:
+    def run(tasks: Sequence[AttackTask]) -> list[Outcome]:
         sizes[tasks[0].attack.name] = len(tasks)
         return at_once(tasks)
 
@@ -268,19 +269,19 @@ def test_an_audit_in_parts_is_the_same_document(tmp_path: Path) -> None:
     with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), seed=2) as series:
         for table in tables:
             series.publish(table)
-        plain, parted = series.audit(seconds=600.0), series.audit(seconds=600.0, runner=in_parts(3, run))
+        observed = series.audit(seconds=600.0).observed
+    piece_by_piece, breaches = in_parts(3, run), 0
+    for name in ATTACKS:
+        attack = attack_from(name, {"seconds": 600.0})
+        whole = attack.run(observed)
+        assert told(piece_by_piece(attack, observed)) == told(whole), name
+        breaches += len(whole.breaches)
+    assert breaches
     assert set(sizes.values()) == {3}
     assert {"intersection", "difference", "record-tracing"} <= set(sizes)
-    assert plain.breaches
-    documents = [audit.to_dict() for audit in (plain, parted)]
-    for document in documents:
-        document.pop("created")
-        for attack in document["attacks"]:  # type: ignore[attr-defined]
-            attack.pop("seconds")
-    assert documents[0] == documents[1]
 
 
 def test_naming_leaves_numbers_alone() -> None:
     series = churning(np.random.default_rng(4))
     outcome = Difference(k=3).run(replace(series, words=TokenWords()))
-    assert told(named(outcome, series.words)) == told(Difference(k=3).run(series))
+    assert told(name_outcome(outcome, series.words)) == told(Difference(k=3).run(series))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,13 @@ from click.testing import CliRunner
 import reissue as ri
 from reissue.audit import Audit
 from reissue.audit.spark.auditing import SparkAttacks
-from reissue.audit.spark.connected_classes import knots
-from reissue.audit.words import AuditWords
+from reissue.audit.spark.regrouped import find_first_tied
 from reissue.cli import main
-from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Strategy
-from reissue.model.observed import Observed
-from reissue.model.series_parts import ClassLinks, deal_parts, find_links
+from reissue.model.observed import Members, ObservedRelease
+from reissue.model.series_parts import deal_parts, find_links
 from tests.support import spark
 from tests.support.churning import churning
 from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, People, Turnover
@@ -90,15 +89,15 @@ def noted_ways(patch: pytest.MonkeyPatch) -> dict[str, str]:
     def watch(name: str) -> None:
         way = getattr(SparkAttacks, name)
 
-        def run(self: SparkAttacks, attack: Attack, *words: object) -> Outcome | None:
-            outcome = way(self, attack, *words)
+        def run(self: SparkAttacks, attack: Attack) -> Outcome | None:
+            outcome = way(self, attack)
             if outcome is not None:
                 ways[attack.name] = name.split("_")[-1]
             return outcome
 
         patch.setattr(SparkAttacks, name, run)
 
-    for name in ("_in_parts", "_on_counts", "_in_steps", "_by_beliefs", "_by_sets", "_on_one_worker"):
+    for name in ("_in_parts", "_on_counts", "_in_steps", "_with_shared_counts", "_by_value_sets", "_on_one_worker"):
         watch(name)
     return ways
 
@@ -191,8 +190,7 @@ def attacked(
     """Attacks on Spark, on a series of which the driver has no release; and what came to it."""
     engine, coding, asked = spark.engine(), series.coding, {**series.strategy.thresholds(), **thresholds}
     with SparkAttacks(engine, series._ledger, coding) as attacks:
-        blind = Observed([], coding.domains, len(coding.values), AuditWords(coding, attacks.names.name))
-        found = {name: attacks.run(attack_from(name, asked), blind) for name in names}
+        found = {name: attacks.run(attack_from(name, asked)) for name in names}
     return found, dict(engine.transfers)
 
 
@@ -216,9 +214,8 @@ def test_of_a_series_made_whole_only_counts_come_to_the_driver(tmp_path: Path) -
         rows = sum(len(facts.subjects) for facts in map(series._ledger.facts, (1, 2, 3)))
     for name, outcome in outcomes.items():
         assert (outcome.total, outcome.measures) == (whole[name].total, whole[name].measures)
-    assert set(transfers) == {"results of tasks", "class sizes", "links of classes"}
-    assert transfers["class sizes"] <= classes
-    assert transfers["links of classes"] <= 2 * classes < rows  # two partitions
+    assert set(transfers) == {"results of tasks", "links of classes"}
+    assert transfers["links of classes"] == classes < rows
     assert transfers["results of tasks"] > 3 * len(SEPARABLE), "all in one part: nothing was divided"
 
 
@@ -238,30 +235,25 @@ def test_of_classes_with_the_same_values_only_people_at_risk_come_to_the_driver(
 def test_links_counted_apart_connect_the_same_classes() -> None:
     """Any division of the people among workers gives the parts that all links together give."""
     for seed in range(60):
-        rng = np.random.default_rng(seed)
-        series = churning(rng)
-        counts = [release.class_count for release in series.releases]
-        first = np.concatenate([[0], np.cumsum(counts)])
-        rows = []
-        for position, release in enumerate(series.releases):
-            for some in (release.members, release.counterfeits):
-                if some is not None:
-                    release_of = np.full(len(some.subjects), position, dtype=np.int32)
-                    rows.append(pa.table({"release": release_of, "class": some.classes, "subject": some.subjects}))
-        table = pa.concat_tables(rows)
-        worker = np.asarray(table["subject"]) * 7919 % 3
-        ends: list[list[np.ndarray]] = [[], []]
-        for one in range(3):
-            found = knots(table.filter(pa.array(worker == one)), counts)
-            for side, node in zip(ends, found, strict=True):
-                side.append(node)
-        sides = []
-        for side in map(np.concatenate, ends):
-            release_of = np.searchsorted(first, side, side="right") - 1
-            sides += [release_of, side - first[release_of]]
+        series = churning(np.random.default_rng(seed))
+        tied = [find_first_tied([_worked_on(release, one) for release in series.releases]) for one in range(3)]
+        every = np.tile(np.arange(len(tied[0])), 3)
         people = [np.bincount(r.members.classes, minlength=r.class_count) for r in series.releases if r.members]
         wanted = deal_parts(find_links(series.releases), people, 5)
-        assert [p.tolist() for p in deal_parts(ClassLinks(*sides), people, 5)] == [p.tolist() for p in wanted], seed
+        found = deal_parts((every, np.concatenate(tied)), people, 5)
+        assert [part.tolist() for part in found] == [part.tolist() for part in wanted], seed
+
+
+def _worked_on(release: ObservedRelease, worker: int) -> ObservedRelease:
+    """The release with the people of one of three workers."""
+
+    def own(some: Members | None) -> Members | None:
+        if some is None:
+            return None
+        rows = some.subjects * 7919 % 3 == worker
+        return Members(some.subjects[rows], some.classes[rows], some.codes[rows], some.values[rows])
+
+    return replace(release, members=own(release.members), counterfeits=own(release.counterfeits))
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -284,5 +276,3 @@ def test_a_series_made_on_spark_is_audited_there(tmp_path: Path) -> None:
         stages: list[str] = []
         series.audit(attacks=["intersection"], progress=stages.append)
         assert stages == ["start", "read", "intersection"]
-        with pytest.raises(SettingsError, match="either a runner or the engine"):
-            series.audit(engine="spark", runner=lambda attack, observed: attack.run(observed))

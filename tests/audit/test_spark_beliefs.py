@@ -9,18 +9,16 @@ import pytest
 
 import reissue as ri
 from reissue.audit.spark.auditing import SparkAttacks
-from reissue.audit.words import AuditWords
 from reissue.coding import CodingNames
 from reissue.errors import InputError
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.beliefs.knowledge import Knowledge
 from reissue.methods.registry import attack_from
-from reissue.model.observed import Observed
 from tests.publish.test_fragment_beliefs import SCHEMA, VALUES, months
 from tests.support import spark
 from tests.support.releases import refuse_releases
 
-pytestmark = [spark.conclude, spark.quiet]
+pytestmark = [spark.together, spark.quiet]
 
 NAME = "background-knowledge"
 
@@ -64,10 +62,9 @@ def attacked(series: ri.Series, given: Mapping[str, object]) -> tuple[Outcome, d
     """The attack on Spark on a series of which the driver has no release; and how many rows came to it."""
     engine, coding = spark.engine(), series.coding
     with SparkAttacks(engine, series._ledger, coding) as attacks:
-        blind = Observed([], coding.domains, len(coding.values), AuditWords(coding, attacks.names.name))
-        attack = attack_from(NAME, given)  # type: ignore[arg-type]
-        prepared = attack.prepare(CodingNames(coding, attacks.names.of))  # type: ignore[attr-defined]
-        return attacks.run(prepared, blind), dict(engine.transfers)
+        attack = attack_from(NAME, given)
+        prepared = attack.prepare(CodingNames(coding, attacks.names.of))
+        return attacks.run(prepared), dict(engine.transfers)
 
 
 def test_the_outcome_is_that_of_one_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

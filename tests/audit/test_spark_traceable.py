@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from reissue.audit.row_linkage import Comparison, ReadColumns, traceable
-from reissue.audit.spark.row_linkage import Asked, SparkColumns, counted
+from reissue.audit.row_linkage import ColumnComparison, ReadColumns, count_shares, find_traceable
+from reissue.audit.spark.row_linkage import SparkColumns
 from reissue.engine.output import write_table
 from reissue.engine.text import text_of
 from reissue.errors import SnapshotError
@@ -34,17 +34,19 @@ def test_counts_of_pieces_add_up_to_those_of_the_whole() -> None:
             pa.table({name: pa.array(rng.choice(LABELS, rows), pa.string()) for name in names})
             for rows in rng.integers(0, 12, size=2)
         ]
-        comparisons = [*(Comparison(0, (name,)) for name in names), *([Comparison(0, names)] if width > 1 else [])]
-        left, right = Counter[tuple[object, ...]](), Counter[tuple[object, ...]]()
+        comparisons = [
+            *(ColumnComparison(0, (name,)) for name in names),
+            *([ColumnComparison(0, names)] if width > 1 else []),
+        ]
+        left, right = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
         for position, table in enumerate(tables):
-            asked = [Asked(columns, ((number, position == 0),)) for number, (_, columns) in enumerate(comparisons)]
             cuts = [0, *sorted(rng.integers(0, len(table) + 1, size=2).tolist()), len(table)]
             for first, last in pairwise(cuts):
                 piece = table.slice(first, last - first)
-                for share in counted({name: text_of(piece.column(name)) for name in names}, asked):
+                for share in count_shares(position, {name: text_of(piece.column(name)) for name in names}, comparisons):
                     for row in share.to_pylist():
-                        left[row["comparison"], *row["key"]] += row["left"]
-                        right[row["comparison"], *row["key"]] += row["right"]
+                        left[row["comparison"], row["key"]] += row["left"]
+                        right[row["comparison"], row["key"]] += row["right"]
         found = [
             sum(rows for key, rows in left.items() if key[0] == number and 0 < rows < k and 0 < right[key] < k)
             for number in range(len(comparisons))
@@ -112,8 +114,8 @@ def test_workers_read_every_form_of_release_and_tell_only_sums(tmp_path: Path) -
     here, there = ReadColumns.of(made, WANTED), SparkColumns(engine, made, WANTED)
     assert there.names == here.names
     assert [len(names) for names in there.names] == [4, 4, 4, 4, 4, 3, 4, 0]
-    found = traceable(there, "name", 3)
-    assert found == traceable(here, "name", 3)
+    found = find_traceable(there, "name", 3)
+    assert found == find_traceable(here, "name", 3)
     assert {one.releases[0] for one in found} == {1, 2, 3, 4, 5, 6}
     assert {"ward", "seen", "score"} <= {one.column for one in found}
     assert any("+" in one.column for one in found)

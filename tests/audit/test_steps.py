@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import reissue as ri
-from reissue.audit.parallel import Task, divided, in_parts, named
-from reissue.audit.spark.portion import Whole
-from reissue.audit.steps import Step, steps_of, together
-from reissue.methods.attack import Attack, Division, Outcome
+from reissue.audit.spark.fragment import FragmentReader
+from reissue.audit.spark.names import name_outcome
+from reissue.methods.attack import Attack, Outcome, WorkDivision
+from reissue.methods.attack_parts import Step, join_steps, list_steps
 from reissue.methods.baselines.static import Static
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.incremental.difference_attack import Difference
@@ -28,6 +28,7 @@ from tests.audit.test_parallel import at_once, told
 from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People
 from tests.support.histories import EVERYTHING, PERSISTING, generate, observe, run_series
+from tests.support.in_parts import AttackTask, divided, in_parts
 
 MAKERS: dict[str, Callable[[int], RecordTracing | Difference]] = {
     "record-tracing": lambda limit: RecordTracing(k=3, limit=limit),
@@ -72,14 +73,14 @@ def test_the_steps_tell_what_the_whole_tells(name: str) -> None:
     for seed in range(70 if name == "record-tracing" else 35):
         limit = (2, 100)[seed % 7 > 1]
         attack, series = MAKERS[name](limit), series_of(seed)
-        steps = dealt(np.random.default_rng(seed), len(series)) if seed % 3 else steps_of(len(series), seed % 6)
-        outcome = together(attack, steps, [attacked(attack, series, step) for step in steps])
+        steps = dealt(np.random.default_rng(seed), len(series)) if seed % 3 else list_steps(len(series), seed % 6)
+        outcome = join_steps(attack, steps, [attacked(attack, series, step) for step in steps])
         whole = attack.run(series)
-        assert told(named(outcome, series.words)) == told(whole), f"seed {seed}"
+        assert told(name_outcome(outcome, series.words)) == told(whole), f"seed {seed}"
         assert len({finding.rank for finding in whole.findings}) == len(whole.findings), "ranks are unique"
         by_release = [(*range(newest + 1),) for newest in range(len(series))]
         added = [attack.run(series, involving=len(step)) for step in by_release]
-        assert told(together(attack, by_release, added)) == told(whole), f"seed {seed}"
+        assert told(join_steps(attack, by_release, added)) == told(whole), f"seed {seed}"
         found, beyond, noted = found + (whole.total > 0), beyond + (whole.total > limit), noted + bool(whole.notes)
     assert found > 20
     assert beyond > 3, "the limit was never reached"
@@ -117,16 +118,16 @@ def test_workers_take_steps_where_parts_do_not_share_the_work(name: str) -> None
     """With one part, or one that has most of the rows; of fewer than two steps nothing is sent."""
     taken = 0
     for seed in range(1, 40, 2):
-        series, sent = series_of(seed), list[Task]()
+        series, sent = series_of(seed), list[AttackTask]()
 
-        def run(tasks: Sequence[Task], sent: list[Task] = sent) -> list[Outcome]:
+        def run(tasks: Sequence[AttackTask], sent: list[AttackTask] = sent) -> list[Outcome]:
             sent += tasks
             return at_once(tasks)
 
         attack = MAKERS[name](10)
         assert told(in_parts(4, run)(attack, series)) == told(attack.run(series)), f"seed {seed}"
         rows = [sum(len(release.classes) for release in part.releases) for part in divided(series, 4)]
-        steps = len(steps_of(len(series), 4)) > 1 and (name == "record-tracing" or 2 * max(rows) > sum(rows))
+        steps = len(list_steps(len(series), 4)) > 1 and (name == "record-tracing" or 2 * max(rows) > sum(rows))
         assert all((task.involving is not None) == steps for task in sent), f"seed {seed}"
         assert bool(sent) == (steps or name == "difference")
         taken += steps
@@ -134,7 +135,7 @@ def test_workers_take_steps_where_parts_do_not_share_the_work(name: str) -> None
 
 
 def test_which_attacks_are_stepwise() -> None:
-    assert {name for name in ATTACKS if attack_class(name)().divides(Division.STEPS)} == set(MAKERS)
+    assert {name for name in ATTACKS if attack_class(name)().divides(WorkDivision.STEPS)} == set(MAKERS)
 
 
 @pytest.mark.parametrize("name", ["intersection", "association", "possible-worlds", "equivalence", "correspondence"])
@@ -150,13 +151,13 @@ def test_what_every_release_adds_is_not_all_that_others_tell(name: str) -> None:
 def test_every_pair_is_in_one_step() -> None:
     for releases in range(1, 14):
         for wanted in (0, 1, 2, 3, 8, 30, 500):
-            steps = steps_of(releases, wanted)
+            steps = list_steps(releases, wanted)
             pairs = [(older, step[-1]) for step in steps for older in step[:-1]]
             assert sorted(pairs) == [(i, j) for i in range(releases) for j in range(i + 1, releases)] or releases == 1
             assert len(steps) >= max(1, min(wanted, len(pairs)))
             assert [len(step) for step in steps] == sorted(map(len, steps), reverse=True)
-    assert steps_of(1, 8) == [(0,)]
-    assert steps_of(4, 1) == [(0, 1, 2, 3), (0, 1, 2), (0, 1)]
+    assert list_steps(1, 8) == [(0,)]
+    assert list_steps(4, 1) == [(0, 1, 2, 3), (0, 1, 2), (0, 1)]
 
 
 class Watched(Sequence[ObservedRelease]):
@@ -208,7 +209,7 @@ def test_a_worker_reads_two_releases_at_a_time(tmp_path: Path, monkeypatch: pyte
     with ri.Series.create(tmp_path / "s", SCHEMA, ri.Static(k=3, c=0.6), seed=3) as series:
         for table in People(5).months(4, CHURN, first=100):
             series.publish(table.select(SCHEMA.columns))
-        whole, observed = Whole(series._ledger.shelf, series.coding, names=False), series.audit(attacks=["equivalence"])
+        whole, observed = FragmentReader(series._ledger.shelf, series.coding), series.audit(attacks=["equivalence"])
         alive, most = weakref.WeakSet[ObservedRelease](), []
 
         def made(facts: Facts) -> ObservedRelease:
@@ -220,8 +221,8 @@ def test_a_worker_reads_two_releases_at_a_time(tmp_path: Path, monkeypatch: pyte
         of = ObservedRelease.of
         monkeypatch.setattr(ObservedRelease, "of", made)
         attack = RecordTracing(k=4)
-        outcome = whole.stepped(attack, (0, 1, 2, 3))
+        outcome = whole.attack_step(attack, (0, 1, 2, 3))
     assert most == [1, 2, 2, 2]
     assert outcome.total
     there = observed.observed
-    assert told(named(outcome, there.words)) == told(attack.run(there, involving=4))
+    assert told(name_outcome(outcome, there.words)) == told(attack.run(there, involving=4))

@@ -10,11 +10,16 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.arrays.types import Int64
-from reissue.audit.description import Here
-from reissue.audit.spark.portion import NamedPortion, Portion, ReadReleases
-from reissue.audit.timeline import added, counted, risk, sizes, tally, utility
-from reissue.audit.words import AuditWords
+from reissue.audit.description import InProcess, SeriesView, WholeSeries
+from reissue.audit.spark.fragment import FragmentReader
+from reissue.audit.timeline import (
+    count_release,
+    describe_sizes,
+    measure_risks,
+    measure_utility,
+)
+from reissue.coding import CodingWords
+from reissue.history.past_releases import read_releases
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.utility.loss import ail, average_class_size, discernibility_share, gcp
@@ -22,20 +27,24 @@ from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People
 
 
+def view_of(series: Observed) -> SeriesView:
+    return SeriesView([WholeSeries(series)], InProcess())
+
+
 def test_sizes_and_utility_as_defined() -> None:
     for seed in range(60):
         series = churning(np.random.default_rng([seed, 31]))
         for release in series.releases:
             missing, found = seed % 3, release.sizes[release.sizes > 0]
-            numbers = tally(release, series.domains)
-            told = sizes(numbers)
+            numbers = count_release(release, series.domains)
+            told = describe_sizes(numbers)
             if len(found):
                 assert told["median"] == np.median(found)
                 assert told["mean"] == pytest.approx(found.mean())
                 assert (told["smallest"], told["largest"]) == (found.min(), found.max())
             assert sum(bar["rows"] for bar in told["histogram"]) == len(release.classes)  # type: ignore[attr-defined]
             assert sum(bar["classes"] for bar in told["histogram"]) == len(found)  # type: ignore[attr-defined]
-            assert utility(numbers, series.domains, missing) == pytest.approx(
+            assert measure_utility(numbers, series.domains, missing) == pytest.approx(
                 {
                     "ail": ail(release, series.domains, suppressed=missing),
                     "gcp": gcp(release, series.domains, suppressed=missing) / max(1, len(release.classes) + missing),
@@ -47,8 +56,8 @@ def test_sizes_and_utility_as_defined() -> None:
 
 def test_the_histogram_of_many_sizes_has_few_bars() -> None:
     distinct = np.arange(3, 90)
-    numbers = tally(churning(np.random.default_rng(1)).releases[0], churning(np.random.default_rng(1)).domains)
-    told = sizes(replace(numbers, sizes=np.column_stack([distinct, np.full(len(distinct), 2)])))
+    numbers = count_release(churning(np.random.default_rng(1)).releases[0], churning(np.random.default_rng(1)).domains)
+    told = describe_sizes(replace(numbers, sizes=np.column_stack([distinct, np.full(len(distinct), 2)])))
     bars = told["histogram"]
     assert isinstance(bars, list)
     assert 5 <= len(bars) <= 12
@@ -67,9 +76,9 @@ def test_risk_by_counting_people_one_by_one() -> None:
             assert release.members is not None
             codes = map(tuple, release.members.codes.tolist())
             last |= dict(zip(release.members.subjects.tolist(), codes, strict=True))
-        for entry, release in zip(Here(series).timeline, series.releases, strict=True):
+        for entry, release in zip(view_of(series).timeline, series.releases, strict=True):
             chances = _chances(release, list(last.values()))
-            told = risk(entry.fits, 0.3)
+            told = measure_risks(entry.fits, 0.3)
             journalist, marketer = told["journalist"], told["marketer"]
             assert isinstance(journalist, dict)
             assert isinstance(marketer, dict)
@@ -106,46 +115,30 @@ def test_what_fragments_count_adds_up(fragments: int, strategy: Strategy, tmp_pa
             series.publish(table.drop_columns(["note"]))
         shelf, coding = series._ledger.shelf, series.coding
     whole = Observed(
-        list(ReadReleases(shelf, coding)), coding.domains, len(coding.values), AuditWords(coding, lambda n: str(n))
+        list(read_releases(shelf, coding)), coding.domains, len(coding.values), CodingWords(coding, lambda n: str(n))
     )
-    here = Here(whole)
-    portions = Portion.every(shelf, coding)
-    assert len(portions) == fragments
-    told = [portion.census() for portion in portions]
-    hulls = [[one.tallies[position].hull for one in told] for position in range(3)]
-    fits = _added([table for portion in portions for table in portion.fitting(hulls)])
-    assert sum(one.people for one in told) == here.people
-    for position, entry in enumerate(here.timeline):
-        together = added([one.tallies[position] for one in told])
+    here = view_of(whole)
+    fragments_here = FragmentReader.every(shelf, coding, shelf.separate)
+    assert len(fragments_here) == fragments
+    there = SeriesView(fragments_here, InProcess())
+    assert there.people == here.people
+    for told, entry in zip(there.timeline, here.timeline, strict=True):
         for name in ("number", "anatomized", "rows", "classes", "members"):
-            assert getattr(together, name) == getattr(entry.tally, name), name
-        assert np.array_equal(together.sizes, entry.tally.sizes)
-        assert np.array_equal(together.lost, entry.tally.lost)
-        changes = [one.changes[position] for one in told]
-        assert vars(sum(changes[1:], start=changes[0])) == vars(entry.changes)
-        assert np.array_equal(fits[position], entry.fits)
-    assert here.timeline[2].changes is not None
-    assert here.timeline[2].changes.changed_quasi_identifiers > 20
-    _assert_cards(portions, here, whole)
+            assert getattr(told.tally, name) == getattr(entry.tally, name), name
+        assert np.array_equal(told.tally.sizes, entry.tally.sizes)
+        assert np.array_equal(told.tally.lost, entry.tally.lost)
+        assert told.turnover is not None
+        assert vars(told.turnover) == vars(entry.turnover)
+        assert np.array_equal(told.fits, entry.fits)
+    assert here.timeline[2].turnover is not None
+    assert here.timeline[2].turnover.changed_quasi_identifiers > 20
+    _assert_same_classes(there, here, whole)
 
 
-def _assert_cards(portions: list[Portion], here: Here, whole: Observed) -> None:
-    counts = np.array([[one.classes for one in portion.census().tallies] for portion in portions])
-    wanted = {release.number: np.arange(0, release.class_count, 7) for release in whole.releases[1:]}
-    found = {}
-    for named in NamedPortion.naming(portions, counts):
-        found |= named.cards(wanted)
-    right = here.cards((number, int(one)) for number, classes in wanted.items() for one in classes)
-    assert found.keys() == right.keys()
-    for place, card in right.items():
-        assert np.array_equal(found[place].box, card.box)
-        assert (found[place].rows, found[place].values, found[place].kinds) == (card.rows, card.values, card.kinds)
-
-
-def _added(tables: list[pa.Table]) -> list[Int64]:
-    """What Spark does with the workers' tables."""
-    both = pa.concat_tables(tables).group_by(["release", "key"]).aggregate([("sample", "sum"), ("fitting", "sum")])
-    release, sample, fitting = (np.asarray(both[name]) for name in ("release", "sample_sum", "fitting_sum"))
-    shown = [(release == position) & (sample > 0) for position in range(3)]
-    pairs = np.column_stack([sample, np.maximum(sample, fitting)])
-    return [counted(pairs[its], np.ones(its.sum(), dtype=np.int64)) for its in shown]
+def _assert_same_classes(there: SeriesView, here: SeriesView, whole: Observed) -> None:
+    wanted = [(release.number, number) for release in whole.releases[1:] for number in range(0, release.class_count, 7)]
+    found, right = there.summaries(wanted), here.summaries(wanted)
+    assert found.keys() == right.keys() == set(wanted)
+    for place, its in right.items():
+        assert np.array_equal(found[place].box, its.box)
+        assert (found[place].rows, found[place].values, found[place].kinds) == (its.rows, its.values, its.kinds)

@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Browser
 
 from reissue import clinic
-from reissue.audit import audit_series
 from reissue.cli.compare import compare as command
 from reissue.compare import Comparison, compare_config
 from reissue.compare.advice import advise
@@ -53,7 +52,7 @@ def test_the_matrix_is_what_an_audit_of_the_same_series_says(
     with Series.create(tmp_path / "s", read.schema, strategy_from({"strategy": "static", **run.settings})) as series:
         for snapshot in sorted(data.glob("*.parquet")):
             series.publish(snapshot)
-        audit = audit_series(series, **comparison.thresholds)  # type: ignore[arg-type]
+        audit = series.audit(**comparison.thresholds)  # type: ignore[arg-type]
     assert {one.name: one.status for one in audit.checked} == {n: a["status"] for n, a in run.attacks.items()}
     assert run.breached, "the naive series must be broken, or the comparison proves nothing"
     assert run.subjects == audit.subjects

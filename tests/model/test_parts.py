@@ -7,8 +7,9 @@ import pytest
 
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords, fill_in_all_words, fill_in_words
-from reissue.model.series_parts import ClassLinks, deal_parts, find_links, keep_classes, split_series
+from reissue.model.series_parts import deal_parts, find_links
 from tests.support.churning import churning
+from tests.support.in_parts import split_series
 from tests.support.words import PlainWords
 
 
@@ -70,28 +71,17 @@ def test_a_split_keeps_every_row_once(seed: int) -> None:
         people = sorted((s, p.called(c)) for p in pieces for s, c in everybody(p))
         assert people == sorted(everybody(release))
         assert sum(piece.class_count for piece in pieces) == release.class_count
-        for number, piece in enumerate(pieces):
+        for piece in pieces:
             assert piece.members is not None
             assert piece.numbers is not None
             assert (np.diff(piece.members.subjects) > 0).all()
             assert (np.diff(piece.numbers) > 0).all(), "classes keep their order"
             assert (piece.boxes == release.boxes[piece.numbers]).all()
-            alone = keep_classes(release, np.flatnonzero(bins[i] == number).astype(np.int32))
-            assert np.array_equal(alone.classes, piece.classes)
-            assert np.array_equal(alone.numbers, piece.numbers)
-
-
-def test_parts_of_parts_keep_the_published_numbers() -> None:
-    series = churning(np.random.default_rng(5))
-    release = series.releases[0]
-    assert release.class_count >= 3
-    half = keep_classes(release, np.array([1, 2], dtype=np.int32))
-    assert keep_classes(half, np.array([1], dtype=np.int32)).called(0) == 2
 
 
 def test_a_link_may_be_repeated_any_number_of_times() -> None:
-    zero, one = np.zeros(512, dtype=np.int64), np.ones(512, dtype=np.int64)
-    bins = deal_parts(ClassLinks(zero, zero, one, zero), [np.array([3, 1]), np.array([3])], 5)
+    first, third = np.zeros(512, dtype=np.int64), np.full(512, 2, dtype=np.int64)
+    bins = deal_parts((first, third), [np.array([3, 1]), np.array([3])], 5)
     assert [part.tolist() for part in bins] == [[0, 1], [0]]
 
 

@@ -6,20 +6,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 
-from reissue.audit.description import Look
-from reissue.audit.parallel import Runner, on_whole
+from reissue.audit.description import SeriesView
 from reissue.coding import CodingNames
 from reissue.errors import InputError, SettingsError
 from reissue.methods import registry
 from reissue.methods.attack import Attack, Outcome
-from reissue.model.observed import Observed
 
 NAMED = {"knowledge", "compromised"}
 """Settings that name files and people."""
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class AttackResult:
     """One attack of an audit. outcome is None where it was skipped, and `reason` says why."""
 
     name: str
@@ -57,64 +55,60 @@ def check_given(names: Sequence[str], given: Mapping[str, object]) -> None:
 
 
 def run_attacks(
-    observed: Observed,
     names: Sequence[str],
     policy: Mapping[str, float],
     given: Mapping[str, object],
-    look: Look,
+    view: SeriesView,
     words: CodingNames,
     progress: Callable[[str], None],
-    runner: Runner = on_whole,
+    run: Callable[[Attack], Outcome],
     refusal: str | None = None,
-) -> list[Checked]:
+) -> list[AttackResult]:
     """Every attack in turn; breached ones first, then those that held, then those skipped.
 
-    refusal: why none of them applies, if that is so.
-
-    policy: what the strategy promises; given: what the caller set, which wins. look: who is known and whose value
-    changed; words: for attacks that read knowledge files. runner: how one attack runs; `parallel.in_parts` runs it in
-    parts.
+    policy: what the strategy promises; given: what the caller set, which wins. view: who is known and whose value
+    changed; words: for attacks that read knowledge files. run: how one attack runs; refusal: why none of them applies,
+    if that is so
     """
     done = []
     for name in names:
         progress(name)
         if refusal:
-            done.append(Checked(name, registry.attack_class(name), {}, None, refusal, 0.0))
+            done.append(AttackResult(name, registry.attack_class(name), {}, None, refusal, 0.0))
         else:
-            done.append(_run(observed, name, {**policy, **given}, set(given), look, words, runner))
+            done.append(_run(name, {**policy, **given}, set(given), view, words, run))
     return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
 
 
 def _run(
-    observed: Observed,
     name: str,
     settings: Mapping[str, object],
     given: set[str],
-    look: Look,
+    view: SeriesView,
     words: CodingNames,
-    runner: Runner,
-) -> Checked:
+    run: Callable[[Attack], Outcome],
+) -> AttackResult:
     kind = registry.attack_class(name)
     known = {field.name for field in fields(kind)}
     kept = {key: value for key, value in settings.items() if key in known}
-    reason = _needs(kind, settings) or _not_here(kind, look)
+    reason = _needs(kind, settings) or _not_here(kind, view)
     if reason:
-        return Checked(name, kind, kept, None, reason, 0.0)
+        return AttackResult(name, kind, kept, None, reason, 0.0)
     try:
         attack = registry.attack_from(name, kept)
     except SettingsError as error:
         if known & given:
             raise
-        return Checked(name, kind, kept, None, f"the policy's thresholds do not fit it: {error}", 0.0)
+        return AttackResult(name, kind, kept, None, f"the policy's thresholds do not fit it: {error}", 0.0)
     used = {key: getattr(attack, key) for key in sorted(known)}
     start = time.perf_counter()
     try:
-        outcome = runner(attack.prepare(words), observed)
+        outcome = run(attack.prepare(words))
     except InputError as error:  # an attack that finds what it needs missing
         if NAMED & known & given and (isinstance(error, SettingsError) or "knowledge" in given):
             raise  # it would look like an attack that does not apply, and what the caller named was not used
-        return Checked(name, kind, used, None, str(error), time.perf_counter() - start)
-    return Checked(name, kind, used, outcome, None, time.perf_counter() - start)
+        return AttackResult(name, kind, used, None, str(error), time.perf_counter() - start)
+    return AttackResult(name, kind, used, outcome, None, time.perf_counter() - start)
 
 
 def _needs(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
@@ -126,11 +120,11 @@ def _needs(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
     return f"it needs the settings {', '.join(missing)}; give them with the audit." if missing else None
 
 
-def _not_here(kind: type[Attack], look: Look) -> str | None:
+def _not_here(kind: type[Attack], view: SeriesView) -> str | None:
     """Why the attack does not apply to this series; None where it does."""
-    if kind.needs_members and look.people is None:
+    if kind.needs_members and view.people is None:
         return "it needs to know who is in which class: give the snapshots of all releases."
-    changed = look.changed_value
+    changed = view.changed_value
     if kind.persistent and changed:
         people = "1 person has" if changed == 1 else f"{changed:,} people have"
         return f"it holds only where values never change, and {people} another value in a later release."

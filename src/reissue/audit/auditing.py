@@ -5,38 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
-from reissue.audit.attacks import Checked, check_given, chosen_names, run_attacks
-from reissue.audit.description import Here, Look
-from reissue.audit.document import places
-from reissue.audit.foreign.series import Sheet, gather
-from reissue.audit.parallel import Runner, on_whole
+from reissue.audit.attacks import AttackResult, check_given, chosen_names, run_attacks
+from reissue.audit.description import InProcess, SeriesView, WholeSeries
+from reissue.audit.document import shown_classes
+from reissue.audit.foreign.series import ReleaseNotes, read_series
 from reissue.audit.result import Audit
-from reissue.audit.row_linkage import Columns, ReadColumns, public_table, traceable
-from reissue.audit.spark.portion import ReadReleases
-from reissue.audit.standing import StandingLook, refuse_styles, standing_notes
-from reissue.audit.words import AuditWords
-from reissue.coding import Coding, CodingNames
+from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable, public_table
+from reissue.audit.standing import StandingView, describe_standing, refuse_styles
+from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.settings import check_engine
 from reissue.errors import SeriesError, SettingsError
 from reissue.history.identities import Identities
-from reissue.history.past_releases import PastReleases
+from reissue.history.past_releases import PastReleases, read_releases
+from reissue.ledger import Ledger
+from reissue.ledger.layout import Layout
+from reissue.methods.attack import Attack, Outcome
 from reissue.methods.registry import ADOPTED, policy_of, strategy_class
 from reissue.methods.strategy import Strategy
-from reissue.model.observed import Observed
-from reissue.model.observed import ObservedRelease as ObservedRelease
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Facts
 from reissue.model.standing_view import EpisodeWords, observe_classes
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
-    from reissue.series.series import Series
 
 ARX_RISK = 0.2
 """ARX counts a record as at risk above this chance of re-identification."""
@@ -65,104 +63,82 @@ def audit(
     say = progress or (lambda stage: None)
     chosen = chosen_names(attacks)
     check_given(chosen, thresholds)
-    gathered = gather(releases, schema, snapshots, match, names, say)
+    foreign = read_series(releases, schema, snapshots, match, names, say)
     many = f"{len(releases)} releases" if len(releases) > 1 else "1 release"
-    identities = Identities(pa.array(gathered.identifiers, pa.string()), np.arange(len(gathered.identifiers)))
-    case = _Case(
-        gathered.observed,
-        gathered.coding,
-        gathered.sheets,
-        identities,
-        {"name": many, "kind": "releases", **_policy(strategy)},
-        gathered.notes,
-        names,
-        Here(gathered.observed),
-        ReadColumns([sheet.insensitive for sheet in gathered.sheets]),
-        refusal=refuse_styles([str(sheet.about.get("style")) for sheet in gathered.sheets]),
+    case = AuditInput(
+        observed=foreign.observed,
+        coding=foreign.coding,
+        release_notes=foreign.release_notes,
+        identities=Identities(pa.array(foreign.identifiers, pa.string()), np.arange(len(foreign.identifiers))),
+        about={"name": many, "kind": "releases", **_policy(strategy)},
+        notes=foreign.notes,
+        names_shown=names,
+        view=SeriesView([WholeSeries(foreign.observed)], InProcess()),
+        insensitive=ReadColumns([one.insensitive for one in foreign.release_notes]),
+        run=lambda attack: attack.run(foreign.observed),
+        refusal=refuse_styles([str(one.about.get("style")) for one in foreign.release_notes]),
     )
-    return _audited(case, strategy, chosen, thresholds, risk_threshold, say)
+    return _attack_all(case, strategy, chosen, thresholds, risk_threshold, say)
 
 
 def audit_series(
-    series: Series,
+    ledger: Ledger,
+    coding: Coding,
+    strategy: Strategy,
+    engine: Mapping[str, object],
     *,
     attacks: Sequence[str] | None = None,
     names: bool = True,
     risk_threshold: float = ARX_RISK,
     progress: Callable[[str], None] | None = None,
-    runner: Runner | None = None,
-    engine: str | None = None,
     **thresholds: object,
 ) -> Audit:
-    """Attack a series of ours: its ledger knows who is in which class. See `audit` for the arguments.
+    """Attack a series of ours: its ledger knows who is in which class. See `audit` for the other arguments.
 
-    runner: how one attack runs; `reissue.audit.parallel.in_parts` divides the series among workers.
-    engine: "embedded" or "spark", where attacks that can be divided run; by default where releases are made.
+    engine: the settings of where attacks run that can be divided
     """
-    ledger, coding = series._ledger, series.coding
     if not ledger.releases:
         raise SeriesError("Nothing has been published yet, so there is nothing to audit.")
     say = progress or (lambda stage: None)
     chosen = chosen_names(attacks)
     check_given(chosen, thresholds)
-    asked = {**series.engine, "name": engine} if engine else series.engine
-    settings = check_engine({"name": "embedded"} if runner and not engine else asked)
-    public = [one.path for one in series.releases]
+    settings = check_engine(engine)
     standing = any(record.strategy != ADOPTED and strategy_class(record.strategy).stands for record in ledger.releases)
     if settings["name"] == "embedded" or standing:  # classes for life are followed here, whoever made them
         say("read")
         past = PastReleases(ledger, coding)
-        releases = [ObservedRelease.of(facts) for facts in past]
-        insensitive = ReadColumns.of(public, coding.schema.insensitive)
-        case = _of_series(series, names, Identities.read(ledger), releases, insensitive)
-        case = knowing_classes(case, past) if standing else case
-        return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, runner or on_whole)
-    if runner:
-        raise SettingsError("Spark runs the attacks in its own way: give either a runner or the engine 'spark'.")
+        case = _read_whole(ledger, coding, strategy, past, names)
+        case = _know_classes(case, past) if standing else case
+        return _attack_all(case, strategy, chosen, thresholds, risk_threshold, say)
     from reissue.audit.spark.auditing import SparkAttacks
 
     say("start")
     with SparkAttacks.on(ledger, coding, settings, names) as spark:
         say("read")
-        read = ReadReleases(ledger.shelf, coding)
-        case = _of_series(series, names, spark.names, read, spark.insensitive(public), spark)
-        return _audited(case, series.strategy, chosen, thresholds, risk_threshold, say, spark.run)
+        observed = _observe(coding, read_releases(ledger.shelf, coding), spark.names if names else None)
+        columns = spark.insensitive(_folders(ledger))
+        case = _of_series(ledger, coding, strategy, observed, spark.names, names, spark.view, columns, spark.run)
+        return _attack_all(case, strategy, chosen, thresholds, risk_threshold, say)
 
 
-def _of_series(
-    series: Series,
-    names: bool,
-    identities: Naming,
-    releases: Sequence[ObservedRelease],
-    insensitive: Columns,
-    look: Look | None = None,
-) -> _Case:
-    coding = series.coding
-    words = AuditWords(coding, identities.name if names else (lambda number: f"subject {number}"))
-    observed = Observed(releases, coding.domains, len(coding.values), words)
-    sheets = [
-        Sheet(
-            f"release {one.number}",
-            one.counts.get("suppressed", 0),
-            about={"created": one.created, "strategy": one.strategy, "settings": one.settings, "steps": one.steps},
-        )
-        for one in series.releases
-    ]
-    about = {"name": Path(series.path).name, "kind": "series", **_policy(series.strategy)}
-    notes = _unseen(series, coding.schema)
-    return _Case(observed, coding, sheets, identities, about, notes, names, look or Here(observed), insensitive)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditInput:
+    """A series ready to be attacked, wherever it comes from.
 
+    run: how one attack runs on it; refusal: why none of them applies, if that is so
+    """
 
-def _unseen(series: Series, schema: Schema) -> list[str]:
-    """What is not known because public files are gone: the ledger keeps no insensitive columns."""
-    gone = [str(one.number) for one in series.releases if schema.insensitive and public_table(one.path) is None]
-    if not gone:
-        return []
-    many = f"releases {', '.join(gone)}" if len(gone) > 1 else f"release {gone[0]}"
-    return [
-        f"The published files of {many} are missing, so that no row could be traced by its insensitive columns "
-        "there. Restore them from a backup of the series."
-    ]
+    observed: Observed
+    coding: Coding
+    release_notes: Sequence[ReleaseNotes]
+    identities: Naming
+    about: Mapping[str, object]
+    notes: Sequence[str]
+    names_shown: bool
+    view: SeriesView
+    insensitive: Columns
+    run: Callable[[Attack], Outcome]
+    refusal: str | None = None
 
 
 class Naming(Protocol):
@@ -173,60 +149,107 @@ class Naming(Protocol):
     def of(self, identifiers: Sequence[str]) -> Int64: ...
 
 
-@dataclass(frozen=True, eq=False)
-class _Case:
-    """A series ready to be attacked, wherever it comes from."""
-
-    observed: Observed
-    coding: Coding
-    sheets: Sequence[Sheet]
-    identities: Naming
-    about: Mapping[str, object]
-    notes: Sequence[str]
-    names_shown: bool
-    look: Look
-    insensitive: Columns
-    attacked: Observed | None = None
-    refusal: str | None = None
+def _read_whole(ledger: Ledger, coding: Coding, strategy: Strategy, past: Sequence[Facts], names: bool) -> AuditInput:
+    """A series of ours, read into this process."""
+    releases = [ObservedRelease.of(facts) for facts in past]
+    columns = ReadColumns.of(_folders(ledger), coding.schema.insensitive)
+    identities = Identities.read(ledger)
+    observed = _observe(coding, releases, identities if names else None)
+    view = SeriesView([WholeSeries(observed)], InProcess())
+    return _of_series(ledger, coding, strategy, observed, identities, names, view, columns, lambda a: a.run(observed))
 
 
-def knowing_classes(case: _Case, past: Sequence[Facts]) -> _Case:
+def _know_classes(case: AuditInput, past: Sequence[Facts]) -> AuditInput:
     """The case with what attackers are taken to know of standing classes: who is in which, for life."""
     releases = [*observe_classes(past, case.observed.domains)]
     attacked = replace(case.observed, releases=releases, words=EpisodeWords(case.observed.words))
-    look = StandingLook(case.observed, attacked)
-    return replace(case, attacked=attacked, look=look, notes=[*case.notes, *standing_notes(past, look)])
+    view = StandingView(case.observed, attacked)
+    notes = [*case.notes, *describe_standing(past, view)]
+    return replace(case, view=view, notes=notes, run=lambda attack: attack.run(attacked))
 
 
-def _audited(
-    case: _Case,
+def _of_series(
+    ledger: Ledger,
+    coding: Coding,
+    strategy: Strategy,
+    observed: Observed,
+    identities: Naming,
+    names: bool,
+    view: SeriesView,
+    columns: Columns,
+    run: Callable[[Attack], Outcome],
+) -> AuditInput:
+    return AuditInput(
+        observed=observed,
+        coding=coding,
+        release_notes=[
+            ReleaseNotes(
+                f"release {one.number}",
+                int(str(cast("Mapping[str, object]", one.counts["rows"]).get("suppressed", 0))),
+                about={"created": one.created, "strategy": one.strategy, "settings": one.settings, "steps": one.steps},
+            )
+            for one in ledger.releases
+        ],
+        identities=identities,
+        about={"name": ledger.path.name, "kind": "series", **_policy(strategy)},
+        notes=_unseen(ledger, coding.schema),
+        names_shown=names,
+        view=view,
+        insensitive=columns,
+        run=run,
+    )
+
+
+def _observe(coding: Coding, releases: Sequence[ObservedRelease], identities: Naming | None) -> Observed:
+    words = CodingWords(coding, "subject {}".format if identities is None else identities.name)
+    return Observed(releases, coding.domains, len(coding.values), words)
+
+
+def _folders(ledger: Ledger) -> list[Path]:
+    """Where the releases were published, in order."""
+    return [Layout(ledger.path).release(one.number) for one in ledger.releases]
+
+
+def _unseen(ledger: Ledger, schema: Schema) -> list[str]:
+    """What is not known because public files are gone: the ledger keeps no insensitive columns."""
+    places = zip(ledger.releases, _folders(ledger), strict=True)
+    gone = [str(one.number) for one, folder in places if schema.insensitive and public_table(folder) is None]
+    if not gone:
+        return []
+    many = f"releases {', '.join(gone)}" if len(gone) > 1 else f"release {gone[0]}"
+    return [
+        f"The published files of {many} are missing, so that no row could be traced by its insensitive columns "
+        "there. Restore them from a backup of the series."
+    ]
+
+
+def _attack_all(
+    case: AuditInput,
     strategy: Strategy | None,
     chosen: Sequence[str],
     given: Mapping[str, object],
     risk_threshold: float,
     say: Callable[[str], None],
-    runner: Runner = on_whole,
 ) -> Audit:
     if not 0 < risk_threshold <= 1:
         raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
     promised = dict(strategy.thresholds()) if strategy is not None else {}
     names = CodingNames(case.coding, case.identities.of)
-    attacked = case.attacked or case.observed
-    checked = run_attacks(attacked, chosen, promised, given, case.look, names, say, runner, case.refusal)
-    case.look.settle(places(finding for one in checked if one.outcome for finding in one.outcome.findings))
+    results = run_attacks(chosen, promised, given, case.view, names, say, case.run, case.refusal)
+    case.view.settle(shown_classes(finding for one in results if one.outcome for finding in one.outcome.findings))
     k = given.get("k", promised.get("k", 2))
     few = int(k) if isinstance(k, int | float) else 2
     return Audit(
         observed=case.observed,
         coding=case.coding,
-        checked=checked,
-        sheets=case.sheets,
-        look=case.look,
-        traceable=traceable(case.insensitive, case.coding.schema.identifier, few),
+        checked=results,
+        release_notes=case.release_notes,
+        view=case.view,
+        traceable=find_traceable(case.insensitive, case.coding.schema.identifier, few),
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,
-        notes=[*case.notes, *_unlimited({**promised, **given}, chosen), *_unpromised(case, strategy, checked)],
+        notes=[*case.notes, *_unlimited({**promised, **given}, chosen), *_unpromised(case, strategy, results)],
         names_shown=case.names_shown,
         risk_threshold=risk_threshold,
     )
@@ -241,12 +264,12 @@ def _unlimited(thresholds: Mapping[str, object], chosen: Sequence[str]) -> list[
     ]
 
 
-def _unpromised(case: _Case, strategy: Strategy | None, checked: Sequence[Checked]) -> list[str]:
+def _unpromised(case: AuditInput, strategy: Strategy | None, results: Sequence[AttackResult]) -> list[str]:
     """Which of the attacks that succeed the strategy of a series never promised to stop, and which strategies do."""
     promised = () if strategy is None else (*strategy.stops, *strategy.withstands)
     if strategy is None or not promised or case.about["kind"] != "series":
         return []
-    left = [one.name for one in checked if one.status == "breached" and one.name not in promised]
+    left = [one.name for one in results if one.status == "breached" and one.name not in promised]
     if not left:
         return []
     return [

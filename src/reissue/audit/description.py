@@ -1,31 +1,53 @@
 """What the document tells of a series beside the outcomes of attacks: its timeline, and the classes that findings name.
 
-`Here` works it out in this process; `audit.distributed` has workers do it.
+A series is fragments that share nobody: each is looked at where it lies, and what they tell adds up. In this process
+there is one, the whole series.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial, reduce
+from operator import add
+from typing import Protocol, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from reissue.arrays.types import Int32, Int64
-from reissue.audit.timeline import Changes, Entry, Following, fits_of, follow, tally
+from reissue.audit.timeline import (
+    LastSeen,
+    ReleaseTally,
+    TimelineEntry,
+    Turnover,
+    add_tallies,
+    count_kinds,
+    count_release,
+    count_same,
+    shows_exactly,
+)
 from reissue.model.box_index import Points
+from reissue.model.domain import Domain
 from reissue.model.observed import Observed, ObservedRelease
 
 VALUES = 8
 """The values of a class that are shown, at most."""
 
-Place = tuple[int, int]
+ClassRef = tuple[int, int]
 """The number of a release, and of one of its classes."""
+
+FITTING = pa.schema([("release", pa.int32()), ("key", pa.binary()), ("sample", pa.int64()), ("fitting", pa.int64())])
+"""Of a class, or of a combination of quasi-identifiers where they are shown as they are: rows of it in a release
+(position), and people who fit it; all rows of one key are to be added up."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
-class Card:
+class ClassSummary:
     """One class: box int32[attributes, 2], rows, the commonest values with their counts, and how many values it has."""
 
     box: Int32
@@ -34,92 +56,234 @@ class Card:
     kinds: int
 
 
-def cards_of(release: ObservedRelease, numbers: Iterable[int]) -> dict[int, Card]:
-    """The classes of these places in the release. O(rows) for the first."""
-    found = {}
-    for number in numbers:
-        classes, values, counts = release.groups
-        first, last = np.searchsorted(classes, [number, number + 1])
-        order = first + np.argsort(-counts[first:last], kind="stable")
-        shown = [(int(values[i]), int(counts[i])) for i in order[:VALUES]]
-        found[number] = Card(release.boxes[number], int(release.sizes[number]), shown, int(last - first))
-    return found
+def summarize_class(release: ObservedRelease, number: int) -> ClassSummary:
+    """O(rows) for the first of a release."""
+    classes, values, counts = release.groups
+    first, last = np.searchsorted(classes, [number, number + 1])
+    order = first + np.argsort(-counts[first:last], kind="stable")
+    shown = [(int(values[i]), int(counts[i])) for i in order[:VALUES]]
+    return ClassSummary(release.boxes[number], int(release.sizes[number]), shown, int(last - first))
 
 
-class Look(Protocol):
-    """Where the timeline and the classes of a series come from."""
+@dataclass(frozen=True, eq=False)
+class FragmentCensus:
+    """A fragment in whole numbers that add up: its releases; who came, went and changed, where that is known."""
+
+    tallies: Sequence[ReleaseTally]
+    turnover: Sequence[Turnover] | None
+    people: int | None
+    changed_value: int
+
+
+class SeriesFragment(ABC):
+    """A fragment of a series (None: all of it), looked at where its releases are."""
+
+    fragment: int | None
+    domains: Sequence[Domain]
+
+    @property
+    @abstractmethod
+    def releases(self) -> Sequence[ObservedRelease]:
+        """In class numbers of the fragment's own."""
+
+    @abstractmethod
+    def boxes_of(self, position: int, fragment: int | None) -> Int32:
+        """The boxes of a release, or of one fragment of it. O(classes)."""
+
+    @abstractmethod
+    def summarize(self, wanted: Mapping[int, Int64]) -> dict[ClassRef, ClassSummary]:
+        """The classes of these numbers, by release, that are the fragment's own."""
+
+    def name_classes(self, before: Sequence[int], classes: Sequence[int]) -> SeriesFragment:
+        """The same, knowing for each release how many classes fragments before this one have, and all have."""
+        return self
+
+    def take_census(self) -> FragmentCensus:
+        """One release after the other. O(people * releases) time, O(people + rows of a release) memory."""
+        seen, tallies, turnover, known = LastSeen(len(self.domains)), [], [], True
+        for release in self.releases:
+            tallies.append(count_release(release, self.domains))
+            known = known and release.members is not None
+            if release.members is not None:
+                turnover.append(seen.add(release.members))
+        if not known:
+            return FragmentCensus(tallies, None, None, 0)
+        return FragmentCensus(tallies, turnover, len(seen.subjects), seen.changed_value)
+
+    def count_fits(self, hulls: Sequence[Sequence[Int32 | None]]) -> Iterator[pa.Table]:
+        """The own rows of every class, and how many of the own people fit which classes, as FITTING says.
+
+        hulls: for each release, the hull of each fragment's boxes. Only fragments whose hull holds somebody are read.
+        """
+        seen, exact = LastSeen(len(self.domains)), []
+        for position, release in enumerate(self.releases):
+            if release.members is not None:
+                seen.add(release.members)
+            exact.append(shows_exactly(release))
+            if exact[-1] and release.members is not None:
+                keys, rows = count_same(release.members.codes)
+            else:
+                filled = np.flatnonzero(release.sizes > 0)
+                keys, rows = _class_keys(self.fragment, filled), release.sizes[filled]
+            yield _fitting(position, keys, rows, np.zeros_like(rows))
+        if any(exact):
+            keys, people = count_same(seen.codes)
+            for position in np.flatnonzero(exact).tolist():
+                yield _fitting(position, keys, np.zeros_like(people), people)
+        if len(seen.codes):
+            points = Points(seen.codes)
+            for position in np.flatnonzero(~np.array(exact)).tolist():
+                yield from self._count_inside(position, points, hulls[position])
+
+    def _count_inside(self, position: int, points: Points, hulls: Sequence[Int32 | None]) -> Iterator[pa.Table]:
+        for other, hull in enumerate(hulls):
+            fragment = None if self.fragment is None else other
+            if hull is not None and points.inside(hull[None], enough=1)[0]:
+                people = points.inside(self.boxes_of(position, fragment))
+                some = np.flatnonzero(people)
+                yield _fitting(position, _class_keys(fragment, some), np.zeros_like(people[some]), people[some])
+
+
+def _class_keys(fragment: int | None, classes: Int64) -> Int32:
+    return np.column_stack([np.full(len(classes), fragment or 0), classes]).astype(np.int32)
+
+
+def _fitting(position: int, keys: Int32, sample: Int64, fitting: Int64) -> pa.Table:
+    """keys: int32[n, any]; their bytes are the key."""
+    bytes_ = np.ascontiguousarray(keys, dtype=np.int32)
+    width = pa.binary(4 * keys.shape[1])
+    key = pa.FixedSizeBinaryArray.from_buffers(width, len(keys), [None, pa.py_buffer(bytes_)]).cast(pa.binary())
+    release = np.full(len(keys), position, dtype=np.int32)
+    return pa.table([pa.array(release), key, pa.array(sample), pa.array(fitting)], schema=FITTING)
+
+
+class WholeSeries(SeriesFragment):
+    """A series as an attacker sees it, all in this process."""
+
+    fragment = None
+
+    def __init__(self, observed: Observed) -> None:
+        self._observed, self.domains = observed, observed.domains
+
+    @property
+    def releases(self) -> Sequence[ObservedRelease]:
+        return self._observed.releases
+
+    def boxes_of(self, position: int, fragment: int | None) -> Int32:
+        return self.releases[position].boxes
+
+    def summarize(self, wanted: Mapping[int, Int64]) -> dict[ClassRef, ClassSummary]:
+        shown = ((release, one) for release in self.releases for one in wanted.get(release.number, ()))
+        return {(release.number, int(one)): summarize_class(release, int(one)) for release, one in shown}
+
+
+class Workers(Protocol):
+    """Who looks at the fragments."""
+
+    lasting: bool
+    """Whether what they read stays as it is."""
+
+    def each(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]: ...
+
+    def count_fits(self, items: Sequence[Item], task: Callable[[Item], Iterable[pa.Table]]) -> pa.Table:
+        """Columns release, sample, fitting, count: kinds of keys with rows, added up. task: tells rows of FITTING"""
+        ...
+
+
+class InProcess:
+    """Nobody else."""
+
+    lasting = True
+
+    def each(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]:
+        return [task(item) for item in items]
+
+    def count_fits(self, items: Sequence[Item], task: Callable[[Item], Iterable[pa.Table]]) -> pa.Table:
+        rows = pa.concat_tables([table for item in items for table in task(item)])
+        sums = rows.group_by(["release", "key"]).aggregate([("sample", "sum"), ("fitting", "sum")])
+        release, sample, fitting = (np.asarray(sums[name]) for name in ("release", "sample_sum", "fitting_sum"))
+        kinds = np.column_stack([release, sample, np.maximum(sample, fitting)])[sample > 0]
+        found = count_kinds(kinds, np.ones(len(kinds), dtype=np.int64))
+        return pa.table(list(found.T), ["release", "sample", "fitting", "count"])
+
+
+class SeriesView:
+    """The timeline of a series, and the classes of findings; worked out when they are first asked for."""
+
+    def __init__(self, fragments: Sequence[SeriesFragment], workers: Workers) -> None:
+        self._fragments, self._workers = fragments, workers
+        self._summaries: dict[ClassRef, ClassSummary] = {}
+
+    @cached_property
+    def _censuses(self) -> list[FragmentCensus]:
+        return self._workers.each(self._fragments, _take_census)
+
+    @cached_property
+    def fragments(self) -> list[SeriesFragment]:
+        """The fragments, knowing what their classes are called in the whole releases."""
+        classes = np.array([[one.classes for one in census.tallies] for census in self._censuses], dtype=np.int64)
+        before, total = np.cumsum(classes, axis=0) - classes, classes.sum(axis=0).tolist()
+        return [one.name_classes(own, total) for one, own in zip(self._fragments, before.tolist(), strict=True)]
 
     @property
     def people(self) -> int | None:
         """How many different people are in the series; None where nobody is known."""
-        ...
+        counts = [census.people for census in self._censuses]
+        return None if None in counts else sum(count or 0 for count in counts)
 
     @property
     def changed_value(self) -> int:
         """How many people ever had another value."""
-        ...
+        return sum(census.changed_value for census in self._censuses)
 
     @property
-    def timeline(self) -> Sequence[Entry]: ...
-
-    def settle(self, places: Iterable[Place]) -> None:
-        """The attacks are done, and these are the classes of their findings: the series may change from now on."""
-        ...
-
-    def cards(self, places: Iterable[Place]) -> Mapping[Place, Card]:
-        """At least these classes, which `settle` was told of."""
-        ...
-
-
-class Here:
-    """The releases in this process; the timeline is worked out when it is first asked for."""
-
-    def __init__(self, observed: Observed) -> None:
-        self._observed = observed
+    def tallies(self) -> list[ReleaseTally]:
+        """The releases in whole numbers."""
+        return [add_tallies(parts) for parts in zip(*(census.tallies for census in self._censuses), strict=True)]
 
     @cached_property
-    def _followed(self) -> tuple[list[Changes], Following] | None:
-        releases = self._observed.releases
-        known = all(release.members is not None for release in releases)
-        return follow(releases, len(self._observed.domains)) if known else None
-
-    @property
-    def people(self) -> int | None:
-        return None if self._followed is None else len(self._followed[1].subjects)
-
-    @property
-    def changed_value(self) -> int:
-        return 0 if self._followed is None else self._followed[1].changed_value
-
-    @cached_property
-    def timeline(self) -> list[Entry]:
-        changes, everybody = self._followed or (None, None)
-        population = None if everybody is None else Points(everybody.codes)
+    def timeline(self) -> list[TimelineEntry]:
+        hulls = [[one.hull for one in parts] for parts in zip(*(c.tallies for c in self._censuses), strict=True)]
+        known = [census.turnover for census in self._censuses if census.turnover]
+        turnover = [reduce(add, parts) for parts in zip(*known, strict=True)] or [None] * len(hulls)
+        found = self._workers.count_fits(self._fragments, partial(_count_fits, hulls))
+        table = np.column_stack([np.asarray(column).astype(np.int64) for column in found.columns])
+        table = table[np.lexsort(table.T[::-1])]
         return [
-            Entry(
-                tally(release, self._observed.domains),
-                None if changes is None else changes[position],
-                fits_of(release, population),
-            )
-            for position, release in enumerate(self._observed.releases)
+            TimelineEntry(tally, changes, table[table[:, 0] == position, 1:])
+            for position, (tally, changes) in enumerate(zip(self.tallies, turnover, strict=True))
         ]
 
-    def settle(self, places: Iterable[Place]) -> None:
-        """Everything is here and stays."""
+    def settle(self, classes: Iterable[ClassRef]) -> None:
+        """The attacks are done, and these are the classes of their findings: the series may change from now on."""
+        if not self._workers.lasting:
+            _ = self.timeline
+            self.summaries(classes)
 
-    def cards(self, places: Iterable[Place]) -> Mapping[Place, Card]:
-        wanted = by_release(places)
-        releases = {release.number: release for release in self._observed.releases}
-        return {
-            (number, one): card
-            for number, classes in wanted.items()
-            for one, card in cards_of(releases[number], classes.tolist()).items()
-        }
+    def summaries(self, classes: Iterable[ClassRef]) -> Mapping[ClassRef, ClassSummary]:
+        """At least these classes."""
+        wanted = _by_release(set(classes) - set(self._summaries))
+        if wanted:
+            for some in self._workers.each(self.fragments, partial(_summarize, wanted)):
+                self._summaries |= some
+        return self._summaries
 
 
-def by_release(places: Iterable[Place]) -> dict[int, Int64]:
+def _by_release(classes: Iterable[ClassRef]) -> dict[int, Int64]:
     """int64[classes] ascending, by the number of their release."""
-    found: dict[int, set[int]] = {}
-    for number, one in places:
-        found.setdefault(number, set()).add(one)
-    return {number: np.array(sorted(classes), dtype=np.int64) for number, classes in found.items()}
+    found: dict[int, list[int]] = {}
+    for number, one in sorted(classes):
+        found.setdefault(number, []).append(one)
+    return {number: np.array(its, dtype=np.int64) for number, its in found.items()}
+
+
+def _take_census(fragment: SeriesFragment) -> FragmentCensus:
+    return fragment.take_census()
+
+
+def _count_fits(hulls: Sequence[Sequence[Int32 | None]], fragment: SeriesFragment) -> Iterator[pa.Table]:
+    return fragment.count_fits(hulls)
+
+
+def _summarize(wanted: Mapping[int, Int64], fragment: SeriesFragment) -> dict[ClassRef, ClassSummary]:
+    return fragment.summarize(wanted)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.audit.attacks import Checked
-from reissue.audit.description import Card, Place
-from reissue.audit.timeline import risk, sizes, utility
-from reissue.audit.words import interval_label
-from reissue.coding import Coding
+from reissue.audit.attacks import AttackResult
+from reissue.audit.description import ClassRef, ClassSummary
+from reissue.audit.timeline import describe_sizes, measure_risks, measure_utility
+from reissue.coding import Coding, interval_label
 from reissue.methods.attack import Finding
 from reissue.model.domain import Domain
 
@@ -32,7 +31,7 @@ def document(audit: Audit, findings: int | None) -> dict[str, object]:
     from reissue import __version__
 
     shown = [finding for one in audit.checked if one.outcome for finding in one.outcome.findings[:findings]]
-    cards = audit.look.cards(places(shown))
+    summaries = audit.view.summaries(shown_classes(shown))
     return {
         "format": FORMAT,
         "reissue": __version__,
@@ -45,7 +44,7 @@ def document(audit: Audit, findings: int | None) -> dict[str, object]:
         "attributes": [_attribute(audit.coding, a) for a in range(len(audit.coding.domains))],
         "sensitive": list(audit.coding.schema.sensitive),
         "releases": [_release(audit, position) for position in range(len(audit.observed))],
-        "attacks": [_attack(audit, checked, findings, cards) for checked in audit.checked],
+        "attacks": [_attack(audit, checked, findings, summaries) for checked in audit.checked],
         "traceable": [one.to_dict() for one in audit.traceable],
         "notes": list(audit.notes),
     }
@@ -119,30 +118,32 @@ def _attribute(coding: Coding, a: int) -> dict[str, object]:
 
 
 def _release(audit: Audit, position: int) -> dict[str, object]:
-    entry, sheet = audit.look.timeline[position], audit.sheets[position]
+    entry, known = audit.view.timeline[position], audit.release_notes[position]
     tally = entry.tally
     return {
         "number": tally.number,
-        "name": sheet.name,
-        "created": plain(sheet.about.get("created")),
+        "name": known.name,
+        "created": plain(known.about.get("created")),
         "style": "anatomized" if tally.anatomized else "generalized",
-        "strategy": plain(sheet.about.get("strategy")),
-        "settings": plain(sheet.about.get("settings", sheet.about.get("parameters", {}))),
-        "steps": plain(sheet.about.get("steps", ())),
+        "strategy": plain(known.about.get("strategy")),
+        "settings": plain(known.about.get("settings", known.about.get("parameters", {}))),
+        "steps": plain(known.about.get("steps", ())),
         "rows": tally.rows,
         "classes": int(tally.sizes[:, 1].sum()),
-        "suppressed": sheet.suppressed,
+        "suppressed": known.suppressed,
         "counterfeits": None if tally.members is None else tally.rows - tally.members,
         "members": tally.members,
-        "ambiguous": sheet.ambiguous,
-        "changes": None if entry.changes is None else asdict(entry.changes),
-        "sizes": sizes(tally),
-        "utility": plain(utility(tally, audit.observed.domains, sheet.suppressed)),
-        "risk": plain(risk(entry.fits, audit.risk_threshold)),
+        "ambiguous": known.ambiguous,
+        "changes": None if entry.turnover is None else asdict(entry.turnover),
+        "sizes": describe_sizes(tally),
+        "utility": plain(measure_utility(tally, audit.observed.domains, known.suppressed)),
+        "risk": plain(measure_risks(entry.fits, audit.risk_threshold)),
     }
 
 
-def _attack(audit: Audit, checked: Checked, findings: int | None, cards: Mapping[Place, Card]) -> dict[str, object]:
+def _attack(
+    audit: Audit, checked: AttackResult, findings: int | None, summaries: Mapping[ClassRef, ClassSummary]
+) -> dict[str, object]:
     outcome = checked.outcome
     found = () if outcome is None else outcome.findings
     worst = next((one for one in found if one.breach), found[0] if found else None)
@@ -163,33 +164,33 @@ def _attack(audit: Audit, checked: Checked, findings: int | None, cards: Mapping
         "worst": None if worst is None else {key: plain(getattr(worst, key)) for key in WORST},
         "measures": {} if outcome is None else plain(outcome.measures),
         "notes": [] if outcome is None else list(outcome.notes),
-        "findings": [_finding(audit, finding, cards) for finding in found[:findings]],
+        "findings": [_finding(audit, finding, summaries) for finding in found[:findings]],
     }
 
 
 WORST = ("level", "unit", "threshold", "sentence")
 
 
-def _subjects_at_risk(checked: Checked) -> int | None:
+def _subjects_at_risk(checked: AttackResult) -> int | None:
     if checked.outcome is None or not checked.outcome.at_risk:
         return None
     return len(union(*checked.outcome.at_risk.values()))
 
 
-def _at_risk(audit: Audit, checked: Checked) -> list[dict[str, object]]:
+def _at_risk(audit: Audit, checked: AttackResult) -> list[dict[str, object]]:
     if checked.outcome is None:
         return []
-    of = {entry.tally.number: entry.tally.members for entry in audit.look.timeline}
+    of = {entry.tally.number: entry.tally.members for entry in audit.view.timeline}
     at_risk = checked.outcome.at_risk
     return [{"release": n, "subjects": len(at_risk[n]), "of": of.get(n)} for n in sorted(at_risk)]
 
 
-def places(findings: Iterable[Finding]) -> set[Place]:
+def shown_classes(findings: Iterable[Finding]) -> set[ClassRef]:
     """The classes that the document shows of these findings."""
     return {(number, int(its)) for finding in findings for number, its in finding.classes[:CLASSES]}
 
 
-def _finding(audit: Audit, finding: Finding, cards: Mapping[Place, Card]) -> dict[str, object]:
+def _finding(audit: Audit, finding: Finding, summaries: Mapping[ClassRef, ClassSummary]) -> dict[str, object]:
     people = finding.details.get("people", len(finding.subjects))
     total = people if isinstance(people, int) else len(finding.subjects)
     return {
@@ -205,24 +206,24 @@ def _finding(audit: Audit, finding: Finding, cards: Mapping[Place, Card]) -> dic
         "threshold": plain(finding.threshold),
         "classes_total": len(finding.classes),
         "classes": [
-            _class(audit, (number, int(its)), cards[number, int(its)]) for number, its in finding.classes[:CLASSES]
+            _class(audit, (number, int(its)), summaries[number, int(its)]) for number, its in finding.classes[:CLASSES]
         ],
         "details": {key: _few(plain(value)) for key, value in finding.details.items()},
     }
 
 
-def _class(audit: Audit, place: Place, card: Card) -> dict[str, object]:
+def _class(audit: Audit, place: ClassRef, its: ClassSummary) -> dict[str, object]:
     words = audit.observed.words
     return {
         "release": place[0],
         "class": place[1],
-        "rows": card.rows,
-        "box": words.box(card.box),
+        "rows": its.rows,
+        "box": words.box(its.box),
         "intervals": [
-            _interval(audit.coding, a, domain, *card.box[a].tolist()) for a, domain in enumerate(audit.observed.domains)
+            _interval(audit.coding, a, domain, *its.box[a].tolist()) for a, domain in enumerate(audit.observed.domains)
         ],
-        "values": [{"value": words.value(value), "rows": rows} for value, rows in card.values],
-        "values_total": card.kinds,
+        "values": [{"value": words.value(value), "rows": rows} for value, rows in its.values],
+        "values_total": its.kinds,
     }
 
 

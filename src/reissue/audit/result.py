@@ -10,10 +10,10 @@ from os import PathLike
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.audit.attacks import Checked
-from reissue.audit.description import Look
+from reissue.audit.attacks import AttackResult
+from reissue.audit.description import SeriesView
 from reissue.audit.document import document, verdict
-from reissue.audit.foreign.series import Sheet
+from reissue.audit.foreign.series import ReleaseNotes
 from reissue.audit.row_linkage import Traceable
 from reissue.coding import Coding
 from reissue.documents import json_text, saved
@@ -28,15 +28,15 @@ IN_REPORT = 40
 class Audit:
     """What an attacker with all the releases learns, about whom.
 
-    checked:  every attack, with its outcome or the reason why it did not run; breached ones first
-    sheets, look: what the document tells beside what an attacker sees
+    checked: every attack, with its outcome or the reason why it did not run; breached ones first
+    release_notes, view: what the document tells beside what an attacker sees
     """
 
     observed: Observed
     coding: Coding
-    checked: Sequence[Checked]
-    sheets: Sequence[Sheet]
-    look: Look
+    checked: Sequence[AttackResult]
+    release_notes: Sequence[ReleaseNotes]
+    view: SeriesView
     traceable: Sequence[Traceable]
     thresholds: Mapping[str, object]
     thresholds_from: str
@@ -67,7 +67,7 @@ class Audit:
     @property
     def subjects(self) -> int | None:
         """How many different people are in the series; None where nobody is known."""
-        return self.look.people
+        return self.view.people
 
     @cached_property
     def at_risk(self) -> Int64:
@@ -110,7 +110,7 @@ class Audit:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def _in_a_line(one: Checked) -> str:
+def _in_a_line(one: AttackResult) -> str:
     if one.outcome is None:
         return str(one.reason)
     at_risk = [len(ids) for ids in one.outcome.at_risk.values()]

@@ -6,13 +6,14 @@ rows of it and of the next release. `Columns` gives it, from tables in this proc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from reissue.arrays.types import Int64
 from reissue.engine.text import Text
@@ -32,7 +33,7 @@ class Traceable:
         return {**asdict(self), "releases": list(self.releases)}
 
 
-class Comparison(NamedTuple):
+class ColumnComparison(NamedTuple):
     """Columns, taken together, of the release at position `earlier` and of the next one."""
 
     earlier: int
@@ -52,7 +53,7 @@ class Columns(Protocol):
         """The rows of each release."""
         ...
 
-    def linked(self, comparisons: Sequence[Comparison], k: int) -> Sequence[int]:
+    def linked(self, comparisons: Sequence[ColumnComparison], k: int) -> Sequence[int]:
         """Of each: the rows of the earlier release whose value occurs in fewer than k rows of both releases.
 
         A missing value of a single column is no value; in a combination it is one like others.
@@ -60,7 +61,7 @@ class Columns(Protocol):
         ...
 
 
-def traceable(columns: Columns, identifier: str, k: int) -> list[Traceable]:
+def find_traceable(columns: Columns, identifier: str, k: int) -> list[Traceable]:
     """Each column, and all of them together, between each release and the next; the most telling first."""
     asked = _comparisons(columns.names, identifier)
     found: dict[int, list[Traceable]] = {}
@@ -69,7 +70,7 @@ def traceable(columns: Columns, identifier: str, k: int) -> list[Traceable]:
         least = max((other.linked_rows for other in some), default=0) if len(one.columns) > 1 else 0
         if linked > least:
             named = one.columns == (identifier,)
-            some.append(_told(one.earlier, " + ".join(one.columns), linked, columns.rows[one.earlier], k, named))
+            some.append(_describe(one.earlier, " + ".join(one.columns), linked, columns.rows[one.earlier], k, named))
     every = [one for some in found.values() for one in some]
     published = identifier in {name for names in columns.names for name in names}
     if published and not any(one.column == identifier for one in every):
@@ -78,18 +79,18 @@ def traceable(columns: Columns, identifier: str, k: int) -> list[Traceable]:
     return sorted(every, key=lambda one: -one.share)
 
 
-def _comparisons(names: Sequence[Sequence[str]], identifier: str) -> list[Comparison]:
+def _comparisons(names: Sequence[Sequence[str]], identifier: str) -> list[ColumnComparison]:
     """In order of releases; each column before all of them together, who are told of only if they tell more."""
     found = []
     for earlier in range(len(names) - 1):
         shared = tuple(name for name in names[earlier] if name in names[earlier + 1])
-        found += [Comparison(earlier, (name,)) for name in shared]
+        found += [ColumnComparison(earlier, (name,)) for name in shared]
         if len(shared) > 1 and identifier not in shared:
-            found.append(Comparison(earlier, shared))
+            found.append(ColumnComparison(earlier, shared))
     return found
 
 
-def _told(position: int, name: str, linked: int, rows: int, k: int, named: bool) -> Traceable:
+def _describe(position: int, name: str, linked: int, rows: int, k: int, named: bool) -> Traceable:
     one, other = position + 1, position + 2
     what = f"The identifier '{name}' itself is published and" if named else f"The insensitive column '{name}'"
     few = "one row each" if k <= 2 else f"fewer than {k} rows each"
@@ -109,11 +110,47 @@ def public_table(folder: Path) -> Path | None:
     return None
 
 
-# -- in this process
+# -- counts that add up
+
+SHARE = pa.schema([("comparison", pa.int32()), ("key", pa.string()), ("left", pa.int64()), ("right", pa.int64())])
+"""Of a value or combination, by number of the comparison: some rows of the earlier and of the later release that have
+it; all rows of one key are to be added up."""
+
+
+def count_shares(
+    position: int, texts: Mapping[str, Text], comparisons: Sequence[ColumnComparison]
+) -> Iterator[pa.Table]:
+    """What rows of the release at a position add to each comparison, as SHARE says. O(rows) for each set of columns."""
+    counted: dict[tuple[str, ...], tuple[pa.Array, Int64]] = {}
+    for number, (earlier, columns) in enumerate(comparisons):
+        if position - earlier not in (0, 1):
+            continue
+        if columns not in counted:
+            counted[columns] = _count_combinations([texts[name] for name in columns])
+        key, rows = counted[columns]
+        sides = (rows, np.zeros_like(rows)) if position == earlier else (np.zeros_like(rows), rows)
+        comparison = np.full(len(rows), number, dtype=np.int32)
+        yield pa.table([pa.array(comparison), key, *map(pa.array, sides)], schema=SHARE)
+
+
+def _count_combinations(texts: Sequence[Text]) -> tuple[pa.Array, Int64]:
+    """(the different combinations of labels as one text each, int64[combinations] how many rows have each)."""
+    if len(texts) == 1:
+        used = np.flatnonzero(texts[0].counts)
+        return pa.array(texts[0].labels, pa.string()).take(pa.array(used)), texts[0].counts[used]
+    names = [str(place) for place in range(len(texts))]
+    found = pa.table([text.index for text in texts], names).group_by(names).aggregate([([], "count_all")])
+    parts = []
+    for name, text in zip(names, texts, strict=True):
+        index = np.asarray(found[name])
+        label = pa.array(text.labels, pa.string()).take(pa.array(index, mask=index < 0))
+        length = pc.fill_null(pc.utf8_length(label).cast(pa.string()), "-")  # so that no two combinations read alike
+        parts += [length, pc.fill_null(label, "")]
+    return pc.binary_join_element_wise(*parts, ":"), np.asarray(found["count_all"]).astype(np.int64)
 
 
 class ReadColumns:
-    """The columns of each release, read. O(rows) for each comparison."""
+    """The columns of each release, read into this process."""
 
     def __init__(self, releases: Sequence[Mapping[str, Text]]) -> None:
         self._releases = releases
@@ -139,37 +176,9 @@ class ReadColumns:
     def rows(self) -> list[int]:
         return [max(map(len, release.values()), default=0) for release in self._releases]
 
-    def linked(self, comparisons: Sequence[Comparison], k: int) -> list[int]:
-        found = []
-        for earlier, names in comparisons:
-            left, right = self._releases[earlier], self._releases[earlier + 1]
-            one, other = _alone(names[0], left, right) if len(names) == 1 else _jointly(names, left, right)
-            found.append(int(one[(one > 0) & (one < k) & (other > 0) & (other < k)].sum()))
-        return found
-
-
-def _alone(name: str, left: Mapping[str, Text], right: Mapping[str, Text]) -> tuple[Int64, Int64]:
-    """int64[labels] twice: rows of each label of the earlier release, in it and in the later one."""
-    one, other = left[name], right[name]
-    places = {str(label): place for place, label in enumerate(one.labels)}
-    their = np.array([places.get(str(label), -1) for label in other.labels], dtype=np.int64)
-    counts = np.zeros(len(one.labels), dtype=np.int64)
-    np.add.at(counts, their[their >= 0], other.counts[their >= 0])
-    return one.counts, counts
-
-
-def _jointly(names: Sequence[str], left: Mapping[str, Text], right: Mapping[str, Text]) -> tuple[Int64, Int64]:
-    """All columns together: the same as one column of their combinations."""
-    key = np.zeros(len(left[names[0]]) + len(right[names[0]]), dtype=np.int64)
-    for name in names:
-        labels = {
-            label: place for place, label in enumerate({*map(str, left[name].labels), *map(str, right[name].labels)})
-        }
-        index = [
-            np.append(np.array([labels[str(label)] for label in text.labels], dtype=np.int64), -1)[text.index]
-            for text in (left[name], right[name])
-        ]
-        key = np.unique(key * (len(labels) + 1) + np.concatenate(index) + 1, return_inverse=True)[1].reshape(-1)
-    rows = len(left[names[0]])
-    width = int(key.max(initial=0)) + 1
-    return np.bincount(key[:rows], minlength=width), np.bincount(key[rows:], minlength=width)
+    def linked(self, comparisons: Sequence[ColumnComparison], k: int) -> list[int]:
+        told = [table for i, texts in enumerate(self._releases) for table in count_shares(i, texts, comparisons)]
+        sums = pa.concat_tables(told).group_by(["comparison", "key"]).aggregate([("left", "sum"), ("right", "sum")])
+        number, left, right = (np.asarray(sums[name]) for name in ("comparison", "left_sum", "right_sum"))
+        rare = (left > 0) & (left < k) & (right > 0) & (right < k)
+        return list(map(int, np.bincount(number[rare], left[rare], minlength=len(comparisons))))

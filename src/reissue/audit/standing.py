@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from reissue.audit.description import Card, Here, Place
+from reissue.audit.description import ClassRef, ClassSummary, InProcess, SeriesView, WholeSeries
 from reissue.model.observed import Observed
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses
@@ -28,12 +28,12 @@ def refuse_styles(styles: Sequence[str]) -> str | None:
     return None
 
 
-class StandingLook(Here):
+class StandingView(SeriesView):
     """The timeline is that of the rows; the classes of findings, and whose value changed, are what the attacks saw."""
 
     def __init__(self, shown: Observed, attacked: Observed) -> None:
-        super().__init__(shown)
-        self._attacked = Here(attacked)
+        super().__init__([WholeSeries(shown)], InProcess())
+        self._attacked = SeriesView([WholeSeries(attacked)], InProcess())
 
     @property
     def changed_value(self) -> int:
@@ -44,17 +44,17 @@ class StandingLook(Here):
         """How many people ever had another value."""
         return super().changed_value
 
-    def cards(self, places: Iterable[Place]) -> Mapping[Place, Card]:
-        return self._attacked.cards(places)
+    def summaries(self, classes: Iterable[ClassRef]) -> Mapping[ClassRef, ClassSummary]:
+        return self._attacked.summaries(classes)
 
 
-def standing_notes(releases: Sequence[Facts], look: StandingLook) -> list[str]:
+def describe_standing(releases: Sequence[Facts], view: StandingView) -> list[str]:
     """What the reader of the audit must know: what attackers are taken to know, and who is outside the proof."""
     notes = [
         "Classes stand for life: attackers are taken to know everybody's class and its values in every release, also "
         "where rows only show values that were dealt inside their class. Dealt values say nothing more."
     ]
-    changed = look.people_with_other_values
+    changed = view.people_with_other_values
     if changed:
         notes.append(
             f"{changed:,} people had another value in a later release and entered a new class each time, which can be "

@@ -1,19 +1,18 @@
 """The releases one after the other: sizes, changes, utility, and ARX's three risks of re-identification.
 
-Everything comes from whole numbers that add up over parts of a series which share nobody (`Tally`, `Entry.fits`), so
-the numbers are the same wherever and in how many parts they were counted.
+Everything comes from whole numbers that add up over parts of a series which share nobody (`ReleaseTally`,
+`TimelineEntry.fits`), so the numbers are the same wherever and in how many parts they were counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int32, Int64
-from reissue.model.box_index import Points
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease
 
@@ -25,7 +24,7 @@ BANDS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
+class Turnover:
     """Against the last word on each person: counts for one release."""
 
     new: int
@@ -34,11 +33,11 @@ class Changes:
     changed_quasi_identifiers: int
     changed_value: int
 
-    def __add__(self, other: Changes) -> Changes:
-        return Changes(*(one + more for one, more in zip(vars(self).values(), vars(other).values(), strict=True)))
+    def __add__(self, other: Turnover) -> Turnover:
+        return Turnover(*(one + more for one, more in zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
-class Following:
+class LastSeen:
     """Everybody so far, and the last word on each: subjects int64[n] ascending, codes int32[n, attributes]."""
 
     def __init__(self, attributes: int) -> None:
@@ -54,7 +53,7 @@ class Following:
         """How many people ever had another value."""
         return int(self._ever.sum())
 
-    def add(self, members: Members) -> Changes:
+    def add(self, members: Members) -> Turnover:
         """The next release's members. O(people so far)."""
         self._meet(members.subjects)
         self.releases += 1
@@ -68,7 +67,7 @@ class Following:
         back = int((known & (before < previous)).sum())
         self._ever[at] |= updated
         self.codes[at], self._values[at], self._last[at] = members.codes, members.values, self.releases
-        return Changes(int((~known).sum()), gone, back, int(moved.sum()), int(updated.sum()))
+        return Turnover(int((~known).sum()), gone, back, int(moved.sum()), int(updated.sum()))
 
     def _meet(self, subjects: Int64) -> None:
         everyone = union(self.subjects, subjects)
@@ -83,22 +82,11 @@ class Following:
         self.subjects = everyone
 
 
-def follow(releases: Iterable[ObservedRelease], attributes: int) -> tuple[list[Changes], Following]:
-    """Who came, went and changed, release by release. O(people * releases). Needs the members of every release."""
-    following = Following(attributes)
-    return [following.add(_members(release)) for release in releases], following
-
-
-def _members(release: ObservedRelease) -> Members:
-    assert release.members is not None
-    return release.members
-
-
 # -- Counts that add up
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ReleaseTally:
     """One release, or a part of it, in whole numbers.
 
     classes: how many, empty ones too; members: people, None where nobody is known
@@ -117,7 +105,7 @@ class Tally:
     hull: Int32 | None
 
 
-def tally(release: ObservedRelease, domains: Sequence[Domain]) -> Tally:
+def count_release(release: ObservedRelease, domains: Sequence[Domain]) -> ReleaseTally:
     """O(rows)."""
     filled = np.flatnonzero(release.sizes > 0)
     boxes, sizes = release.boxes[filled], release.sizes[filled]
@@ -125,19 +113,19 @@ def tally(release: ObservedRelease, domains: Sequence[Domain]) -> Tally:
     for a, domain in enumerate(domains if not release.anatomized else ()):
         lo, hi = np.maximum(boxes[:, a, 0], domain.lo), np.minimum(boxes[:, a, 1], domain.hi)
         lost[a] = sizes @ np.maximum(hi.astype(np.int64) - lo, 0)
-    return Tally(
+    return ReleaseTally(
         number=release.number,
         anatomized=release.anatomized,
         rows=len(release.classes),
         classes=release.class_count,
         members=None if release.members is None else len(release.members.subjects),
-        sizes=counted(sizes[:, None], np.ones(len(sizes), dtype=np.int64)),
+        sizes=count_kinds(sizes[:, None], np.ones(len(sizes), dtype=np.int64)),
         lost=lost,
         hull=np.stack([boxes[:, :, 0].min(axis=0), boxes[:, :, 1].max(axis=0)], axis=1) if len(filled) else None,
     )
 
 
-def counted(keys: Int32 | Int64, counts: Int64) -> Int64:
+def count_kinds(keys: Int32 | Int64, counts: Int64) -> Int64:
     """int64[kinds, columns + 1]: the different rows of `keys`, ascending, each with the sum of its counts."""
     order = np.lexsort(keys.T[::-1])
     kinds = keys[order]
@@ -146,38 +134,38 @@ def counted(keys: Int32 | Int64, counts: Int64) -> Int64:
     return np.column_stack([kinds[first], totals]).astype(np.int64)
 
 
-def added(parts: Sequence[Tally]) -> Tally:
+def add_tallies(parts: Sequence[ReleaseTally]) -> ReleaseTally:
     """One release from its parts; nobody asks for the hull of the whole."""
     sizes = np.concatenate([part.sizes for part in parts])
     members = [part.members for part in parts if part.members is not None]
-    return Tally(
+    return ReleaseTally(
         number=parts[0].number,
         anatomized=parts[0].anatomized,
         rows=sum(part.rows for part in parts),
         classes=sum(part.classes for part in parts),
         members=sum(members) if len(members) == len(parts) else None,
-        sizes=counted(sizes[:, :1], sizes[:, 1]),
+        sizes=count_kinds(sizes[:, :1], sizes[:, 1]),
         lost=np.sum([part.lost for part in parts], axis=0),
         hull=None,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class TimelineEntry:
     """One release of the timeline.
 
     fits: int64[kinds, 3] (rows of a class, people of the population who fit it, how many classes are such), ascending
     """
 
-    tally: Tally
-    changes: Changes | None
+    tally: ReleaseTally
+    turnover: Turnover | None
     fits: Int64
 
 
 # -- What the counts tell
 
 
-def sizes(entry: Tally) -> dict[str, object]:
+def describe_sizes(entry: ReleaseTally) -> dict[str, object]:
     """Class sizes in numbers, and a histogram over bands that widen with the sizes."""
     distinct, classes = entry.sizes[:, 0], entry.sizes[:, 1]
     if len(distinct) == 0:
@@ -204,7 +192,7 @@ def sizes(entry: Tally) -> dict[str, object]:
     }
 
 
-def utility(entry: Tally, domains: Sequence[Domain], suppressed: int) -> dict[str, float]:
+def measure_utility(entry: ReleaseTally, domains: Sequence[Domain], suppressed: int) -> dict[str, float]:
     """What the release still tells; suppressed rows count as wholly lost. As `utility.loss` measures it."""
     rows, attributes = entry.rows + suppressed, len(domains)
     spans = sum(int(lost) / domain.span for lost, domain in zip(entry.lost, domains, strict=True))
@@ -218,7 +206,7 @@ def utility(entry: Tally, domains: Sequence[Domain], suppressed: int) -> dict[st
     }
 
 
-def risk(fits: Int64, threshold: float) -> dict[str, object]:
+def measure_risks(fits: Int64, threshold: float) -> dict[str, object]:
     """Prosecutor, journalist and marketer risk, as ARX names them; `fits` as in an entry of the timeline.
 
     Prosecutor: the target is known to be in the release, so its risk is 1 / rows of its class. Journalist: the target
@@ -249,24 +237,12 @@ def _three(chance: np.ndarray, rows: Int64, average: float, threshold: float) ->
     }
 
 
-def shown_exactly(release: ObservedRelease) -> bool:
+def shows_exactly(release: ObservedRelease) -> bool:
     """Whether rows with the same quasi-identifiers stand for classes: an anatomized release shows them as they are."""
     return release.anatomized and release.members is not None
 
 
-def exact_rows(codes: Int32) -> tuple[Int32, Int64]:
+def count_same(codes: Int32) -> tuple[Int32, Int64]:
     """(int32[kinds, attributes], int64[kinds]): different quasi-identifiers, ascending, and how many have them."""
-    found = counted(codes, np.ones(len(codes), dtype=np.int64))
+    found = count_kinds(codes, np.ones(len(codes), dtype=np.int64))
     return found[:, :-1].astype(np.int32), found[:, -1]
-
-
-def fits_of(release: ObservedRelease, population: Points | None) -> Int64:
-    """The `fits` of a whole release. population: the last codes of everybody, None where nobody is known."""
-    if shown_exactly(release):
-        exact, sample = exact_rows(_members(release).codes)
-        boxes = np.stack([exact, exact], axis=2)
-    else:
-        filled = np.flatnonzero(release.sizes > 0)
-        boxes, sample = release.boxes[filled], release.sizes[filled]
-    fitting = sample if population is None else np.maximum(sample, population.inside(boxes))
-    return counted(np.column_stack([sample, fitting]), np.ones(len(sample), dtype=np.int64))

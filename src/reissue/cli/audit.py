@@ -117,7 +117,7 @@ def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     from reissue.series.options import parsed_settings
 
     parsed = parsed_settings(settings)
-    for name in ("attacks", "engine", "match", "names", "progress", "runner", "strategy"):
+    for name in ("attacks", "engine", "match", "names", "progress", "strategy"):
         if name in parsed:
             raise SettingsError(f"'{name}' is not a threshold: use the command's options.")
     return parsed

@@ -3,7 +3,7 @@
 from reissue.coding.codes import Coding
 from reissue.coding.numeric import LARGEST_CODE, MISSING_CODE, Kind, NumericCoding
 from reissue.coding.seen import NumericSeen, Seen
-from reissue.coding.words import CodingNames, CodingWords
+from reissue.coding.words import CodingNames, CodingWords, interval_label
 from reissue.hierarchy import MISSING
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "NumericCoding",
     "NumericSeen",
     "Seen",
+    "interval_label",
 ]

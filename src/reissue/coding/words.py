@@ -10,6 +10,14 @@ from reissue.coding.codes import Coding
 from reissue.coding.numeric import MISSING_CODE
 
 
+def interval_label(coding: Coding, a: int, lo: int, hi: int) -> str:
+    """The label of an interval of codes; "first .. last" where no group covers just that: other tools make such."""
+    try:
+        return coding.label(a, lo, hi)
+    except ValueError:
+        return f"{coding.label(a, lo, lo)} .. {coding.label(a, hi, hi)}"
+
+
 @dataclass(frozen=True)
 class CodingWords:
     """The words of a series. `names` gives a subject's name by its number (a private lookup of the publisher)."""
@@ -22,7 +30,7 @@ class CodingWords:
         parts = []
         for a, (lo, hi) in enumerate(box.tolist()):
             if not self._anything(a, lo, hi):
-                parts.append(f"{self.coding.attributes[a]} {self.coding.label(a, lo, hi)}")
+                parts.append(f"{self.coding.attributes[a]} {interval_label(self.coding, a, lo, hi)}")
         return ", ".join(parts) or "everyone"
 
     def _anything(self, a: int, lo: int, hi: int) -> bool:

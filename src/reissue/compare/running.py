@@ -104,7 +104,6 @@ class Runner:
         return result
 
     def _publish(self, plan: Plan, path: Path, seed: int) -> Run:
-        from reissue.audit import audit_series
         from reissue.series import Series
 
         assert plan.strategy is not None
@@ -122,7 +121,7 @@ class Runner:
                 return _refused(plan, short_reason(error), len(releases) + 1, time.perf_counter() - start)
             published = time.perf_counter()
             self.say(f"{plan.label}: attacks")
-            audit = audit_series(series, names=False, **self.thresholds)  # type: ignore[arg-type]
+            audit = series.audit(names=False, **self.thresholds)  # type: ignore[arg-type]
         _write(path.parent / "audit.json", audit.to_dict(findings=40))
         return _done(plan, releases, audit, published - start, time.perf_counter() - published)
 

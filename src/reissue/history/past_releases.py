@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from reissue.arrays.lazy import Asked
+from reissue.arrays.lazy import LazySequence
 from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.ledger import Ledger, Shelf
 from reissue.methods.strategy import Strategy
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts, Table
 
 ABSENT = "series/absent"
 
 
-class PastReleases(Asked[Facts]):
+class PastReleases(LazySequence[Facts]):
     """The facts of every release, each read when it is first asked for and recoded to the coding of today."""
 
     def __init__(self, ledger: Ledger | Shelf, coding: Coding, fragment: int | None = None) -> None:
@@ -26,9 +27,7 @@ class PastReleases(Asked[Facts]):
         self._shelf, self._coding, self._fragment = ledger, coding, fragment
         self._records = list(ledger.releases)
         self._read: dict[int, Facts] = {}
-
-    def __len__(self) -> int:
-        return len(self._records)
+        super().__init__(len(self._records))
 
     def at(self, position: int) -> Facts:
         if position not in self._read:
@@ -36,7 +35,7 @@ class PastReleases(Asked[Facts]):
         return self._read[position]
 
     def subjects(self, position: int) -> Int64:
-        """As `core.observed.Listing`: numbers do not depend on the coding."""
+        """As `model.observed.Listing`: numbers do not depend on the coding."""
         known = self._read.get(position)
         if known is not None:
             return known.subjects
@@ -64,6 +63,22 @@ class PastReleases(Asked[Facts]):
         if isinstance(self._shelf, Ledger):  # it keeps what is in use
             return self._shelf.facts(number)
         return self._shelf.facts(number, self._fragment)
+
+
+def read_releases(
+    shelf: Shelf, coding: Coding, fragment: int | None = None, positions: Sequence[int] | None = None
+) -> LazySequence[ObservedRelease]:
+    """The releases of a series as outsiders see them, read anew whenever one is asked for: none is kept.
+
+    fragment: only that fragment of a divided series, with class numbers and counterfeits of its own; positions: of the
+    releases that are meant, None for all
+    """
+    meant = range(len(shelf.releases)) if positions is None else positions
+
+    def read(place: int) -> ObservedRelease:
+        return ObservedRelease.of(PastReleases(shelf, coding, fragment)[meant[place]])
+
+    return LazySequence(len(meant), read)
 
 
 def remember_absent(before: Table | None, previous: Facts | None, release: Facts) -> Table:

@@ -63,7 +63,7 @@ class Outcome:
         return tuple(finding for finding in self.findings if finding.breach)
 
 
-class Division(Enum):
+class WorkDivision(Enum):
     """How the work of an attack can be divided among workers; `methods.attack_parts` says of each attack why."""
 
     PARTS = "parts of the series that share nobody are attacked one by one"
@@ -95,7 +95,7 @@ class Attack(ABC):
     assumes: ClassVar[str]
     needs_members: ClassVar[bool] = True
     persistent: ClassVar[bool] = True
-    divisions: ClassVar[Mapping[Division, str]] = {}
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {}
     combines: ClassVar[Mapping[str, str]] = {}
     adds: ClassVar[Mapping[str, str]] = {}
     in_order: ClassVar[bool] = False
@@ -107,7 +107,7 @@ class Attack(ABC):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack the series; `involving=n` looks only at what release n adds (publish's self-check)."""
 
-    def divides(self, division: Division) -> bool:
+    def divides(self, division: WorkDivision) -> bool:
         """Whether the work can be divided in this way, with these settings."""
         return division in self.divisions
 

@@ -34,11 +34,21 @@ releases in memory at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
+
+if TYPE_CHECKING:
+    from reissue.methods.beliefs.attack_cycle import FragmentSurvey
+    from reissue.model.fragment_counts import TableCounts
+    from reissue.model.observed import Observed
+
+Shape = TypeVar("Shape")
+Found = TypeVar("Found")
 
 
 def _least(levels: Sequence[float]) -> float:
@@ -59,7 +69,7 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
     how the series was parted. If nothing can be concluded about one part, nothing can be about the whole: the attack's
     assumption does not hold.
     """
-    if not attack.divides(Division.PARTS):
+    if not attack.divides(WorkDivision.PARTS):
         raise TypeError(f"{attack.name} must be run on the whole series.")
     for outcome in outcomes:
         if not outcome.measures:
@@ -108,3 +118,84 @@ def _measures(outcomes: Sequence[Outcome], rules: Mapping[str, str]) -> dict[str
         for name in outcomes[0].measures
         if name in rules
     }
+
+
+# -- In steps
+
+Step = tuple[int, ...]
+"""Positions of releases, ascending; the last is to be laid beside each of the others."""
+
+
+def list_steps(releases: int, wanted: int) -> list[Step]:
+    """Steps that have every pair of so many releases once, the longest first.
+
+    At least `wanted` of them, if there are as many pairs; but few, since each reads its newest release.
+    """
+    pairs = releases * (releases - 1) // 2
+    longest = max(1, pairs // max(wanted, 1))
+    made = [
+        (*range(first, min(first + longest, newest)), newest)
+        for newest in range(releases)
+        for first in range(0, newest, longest)
+    ]
+    return sorted(made, key=len, reverse=True) or [tuple(range(releases))]
+
+
+def join_steps(attack: Attack, steps: Sequence[Step], outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of the attack on a series, from those of its steps."""
+    in_order = sorted(range(len(steps)), key=lambda i: (steps[i][-1:], steps[i]))
+    return merge_steps(attack, [outcomes[i] for i in in_order])
+
+
+# -- In two rounds: parts tell something of themselves, and are attacked once they know it of all
+
+
+class ValueSetAttack(Attack, Generic[Shape, Found]):
+    """An attack divided by value sets: a part of the series has all classes that show some sets of values."""
+
+    @abstractmethod
+    def describe_shape(self, part: Observed) -> Shape:
+        """What `search_part` must know of the parts together, told by one of them."""
+
+    @abstractmethod
+    def join_shapes(self, shapes: Sequence[Shape], steady: Callable[[], bool]) -> Shape | None:
+        """The shape of the series; None if its parts cannot be searched one by one.
+
+        steady: whether everybody's classes show the same set, which parts cannot see; asked only where it matters
+        """
+
+    @abstractmethod
+    def search_part(self, part: Observed, shape: Shape) -> Found: ...
+
+    @abstractmethod
+    def conclude(self, found: Sequence[Found], shape: Shape, locate: Callable[[Int64], Mapping[int, Int64]]) -> Outcome:
+        """What is told of a series of this shape. locate: of people, ascending, those in each release by its number"""
+
+
+class SharedCountAttack(Attack, Generic[Found]):
+    """An attack with shared counts: fragments are attacked one by one, once they are told what all of them counted.
+
+    shared: the names of counts that every fragment is told; support: keys with fewer rows are of no use to anybody
+    """
+
+    shared: ClassVar[Sequence[str]]
+    support: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def estimates(self) -> bool:
+        """Whether fragments ask for counts of their own keys, too."""
+
+    @abstractmethod
+    def survey(self, fragment: Observed) -> Iterator[FragmentSurvey]:
+        """What the other fragments need to be told of this one, release by release."""
+
+    @abstractmethod
+    def attack_part(
+        self, series: Observed, told: Mapping[int, TableCounts] | None = None, *, involving: int | None = None
+    ) -> Found:
+        """What is learned about the people of a series, or of a fragment that is told what all fragments counted."""
+
+    @abstractmethod
+    def conclude(self, parts: Sequence[Found], skipped: Sequence[int] = ()) -> Outcome:
+        """The outcome of the attack on the series that these are the parts of. skipped: releases without members"""

@@ -11,7 +11,7 @@ from reissue.arrays.combinations import Combinations
 from reissue.arrays.types import Int32
 from reissue.errors import refuse_release
 from reissue.history.public_files import Extent
-from reissue.methods.attack import Division
+from reissue.methods.attack import WorkDivision
 from reissue.methods.registry import attack_from
 from reissue.methods.strategy import Planner
 from reissue.model.domain import Domain
@@ -48,7 +48,7 @@ def check_common(
     observed = Observed(releases, domains, value_count, words)
     for name in strategy.stops:
         attack = attack_from(name, strategy.thresholds())
-        if not attack.divides(Division.COUNTS):
+        if not attack.divides(WorkDivision.COUNTS):
             refuse_release(f"the {name} attack cannot be tried on counts")
         outcome = attack.run(observed, involving=len(releases))
         if outcome.breaches:

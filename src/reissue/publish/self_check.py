@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.arrays.lazy import Asked
+from reissue.arrays.lazy import LazySequence
 from reissue.arrays.types import Int64
 from reissue.errors import refuse_release
 from reissue.methods.registry import attack_from
@@ -102,15 +102,13 @@ def check_again(strategy: Strategy, series: Observed, seed: int) -> None:
         refuse_release(f"{reason}, although the attack itself found nothing")
 
 
-class _Observing(Asked[ObservedRelease]):
+class _Observing(LazySequence[ObservedRelease]):
     """Past and new facts as outsiders see them, each turned when first asked for."""
 
     def __init__(self, past: Sequence[Facts], new: Facts) -> None:
+        super().__init__(new.number)
         self._past, self._new = past, new
         self._seen: dict[int, ObservedRelease] = {}
-
-    def __len__(self) -> int:
-        return self._new.number
 
     def at(self, position: int) -> ObservedRelease:
         if position not in self._seen:
@@ -119,7 +117,7 @@ class _Observing(Asked[ObservedRelease]):
         return self._seen[position]
 
     def subjects(self, position: int) -> Int64:
-        """As `core.observed.Listing`."""
+        """As `model.observed.Listing`."""
         if position == len(self) - 1:
             return self._new.subjects
         return self._past.subjects(position) if isinstance(self._past, Listing) else self._past[position].subjects

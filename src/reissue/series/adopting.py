@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.audit.foreign.series import Gathered, gather
+from reissue.audit.foreign.series import ForeignSeries, read_series
 from reissue.audit.result import Audit
+from reissue.audit.timeline import LastSeen, Turnover
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.history.past_releases import fold
@@ -96,12 +97,12 @@ def adopt(
             raise SettingsError(f"{taken} {what}. Adoption makes a new series.")
     say = progress or (lambda stage: None)
     used = schema or _undivided(read_config(str(config)), str(config)).schema
-    gathered = gather(releases, used, snapshots, match, names, say)
+    foreign = read_series(releases, used, snapshots, match, names, say)
     say("write")
     try:
         created = _created(place, config, used, strategy, seed, catalogue, key)
         with created:
-            _adopt_all(created, gathered, releases)
+            _adopt_all(created, foreign, releases)
         if target.exists():
             target.rmdir()
         os.rename(place, target)
@@ -137,28 +138,28 @@ def _created(
     return Series.create(place, schema, strategy, seed=seed, catalogue=catalogue, key=key)
 
 
-def _adopt_all(series: Series, gathered: Gathered, sources: Sequence[Source]) -> None:
-    ledger, strategy, coding = series._ledger, series.strategy, gathered.coding
+def _adopt_all(series: Series, foreign: ForeignSeries, sources: Sequence[Source]) -> None:
+    ledger, strategy, coding = series._ledger, series.strategy, foreign.coding
     first = ledger.next_subject
     caches: dict[str, Table] = {}
     previous: Facts | None = None
-    known = 0
+    known, seen = 0, LastSeen(len(coding.domains))
     with ledger.publisher():
-        for position, release in enumerate(gathered.observed.releases):
-            coded = gathered.sheets[position].coded
-            assert coded is not None
+        for position, release in enumerate(foreign.observed.releases):
+            coded = foreign.release_notes[position].coded
+            assert coded is not None and release.members is not None  # noqa: PT018
             facts = adopted_facts(release, coding, first)
             stage = ledger.stage(release.number)
-            _write_public(stage.public, sources[position], gathered, position)
+            _write_public(stage.public, sources[position], foreign, position)
             stage.facts(facts)
             caches = fold(strategy, caches, previous, facts)
             stage.caches(caches)
             new = np.flatnonzero(coded.subjects >= known)
-            stage.identities(gathered.snapshots[position].identifiers_at(new), coded.subjects[new] + first)
+            stage.identities(foreign.snapshots[position].identifiers_at(new), coded.subjects[new] + first)
             known = max(known, int(coded.subjects.max(initial=-1)) + 1)
             if coding.version not in ledger.coding_versions:
                 stage.coding(coding.version, coding.to_dict())
-            stage.commit(_record(ledger, release, facts, coded, coding, gathered, position))
+            stage.commit(_record(ledger, release, facts, coded, coding, foreign, seen.add(release.members)))
             previous = facts
 
 
@@ -200,7 +201,7 @@ def _rows_of_nobody(release: ObservedRelease) -> tuple[Int32, Int32]:
     return (rest // width).astype(np.int32), (rest % width).astype(np.int32)
 
 
-def _write_public(folder: Path, source: Source, gathered: Gathered, position: int) -> None:
+def _write_public(folder: Path, source: Source, foreign: ForeignSeries, position: int) -> None:
     """The release as it was given, and a release.json that says how to read it."""
     from reissue.engine.output import write_table
     from reissue.engine.read import find
@@ -216,15 +217,15 @@ def _write_public(folder: Path, source: Source, gathered: Gathered, position: in
         with path.open("rb") as opened:
             suffix = ".parquet" if opened.read(4) in (b"PAR1", b"PARE") else ".csv"
         shutil.copyfile(path, folder / f"release{suffix}")
-        about = _description(gathered, position, f"release{suffix}")
+        about = _description(foreign, position, f"release{suffix}")
     else:
         write_table(find(source, None).table, folder / "release.parquet", "parquet")
-        about = _description(gathered, position, "release.parquet")
+        about = _description(foreign, position, "release.parquet")
     (folder / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _description(gathered: Gathered, position: int, file: str) -> dict[str, object]:
-    release, coding = gathered.observed.releases[position], gathered.coding
+def _description(foreign: ForeignSeries, position: int, file: str) -> dict[str, object]:
+    release, coding = foreign.observed.releases[position], foreign.coding
     return {
         "format": FORMAT,
         "number": release.number,
@@ -251,19 +252,16 @@ def _record(
     facts: Facts,
     coded: Coded,
     coding: Coding,
-    gathered: Gathered,
-    position: int,
+    foreign: ForeignSeries,
+    changes: Turnover,
 ) -> ReleaseRecord:
-    from reissue.audit.timeline import follow
-
-    changes = follow(gathered.observed.releases[: position + 1], len(coding.domains))[0][-1]
-    sheet = gathered.sheets[position]
+    known = foreign.release_notes[release.number - 1]
     cost = measure(facts, coded)
     rows = {
         "snapshot": len(coded),
         "published": len(facts.subjects),
         "classes": facts.class_count,
-        "suppressed": sheet.suppressed,
+        "suppressed": known.suppressed,
         "counterfeits": int((~facts.real).sum()),
         "new": changes.new,
         "gone": changes.gone,
@@ -277,8 +275,8 @@ def _record(
         "class_size": cost.class_size,
     }
     steps = [
-        f"1. Adopted {sheet.name}: {len(release.classes):,} rows in {release.class_count:,} classes, published before.",
-        *(f"{i}. {note}" for i, note in enumerate(gathered.notes, start=2)),
+        f"1. Adopted {known.name}: {len(release.classes):,} rows in {release.class_count:,} classes, published before.",
+        *(f"{i}. {note}" for i, note in enumerate(foreign.notes, start=2)),
     ]
     return ReleaseRecord(
         number=release.number,

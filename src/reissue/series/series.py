@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from reissue.audit import Audit
-    from reissue.audit.parallel import Runner
     from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
     from reissue.publish.publishing import Publishing
@@ -226,7 +225,6 @@ class Series:
         attacks: Sequence[str] | None = None,
         names: bool = True,
         progress: Callable[[str], None] | None = None,
-        runner: Runner | None = None,
         engine: str | None = None,
         **thresholds: object,
     ) -> Audit:
@@ -234,20 +232,20 @@ class Series:
 
         attacks: only these, by name. thresholds (k=5, c=0.5, ...) instead of those of the policy; for both, what the
         series was created with (`audit`) holds where nothing is given. names: show people by identifier, not by number.
-        runner: how one attack runs, for example in parts on several workers. engine:
-        where attacks run that can be divided ("embedded" or "spark"); the audit is the same on both.
+        engine: where attacks run that can be divided ("embedded" or "spark"); the audit is the same on both.
         """
         from reissue.audit import audit_series
         from reissue.series.asking import asked
 
         chosen, settings = asked(_mapping(self._ledger.meta.get("audit", {})), attacks, thresholds)
         return audit_series(
-            self,
+            self._ledger,
+            self.coding,
+            self.strategy,
+            {**self.engine, "name": engine} if engine else self.engine,
             attacks=chosen,
             names=names,
             progress=progress,
-            runner=runner,
-            engine=engine,
             **settings,  # type: ignore[arg-type]
         )
 

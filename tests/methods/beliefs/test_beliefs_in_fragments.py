@@ -23,8 +23,8 @@ from reissue.model.boxes import bounding_boxes
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded
-from reissue.model.series_parts import split_series
 from tests.support.histories import Turnover, generate, toy_domains
+from tests.support.in_parts import split_series
 from tests.support.words import PlainWords
 
 VALUES = 5

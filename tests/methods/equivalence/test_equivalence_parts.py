@@ -18,9 +18,9 @@ from reissue.methods.invariance.signatures import hash_sets
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Members, Observed, ObservedRelease
-from reissue.model.series_parts import split_series
 from tests.methods.equivalence.blocks import AMPLE, series_of
 from tests.support.histories import CHURN, generate, observe, run_series
+from tests.support.in_parts import split_series
 
 PARTS = 3
 

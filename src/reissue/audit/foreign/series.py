@@ -14,8 +14,7 @@ from reissue.arrays.types import Bool, Int32, Int64
 from reissue.audit.foreign.labels import Told, intervals, learned, short
 from reissue.audit.foreign.matching import BY_CONTENT, Matched, by_content, by_exact, by_order
 from reissue.audit.foreign.reading import Published, longest_label, read_published
-from reissue.audit.words import AuditWords
-from reissue.coding import Coding
+from reissue.coding import Coding, CodingWords
 from reissue.engine.identifiers import join_identifiers
 from reissue.engine.snapshot import Snapshot, load
 from reissue.engine.text import Text
@@ -34,7 +33,7 @@ MATCHES = ("order", "content")
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class ReleaseNotes:
     """What the timeline needs to know of one release beside what an attacker sees."""
 
     name: str
@@ -46,25 +45,25 @@ class Sheet:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class ForeignSeries:
     """Releases ready to be attacked; `identifiers` by subject number, empty where nobody is known."""
 
     observed: Observed
-    sheets: list[Sheet]
+    release_notes: list[ReleaseNotes]
     coding: Coding
     identifiers: list[str]
     notes: list[str]
     snapshots: list[Snapshot] = field(default_factory=list)
 
 
-def gather(
+def read_series(
     releases: Sequence[Source],
     schema: Schema,
     snapshots: Sequence[Source] | None,
     match: str,
     names: bool,
     progress: Callable[[str], None],
-) -> Gathered:
+) -> ForeignSeries:
     """Read everything, let the coding learn it, and put people into classes where snapshots are given."""
     if isinstance(releases, str) or not releases:
         raise SettingsError("Give the releases as a list of files or frames, oldest first; received none.")
@@ -85,22 +84,22 @@ def gather(
     shown = [_release(number, one, coding, notes) for number, one in enumerate(published, start=1)]
     progress("match")
     subjects, identifiers = _numbered(loaded, schema.identifier)
-    seen, sheets = [], []
+    seen, known = [], []
     for i, (one, (release, row_class)) in enumerate(zip(published, shown, strict=True)):
-        sheet = Sheet(one.name, int((row_class < 0).sum()), insensitive=_kept(one, row_class), about=one.about)
+        about = ReleaseNotes(one.name, int((row_class < 0).sum()), insensitive=_kept(one, row_class), about=one.about)
         if loaded:
             codes, values = loaded[i].encode(coding)
             coded = Coded(subjects[i], codes, values, coding.domains, len(coding.values))
             found = _matched(one, release, row_class, coded, coding, match, notes)
             release = replace(release, members=_members(coded, found))
-            sheet = replace(sheet, ambiguous=found.ambiguous, coded=coded, suppressed=int((found.classes < 0).sum()))
+            about = replace(about, ambiguous=found.ambiguous, coded=coded, suppressed=int((found.classes < 0).sum()))
         seen.append(release)
-        sheets.append(sheet)
-    words = AuditWords(coding, (lambda n: identifiers[n]) if names else (lambda n: f"subject {n}"))
+        known.append(about)
+    words = CodingWords(coding, (lambda n: identifiers[n]) if names else (lambda n: f"subject {n}"))
     observed = Observed(seen, coding.domains, len(coding.values), words)
     if not loaded:
         notes.append("No snapshots were given, so nobody's class is known: attacks that need members did not run.")
-    return Gathered(observed, sheets, coding, identifiers, list(dict.fromkeys(notes)), loaded)
+    return ForeignSeries(observed, known, coding, identifiers, list(dict.fromkeys(notes)), loaded)
 
 
 def _refuse_standing(published: Sequence[Published]) -> None:

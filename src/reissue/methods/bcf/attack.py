@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.distinct import locate, number
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
@@ -43,8 +43,8 @@ class Correspondence(Attack):
         "The attacker knows one person's quasi-identifiers and arrival, and that records are only ever added."
     )
     needs_members: ClassVar[bool] = False
-    divisions: ClassVar[Mapping[Division, str]] = {
-        Division.COUNTS: "records are known by class and value only, and may be wherever boxes meet"
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {
+        WorkDivision.COUNTS: "records are known by class and value only, and may be wherever boxes meet"
     }
     in_order: ClassVar[bool] = True
 

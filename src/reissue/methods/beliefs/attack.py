@@ -11,9 +11,11 @@ import numpy as np
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Finding, Outcome, WorkDivision
+from reissue.methods.attack_parts import SharedCountAttack
 from reissue.methods.beliefs.attack_accounts import Account, sum_accounts, tell_measures
 from reissue.methods.beliefs.attack_cycle import (
+    EVERYWHERE,
     Attacker,
     FragmentSurvey,
     Learned,
@@ -23,6 +25,7 @@ from reissue.methods.beliefs.attack_cycle import (
     survey,
 )
 from reissue.methods.beliefs.cycle import Reasoning
+from reissue.methods.beliefs.estimated_knowledge import SUPPORT
 from reissue.methods.beliefs.knowledge import ESTIMATE, Informed, Knowledge
 from reissue.methods.beliefs.posterior import Estimator
 from reissue.methods.beliefs.revision import Claims
@@ -46,7 +49,7 @@ class BeliefFindings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundKnowledge(Informed, Attack):
+class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
     """Who is believed to have their true value, beyond what their class alone tells.
 
     threshold:  a gain of knowledge above it, towards the truth, is a breach: 0 nothing learned, 1 certainty
@@ -75,8 +78,10 @@ class BackgroundKnowledge(Informed, Attack):
         "The attacker knows who is in which class, how values are spread among kinds of people, and how they change."
     )
     persistent: ClassVar[bool] = False
-    divisions: ClassVar[Mapping[Division, str]] = {
-        Division.SHARED_COUNTS: "beliefs are estimated from counts of everybody, then followed person by person"
+    shared: ClassVar[Sequence[str]] = EVERYWHERE
+    support: ClassVar[int] = SUPPORT
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {
+        WorkDivision.SHARED_COUNTS: "beliefs are estimated from counts of everybody, then followed person by person"
     }
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.sets import difference, intersection, sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.correlation.breach_probability import CompromisedShare
 from reissue.methods.correlation.correlations import (
     Unsafe,
@@ -50,7 +50,7 @@ class HistoricalCorrelation(Attack):
         "The attacker knows who is in which class of every release, that values do not change, "
         "and the values of the compromised people."
     )
-    divisions: ClassVar[Mapping[Division, str]] = {Division.PARTS: "only classes with common rows are compared"}
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {WorkDivision.PARTS: "only classes with common rows are compared"}
     combines: ClassVar[Mapping[str, str]] = {
         "classes": "sum",
         "unsafe_classes": "sum",
@@ -58,7 +58,7 @@ class HistoricalCorrelation(Attack):
         "smallest_difference": "least",
     }
 
-    def divides(self, division: Division) -> bool:
+    def divides(self, division: WorkDivision) -> bool:
         """Compromised people are drawn from everybody, or looked up among everybody."""
         return not self.compromised and self.p is None and super().divides(division)
 

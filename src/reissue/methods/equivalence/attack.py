@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.attack import Attack, Division, Outcome
+from reissue.methods.attack import Outcome, WorkDivision
+from reissue.methods.attack_parts import ValueSetAttack
 from reissue.methods.equivalence.attack_search import EquivalenceSearch, SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
 from reissue.methods.equivalence.newcomers import find_undecided
@@ -45,7 +46,7 @@ _MOST_ROWS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Equivalence(Attack):
+class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
     """Weigh the classes of all releases so that their values cancel; who remains is shown to be equal.
 
     e:          two sets of fewer than e people shown to have the same values are a breach
@@ -59,8 +60,8 @@ class Equivalence(Attack):
 
     name: ClassVar[str] = "equivalence"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    divisions: ClassVar[Mapping[Division, str]] = {
-        Division.VALUE_SETS: "classes are compared that show the same values, even where they share nobody"
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {
+        WorkDivision.VALUE_SETS: "classes are compared that show the same values, even where they share nobody"
     }
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
@@ -68,7 +69,7 @@ class Equivalence(Attack):
             return self._added(series, involving)
         seen = _Seen(series.releases)
         tally = self._searched(series, seen, seen.describe_shape)
-        return self.conclude(tally, seen.describe_shape, locate_people(series.releases, union(*tally.risky)))
+        return self.conclude([tally], seen.describe_shape, partial(locate_people, series.releases))
 
     # -- a series, or a part of it: all classes that show some sets of values
 
@@ -80,8 +81,22 @@ class Equivalence(Attack):
         """What is found in a part of such a series. See `SeriesShape` for why parts can be searched one by one."""
         return self._searched(part, _Seen(part.releases), shape)
 
-    def conclude(self, tally: SearchTotals, shape: SeriesShape, risks: Mapping[int, Int64]) -> Outcome:
+    def join_shapes(self, shapes: Sequence[SeriesShape], steady: Callable[[], bool]) -> SeriesShape | None:
+        """Sets of equal hash are compared in their part. None for a small series that is searched all at once."""
+        shape = SeriesShape.sum_up(shapes)
+        if shape.apart and not steady():
+            shape = shape.as_mixed()
+        return None if shape.needs_whole(self) else shape
+
+    def conclude(
+        self,
+        found: Sequence[SearchTotals],
+        shape: SeriesShape,
+        locate: Callable[[Int64], Mapping[int, Int64]],
+    ) -> Outcome:
         """What is told of a series of this shape, from what was found in it, or in all its parts."""
+        tally = found[0] if len(found) == 1 else SearchTotals.sum_up(found)
+        risks = locate(union(*tally.risky))
         by_signature = shape.apart and shape.smallest is not None
         notes = {
             _BY_SIGNATURE: by_signature,

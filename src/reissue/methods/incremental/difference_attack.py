@@ -12,7 +12,7 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.attack_parts import PEOPLE, merge_steps
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
@@ -36,9 +36,9 @@ class Difference(Attack):
 
     name: ClassVar[str] = "difference"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    divisions: ClassVar[Mapping[Division, str]] = {
-        Division.PARTS: "a smallest difference and a greatest share lie among classes that share people",
-        Division.STEPS: "classes of one release are taken out of those of one other",
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {
+        WorkDivision.PARTS: "a smallest difference and a greatest share lie among classes that share people",
+        WorkDivision.STEPS: "classes of one release are taken out of those of one other",
     }
     combines: ClassVar[Mapping[str, str]] = {
         "smallest_difference": "min",

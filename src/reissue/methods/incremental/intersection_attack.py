@@ -10,7 +10,7 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
 from reissue.methods.incremental.sides import Side, sides_of
 from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
@@ -30,7 +30,7 @@ class Intersection(Attack):
 
     name: ClassVar[str] = "intersection"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    divisions: ClassVar[Mapping[Division, str]] = {Division.PARTS: "a person's classes lie in one part"}
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {WorkDivision.PARTS: "a person's classes lie in one part"}
     combines: ClassVar[Mapping[str, str]] = {"highest_share": "max", "subjects_at_risk": "sum"}
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.attack_parts import merge_steps
 from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
@@ -33,8 +33,8 @@ class RecordTracing(Attack):
     assumes: ClassVar[str] = (
         "The attacker knows who is in which release with which quasi-identifiers, and that rows stay with their value."
     )
-    divisions: ClassVar[Mapping[Division, str]] = {
-        Division.STEPS: "rows are followed from one release to one other, wherever boxes meet"
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {
+        WorkDivision.STEPS: "rows are followed from one release to one other, wherever boxes meet"
     }
     adds: ClassVar[Mapping[str, str]] = {"fewest_people": "min", "rows_traced": "sum"}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int64
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.invariance.possible_values import (
     Possible,
     Uniqueness,
@@ -38,8 +38,8 @@ class Association(Attack):
 
     name: ClassVar[str] = "association"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
-    divisions: ClassVar[Mapping[Division, str]] = {
-        Division.PARTS: "a person's classes lie in one part, and shares are those of single classes"
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {
+        WorkDivision.PARTS: "a person's classes lie in one part, and shares are those of single classes"
     }
     combines: ClassVar[Mapping[str, str]] = {
         "m_unique": "min",

@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.errors import InputError
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.invariance.attack_cuts import RebuiltCuts, is_split, rebuild_cuts
 from reissue.methods.invariance.attack_exclusions import count_excluded, exclude
 from reissue.methods.learning.attack_findings import find_classes, state_share
@@ -56,7 +56,7 @@ class KnownAlgorithm(WithStatistics, Attack):
         "how classes are chosen; not the seed."
     )
     measuring: ClassVar[bool] = True
-    divisions: ClassVar[Mapping[Division, str]] = {}  # statistics are those of everybody
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {}  # statistics are those of everybody
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         until = len(series) if involving is None else involving

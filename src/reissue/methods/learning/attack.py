@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.methods.attack import Attack, Division, Outcome
+from reissue.methods.attack import Attack, Outcome, WorkDivision
 from reissue.methods.learning.attack_findings import PersonEvidence, describe_people
 from reissue.methods.learning.class_graph import SeriesGraph, present_in
 from reissue.methods.learning.informed_attack import WithStatistics
@@ -37,7 +37,7 @@ class Learning(WithStatistics, Attack):
         "The attacker knows who is in which class of every release, and that values do not change; nothing else."
     )
     measuring: ClassVar[bool] = True
-    divisions: ClassVar[Mapping[Division, str]] = {}  # statistics are learned from everybody
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {}  # statistics are learned from everybody
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         until = len(series) if involving is None else involving

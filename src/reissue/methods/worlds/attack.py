@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.sets import intersection, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Attack, Division, Finding, Outcome
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
 from reissue.methods.worlds.settled_series import SettledSeries
 from reissue.methods.worlds.solver import Inconsistent, settle
@@ -46,8 +46,8 @@ class PossibleWorlds(Attack):
         "The attacker knows who is in which class of every release, that values do not change, and reasons about "
         "everybody at once."
     )
-    divisions: ClassVar[Mapping[Division, str]] = {
-        Division.PARTS: "worlds of the whole are all combinations of worlds of the parts"
+    divisions: ClassVar[Mapping[WorkDivision, str]] = {
+        WorkDivision.PARTS: "worlds of the whole are all combinations of worlds of the parts"
     }
     combines: ClassVar[Mapping[str, str]] = {
         "paths": "sum",
@@ -62,7 +62,7 @@ class PossibleWorlds(Attack):
         "paths_undecided": "sum",
     }
 
-    def divides(self, division: Division) -> bool:
+    def divides(self, division: WorkDivision) -> bool:
         """Compromised people are looked up among everybody."""
         return not self.compromised and super().divides(division)
 
