@@ -146,3 +146,15 @@ def test_no_key_of_any_section_is_skipped(config: Path, section: str, part: str)
     with pytest.raises(SchemaError) as error:
         read_config(config)
     assert part in str(error.value)
+
+
+def test_knowledge_files_are_found_from_the_config_wherever_one_publishes_from(config: Path) -> None:
+    config.write_text(
+        CONFIG
+        + '[policy.knowledge]\nvalues = "estimate"\ntransitions = "facts/moves.csv"\nsmoothing = 5\n'
+        + f'[audit.knowledge]\ncompromised = "{config.parent / "who.csv"}"\nvalues = "uniform"\n'
+    )
+    read = read_config(config)
+    moves = str(config.parent / "facts" / "moves.csv")
+    assert read.policy["knowledge"] == {"values": "estimate", "transitions": moves, "smoothing": 5}
+    assert read.audit["knowledge"] == {"compromised": str(config.parent / "who.csv"), "values": "uniform"}

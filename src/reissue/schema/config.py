@@ -19,6 +19,8 @@ from reissue.schema.roles import Schema, listed, role_problems
 from reissue.schema.written import read_attribute
 
 SECTIONS = ("schema", "policy", "audit", "output", "ledger", "engine")
+KNOWLEDGE_FILES = ("values", "transitions", "second", "compromised")
+"""Settings of `knowledge` that may name a file."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,23 @@ def read_config(path: str | PathLike[str]) -> Config:
     if problems:
         raise SchemaError(listed(str(path), problems))
     assert schema is not None  # no problems, so it was built
-    return Config(schema, **{name: given.get(name, {}) for name in SECTIONS[1:]})
+    return Config(schema, **{name: _locate_knowledge(given.get(name, {}), path.parent) for name in SECTIONS[1:]})
+
+
+def _locate_knowledge(section: Mapping[str, object], base: Path) -> Mapping[str, object]:
+    """The section with the files of its table `knowledge` found from the config's folder, as hierarchies are.
+
+    A series reads them anew for every release, from whatever folder it is published, so their whole paths are kept.
+    """
+    table = section.get("knowledge")
+    if not isinstance(table, Mapping):
+        return section
+    files = {
+        key: str((base / name).absolute())
+        for key, name in table.items()
+        if key in KNOWLEDGE_FILES and isinstance(name, str) and name not in ("", "estimate", "uniform")
+    }
+    return {**section, "knowledge": {**table, **files}}
 
 
 def _in_schema(problem: str) -> str:
