@@ -59,7 +59,8 @@ class Requirement:
        most frequent count < recursive_c times the sum of all counts from the l-th most frequent on
        (Machanavajjhala et al. 2006).
     t: distance of the class's value distribution from the whole table's, at most: earth mover's distance with all
-       values equally far apart, or, if `ordered`, with values on a line in the order of their codes (Li et al. 2007).
+       values equally far apart, or, if `ordered`, with values on a line (Li et al. 2007): in the `order` that is
+       given in codes, or else in that of their codes.
     beta: relative gain (p - q) / q of any value's share p in the class over its share q in the table, at most;
        `enhanced` likeness also caps the gain at -ln q (Cao & Karras 2012).
     """
@@ -71,6 +72,7 @@ class Requirement:
     recursive_c: Ratio | None = None
     t: Distance | None = None
     ordered: bool = False
+    order: tuple[int, ...] = ()
     beta: Gain | None = None
     likeness: Likeness = "basic"
     known: int = 0
@@ -113,7 +115,13 @@ class Requirement:
             share < 1 or kind > 0 or self.needs_table,
             distribution(counts),
             int(self.known),
+            self.line_up(len(counts)),
         )
+
+    def line_up(self, values: int) -> Int64:
+        """int64[values]: the values in their order; those that it does not name, as none should be, come last."""
+        rest = [code for code in range(values) if code not in self.order] if self.order else range(values)
+        return np.array([*(code for code in self.order if code < values), *rest], dtype=np.int64)
 
     def thresholds(self) -> dict[str, float]:
         """The limits that are asked for, by name."""
@@ -154,6 +162,6 @@ def tighten_limits(limits: Limits, table: Float64) -> Limits:
     is ordered only t is spared, not beta.
     """
     if limits.ordered:
-        apart = np.abs(np.cumsum(table - limits.table)).sum() / max(1, len(table) - 1)
+        apart = np.abs(np.cumsum((table - limits.table)[limits.order])).sum() / max(1, len(table) - 1)
         return limits._replace(t=limits.t - 2 * float(apart))
     return limits._replace(table=np.maximum(0.0, limits.table - 2 * np.maximum(0.0, limits.table - table)))

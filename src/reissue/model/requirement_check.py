@@ -136,7 +136,7 @@ def _too_topheavy(requirement: Requirement, groups: _Groups) -> Violation | None
 
 def _too_far(requirement: Requirement, groups: _Groups, table: Float64) -> Violation | None:
     if requirement.ordered:
-        distance = _ordered_distance(groups, table)
+        distance = _ordered_distance(groups, table, requirement.line_up(len(table)))
     else:
         usual = table[groups.value]
         seen = np.bincount(groups.home, np.abs(groups.share - usual))
@@ -145,7 +145,7 @@ def _too_far(requirement: Requirement, groups: _Groups, table: Float64) -> Viola
     return _worst("t", groups, distance, distance > limit + TOLERANCE, distance, limit)
 
 
-def _ordered_distance(groups: _Groups, table: Float64) -> Float64:
+def _ordered_distance(groups: _Groups, table: Float64, line: Int64) -> Float64:
     """float64[classes]: mean absolute difference of the cumulative shares, a few classes at a time to bound memory."""
     distance = np.empty(len(groups.start), dtype=np.float64)
     step = max(1, 1_000_000 // len(table))
@@ -153,7 +153,7 @@ def _ordered_distance(groups: _Groups, table: Float64) -> Float64:
         inside = (groups.home >= begin) & (groups.home < begin + step)
         share = np.zeros((min(step, len(distance) - begin), len(table)))
         share[groups.home[inside] - begin, groups.value[inside]] = groups.share[inside]
-        distance[begin : begin + step] = np.abs(np.cumsum(share - table, axis=1)).sum(axis=1)
+        distance[begin : begin + step] = np.abs(np.cumsum((share - table)[:, line], axis=1)).sum(axis=1)
     return distance / max(1, len(table) - 1)
 
 

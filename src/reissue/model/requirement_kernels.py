@@ -18,7 +18,7 @@ class Limits(NamedTuple):
 
     diversity: 0 none, 1 distinct, 2 entropy, 3 recursive. by_value: False if only k is asked for, so that values need
     not be counted. table: float64[value_count], the value distribution of the whole table. known: rows that c is to
-    survive.
+    survive. order: int64[value_count], the values on their line if t is ordered.
     """
 
     k: int
@@ -35,6 +35,7 @@ class Limits(NamedTuple):
     by_value: bool
     table: Float64
     known: int
+    order: Int64
 
 
 @njit(cache=True)
@@ -93,7 +94,7 @@ def _recursive_holds(counts: Int64, present: Int32, found: int, size: int, top: 
 def _close_to_table(counts: Int64, present: Int32, found: int, size: int, limits: Limits) -> bool:
     if limits.ordered and limits.t < np.inf:
         moved, carried = 0.0, 0.0
-        for value in range(len(limits.table)):
+        for value in limits.order:
             carried += counts[value] / size - limits.table[value]
             moved += abs(carried)
         if moved > (limits.t + TOLERANCE) * max(1, len(limits.table) - 1):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from reissue.arrays.types import Int64
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
+from reissue.methods.value_order import OrderedValues
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import Counts, FragmentCounts
+from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Distance, Diversity, Gain, Likeness, Ratio, Requirement
 from reissue.model.requirement_kernels import Limits
@@ -24,7 +26,7 @@ UNSAFE = "Earlier releases were not looked at: this release may give people away
 
 
 @dataclass(frozen=True, kw_only=True)
-class Static(Strategy):
+class Static(OrderedValues, Strategy):
     """UNSAFE ACROSS RELEASES. Every class of each single release meets the requirement; nothing holds for the series.
 
     The baseline of Byun et al. (2006), section 6: what one gets from a tool that protects one table at a time.
@@ -32,6 +34,7 @@ class Static(Strategy):
     k, c: (k,c)-anonymity: at least k rows in a class, no value above share c of it
     algorithm: "mondrian" (median cuts of boxes) or "incognito" (one level of generalization per attribute)
     l, diversity, recursive_c, t, ordered, beta, likeness: further conditions, see reissue.model.requirement
+    value_order: the values, the lowest first, if t is `ordered` and they are not numbers or bins
     """
 
     name: ClassVar[str] = "static"
@@ -47,6 +50,10 @@ class Static(Strategy):
     ordered: bool = False
     beta: Gain | None = None
     likeness: Likeness = "basic"
+    value_order: tuple[str, ...] = ()
+
+    def prepare(self, names: Names) -> Self:
+        return self.with_order(names)
 
     @property
     def requirement(self) -> Requirement:
@@ -59,6 +66,7 @@ class Static(Strategy):
             recursive_c=self.recursive_c,
             t=self.t,
             ordered=self.ordered,
+            order=self._order,
             beta=self.beta,
             likeness=self.likeness,
         )

@@ -24,7 +24,7 @@ class BayFrame(Believing):
 
     k, J:       rows of a class at least; Jensen-Shannon divergence of its members' (revised) priors at most, in bits
     beta, t:    how far the values of a class may be from the snapshot's (see reissue.model.requirement); one is needed
-    ordered:    t along the order of the values
+    ordered:    t along the order of the values: their numbers, or as `value_order` lists them, the lowest first
     steps:      1 or 2: how many observations back an attacker's knowledge of transitions goes
     estimator:  how the attacker reads a class: "bayes", "js-reduce" or "omega"
     cascading:  compromised records enter the "prior" (known before the release) or the "posterior" (known after it)
@@ -40,6 +40,7 @@ class BayFrame(Believing):
     beta: Gain | None = None
     t: Distance | None = None
     ordered: bool = False
+    value_order: tuple[str, ...] = ()
     steps: Literal[1, 2] = 1
     estimator: Estimator = "bayes"
     cascading: Literal["prior", "posterior"] = "prior"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,20 +14,21 @@ from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
 from reissue.methods.beliefs.knowledge import Informed
 from reissue.methods.beliefs.promise_check import find_broken_promise
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
+from reissue.methods.value_order import OrderedValues
 from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.hilbert import hilbert_keys
+from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 from reissue.model.requirement import Distance, Requirement
 from reissue.model.settings import Chance, Rows
 
 
-class Believing(Informed, Strategy):
+class Believing(Informed, OrderedValues, Strategy):
     """A strategy that groups people by an attacker's beliefs; its settings are those of the papers."""
 
     k: Rows
     J: Divergence
     t: Distance | None
-    ordered: bool
     steps: Literal[1, 2]
     leftovers: Leftovers
     most_suppressed: Chance
@@ -41,6 +42,9 @@ class Believing(Informed, Strategy):
         super().__post_init__()
         _ = self.promise
 
+    def prepare(self, names: Names) -> Self:
+        return super().prepare(names).with_order(names)
+
     @property
     def asked_beta(self) -> float | None:
         """The beta in force, if there is one."""
@@ -49,7 +53,9 @@ class Believing(Informed, Strategy):
     @property
     def promise(self) -> Promise:
         """What every class must keep."""
-        return Promise(Requirement(k=self.k, beta=self.asked_beta, t=self.t, ordered=self.ordered), self.J)
+        return Promise(
+            Requirement(k=self.k, beta=self.asked_beta, t=self.t, ordered=self.ordered, order=self._order), self.J
+        )
 
     @property
     def reasoning(self) -> Reasoning:

@@ -18,7 +18,8 @@ class JSReduce(Believing):
 
     Its attacker weighs every assignment of a class's rows to its people by the sum of the priors.
 
-    k, t, J:   rows at least; distance of value distributions at most (`ordered`: along the order of the values);
+    k, t, J:   rows at least; distance of value distributions at most (`ordered`: along the order of the values,
+               their numbers or as `value_order` lists them);
                Jensen-Shannon divergence of priors at most, in bits
     steps:     1 or 2: how many observations back an attacker's knowledge of transitions goes
     leftovers: rows that fit no class: "suppress" them, "relax" J and t until none is left, or "counterfeit" their value
@@ -30,6 +31,7 @@ class JSReduce(Believing):
     t: Distance
     J: Divergence
     ordered: bool = False
+    value_order: tuple[str, ...] = ()
     steps: Literal[1, 2] = 1
     leftovers: Leftovers = "suppress"
     most_suppressed: Chance = MOST_SUPPRESSED

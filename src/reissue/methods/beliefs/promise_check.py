@@ -89,5 +89,6 @@ def read_stated(facts: Facts, promise: Promise) -> Promise:
         beta=None if asked.beta is None else max(asked.beta, beta),
         t=None if asked.t is None else max(asked.t, t),
         ordered=asked.ordered,
+        order=asked.order,
     )
     return Promise(loose, max(promise.J, j))
