@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reissue.coding import Coding, NumericCoding, NumericSeen, Seen
+from reissue.coding import Coding, NumericCoding, NumericSummary, SnapshotSummary
 from reissue.hierarchy import Hierarchy
 from reissue.schema import Categorical, Numeric, Schema
 
@@ -24,20 +24,20 @@ def clinic(**changes: object) -> Schema:
 
 
 def snapshot(
-    ages: NumericSeen | None = None,
+    ages: NumericSummary | None = None,
     zips: Iterable[str | None] = ("12043", "12044", "13000"),
     places: Iterable[str | None] = ("France",),
     values: Iterable[tuple[str | None, ...]] = (("flu",), ("cold",)),
-) -> Seen:
-    ages = ages or NumericSeen(kind="int", lowest=20, highest=60)
-    return Seen(
+) -> SnapshotSummary:
+    ages = ages or NumericSummary(kind="int", lowest=20, highest=60)
+    return SnapshotSummary(
         categories={"zip": counted(*zips), "place": counted(*places)}, numbers={"age": ages}, sensitive=tuple(values)
     )
 
 
-def numbered(kind: str, attribute: Numeric, *seen: NumericSeen) -> NumericCoding:
+def numbered(kind: str, attribute: Numeric, *seen: NumericSummary) -> NumericCoding:
     coding = Coding.start(clinic(quasi_identifiers={"age": attribute}))
     for one in seen:
-        coding = coding.learn(Seen(numbers={"age": one}))
+        coding = coding.learn(SnapshotSummary(numbers={"age": one}))
     assert coding.numeric("age").kind == kind
     return coding.numeric("age")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.coding import MISSING, MISSING_CODE, Coding, NumericSeen
+from reissue.coding import MISSING, MISSING_CODE, Coding, NumericSummary
 from reissue.errors import ReleaseError, SchemaError
 from reissue.hierarchy import Hierarchy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
@@ -18,7 +18,7 @@ from tests.coding.support import clinic, snapshot
 
 def test_missing_is_a_value_where_the_schema_says_so() -> None:
     schema = clinic(missing="value")
-    ages = NumericSeen(kind="float", lowest=20.0, highest=60.0, nulls=1)
+    ages = NumericSummary(kind="float", lowest=20.0, highest=60.0, nulls=1)
     coding = Coding.start(schema).learn(snapshot(ages, ["12043", None], [None, "Japan"], [(None,), ("flu",)]))
     assert coding.lookup("zip") == {"12043": 0, MISSING: 1}
     assert coding.label("place", 4, 4) == MISSING
@@ -89,7 +89,7 @@ def test_old_boxes_keep_their_labels_and_their_people(
     boxes[real] = widen_to_nodes(boxes[real], old.domains)
     new = old
     for zips in later:
-        new = new.learn(snapshot(NumericSeen(kind="int", lowest=0, highest=99), zips))
+        new = new.learn(snapshot(NumericSummary(kind="int", lowest=0, highest=99), zips))
     if extended:
         new = new.extend("place", Hierarchy.from_nested({"Asia": ["India"], "Africa": ["Mali"]}))
     boxes_before, codes_before = boxes.copy(), codes.copy()

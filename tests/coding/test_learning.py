@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from reissue.coding import MISSING, Coding, NumericSeen, Seen
+from reissue.coding import MISSING, Coding, NumericSummary, SnapshotSummary
 from reissue.errors import SnapshotError
 from reissue.schema import Categorical, Numeric
 from tests.coding.support import clinic, counted, snapshot
@@ -21,23 +21,25 @@ def test_codes_are_stable_while_the_coding_learns() -> None:
     assert (first.domains[0].lo, first.domains[0].hi, first.domains[0].tree) == (20, 60, None)
     assert [domain.name for domain in first.domains] == ["age", "zip", "place"]
     assert first.learn(snapshot()) is first
-    assert first.learn(snapshot(NumericSeen(kind="int", lowest=30, highest=40), ["13000"], values=[("flu",)])) is first
+    assert (
+        first.learn(snapshot(NumericSummary(kind="int", lowest=30, highest=40), ["13000"], values=[("flu",)])) is first
+    )
     second = first.learn(
-        snapshot(NumericSeen(kind="int", lowest=-1, highest=30), ["11999", "13000"], values=[("asthma",), ("flu",)])
+        snapshot(NumericSummary(kind="int", lowest=-1, highest=30), ["11999", "13000"], values=[("asthma",), ("flu",)])
     )
     assert second.version == 2
     assert second.values == ("cold", "flu", "asthma")
     assert second.lookup("zip") == {"11999": 0, "12043": 1, "12044": 2, "13000": 3}
     assert (second.domains[0].lo, second.domains[0].hi) == (-1, 60)
-    wider = second.learn(snapshot(NumericSeen(kind="int", lowest=0, highest=99), values=[("x",)]))
+    wider = second.learn(snapshot(NumericSummary(kind="int", lowest=0, highest=99), values=[("x",)]))
     assert wider.version == 3
     assert wider.hierarchies == second.hierarchies
 
 
 def test_jointly_sensitive_columns_keep_their_labels_apart() -> None:
     schema = clinic(sensitive=("job", "income"), missing="value", quasi_identifiers={"age": Numeric("int")})
-    seen = Seen(
-        numbers={"age": NumericSeen(kind="int", lowest=1, highest=2)},
+    seen = SnapshotSummary(
+        numbers={"age": NumericSummary(kind="int", lowest=1, highest=2)},
         sensitive=[("cook", "low"), (None, "high"), ("a / b", "c"), ("a", "b / c")],
     )
     coding = Coding.start(schema).learn(seen)
@@ -51,12 +53,12 @@ def test_everything_that_does_not_fit_is_one_message() -> None:
     unknown = [f"X{i:02}" for i in range(12)]
     with pytest.raises(SnapshotError) as caught:
         coding.learn(
-            Seen(
+            SnapshotSummary(
                 categories={
                     "zip": counted("12043", "12*", None, None),
                     "place": {**counted("France", "Europe", " Spain", *unknown), "Peru": (17, 4)},
                 },
-                numbers={"age": NumericSeen(kind="int", lowest=1, highest=2, nulls=3, first_null=6)},
+                numbers={"age": NumericSummary(kind="int", lowest=1, highest=2, nulls=3, first_null=6)},
                 sensitive={("flu",): (3, 0), (None,): (2, 5)},
             )
         )
@@ -88,7 +90,7 @@ def test_everything_that_does_not_fit_is_one_message() -> None:
 def test_unknown_values_come_with_a_likely_reason(known: str, value: str, hint: str) -> None:
     coding = Coding.start(clinic(quasi_identifiers={"zip": Categorical([known, "other"])}))
     with pytest.raises(SnapshotError, match="Column 'zip': a value is not in its hierarchy: ") as caught:
-        coding.learn(Seen(categories={"zip": counted(value)}))
+        coding.learn(SnapshotSummary(categories={"zip": counted(value)}))
     assert hint in str(caught.value)
 
 
@@ -97,7 +99,7 @@ def test_values_that_differ_in_spaces_only_are_refused_not_counted_twice() -> No
     seen = snapshot(values=[])
     for values in ({("flu ",): (3, 4), ("cold",): (1, 0)}, {("gout",): (1, 0), (" gout",): (3, 4)}):
         with pytest.raises(SnapshotError, match=r"differ only in spaces around them, in 3 rows, first in row 5\. They"):
-            coding.learn(Seen(categories=seen.categories, numbers=seen.numbers, sensitive=values))
+            coding.learn(SnapshotSummary(categories=seen.categories, numbers=seen.numbers, sensitive=values))
     assert coding.learn(snapshot(values=[("flu",), ("the flu",)])).values[-1] == "the flu"
 
 
@@ -108,9 +110,11 @@ def test_values_that_read_alike_are_refused_not_counted_twice() -> None:
     for before, values in (([], {(one,): (1, 0), (two,): (3, 4)}), ([(one,)], {(f" {two}",): (3, 4)})):
         coding = Coding.start(clinic()).learn(snapshot(values=before))
         with pytest.raises(SnapshotError, match=r"read alike but are made of other .*Morbus Behc.u0327et.* in row 5"):
-            coding.learn(Seen(categories=seen.categories, numbers=seen.numbers, sensitive=values))
+            coding.learn(SnapshotSummary(categories=seen.categories, numbers=seen.numbers, sensitive=values))
 
 
 def test_an_absent_column_is_named() -> None:
     with pytest.raises(SnapshotError, match="Column 'zip' is missing"):
-        Coding.start(clinic()).learn(Seen(categories={"place": counted("Japan")}, numbers=snapshot().numbers))
+        Coding.start(clinic()).learn(
+            SnapshotSummary(categories={"place": counted("Japan")}, numbers=snapshot().numbers)
+        )

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.coding import LARGEST_CODE, MISSING_CODE, Coding, NumericCoding, NumericSeen
+from reissue.coding import LARGEST_CODE, MISSING_CODE, Coding, NumericCoding, NumericSummary
 from reissue.errors import ReleaseError, SnapshotError
 from reissue.schema import Numeric
 from tests.coding.support import clinic, numbered, snapshot
 
 
 def test_the_first_snapshot_fixes_the_kind() -> None:
-    whole = NumericSeen(kind="int", lowest=1, highest=9)
-    floats = NumericSeen(kind="float", lowest=1.0, highest=9.0)
-    parts = NumericSeen(kind="float", lowest=0.25, highest=9.5, decimals=2)
-    days = NumericSeen(kind="date", lowest=0, highest=365)
-    nothing = NumericSeen(kind="float", lowest=None, highest=None)
+    whole = NumericSummary(kind="int", lowest=1, highest=9)
+    floats = NumericSummary(kind="float", lowest=1.0, highest=9.0)
+    parts = NumericSummary(kind="float", lowest=0.25, highest=9.5, decimals=2)
+    days = NumericSummary(kind="date", lowest=0, highest=365)
+    nothing = NumericSummary(kind="float", lowest=None, highest=None)
     assert numbered("int", Numeric(), whole, floats).hi == 9
     assert numbered("int", Numeric(), floats, whole).hi == 9
     assert numbered("float", Numeric(), nothing, parts, whole, floats).decimals == 2
@@ -30,7 +30,9 @@ def test_the_first_snapshot_fixes_the_kind() -> None:
     assert numbered("int", Numeric(decimals=0), whole).hi == 9
     assert numbered("date", Numeric(), days).hi == 365
     assert numbered("date", Numeric(decimals=2), days).hi == 365
-    assert numbered("float", Numeric(), NumericSeen(kind="float", lowest=0.1, highest=0.2, decimals=17)).decimals == 6
+    assert (
+        numbered("float", Numeric(), NumericSummary(kind="float", lowest=0.1, highest=0.2, decimals=17)).decimals == 6
+    )
     for first, then, part in (
         (whole, days, "holds dates, but this series codes it as whole numbers"),
         (days, parts, "holds decimal numbers, but this series codes it as dates"),
@@ -45,13 +47,13 @@ def test_the_first_snapshot_fixes_the_kind() -> None:
 @pytest.mark.parametrize(
     ("attribute", "seen", "part"),
     [
-        (Numeric(), NumericSeen(kind="int", lowest=0, highest=2**30), "larger unit"),
-        (Numeric("float", 6), NumericSeen(kind="float", lowest=-2000.5, highest=1.0, decimals=1), "fewer decimals"),
-        (Numeric("date"), NumericSeen(kind="date", lowest=0, highest=3_000_000), "years 1 to 9999"),
-        (Numeric(), NumericSeen(kind="float", lowest=0.0, highest=float("inf")), "inf does not fit"),
+        (Numeric(), NumericSummary(kind="int", lowest=0, highest=2**30), "larger unit"),
+        (Numeric("float", 6), NumericSummary(kind="float", lowest=-2000.5, highest=1.0, decimals=1), "fewer decimals"),
+        (Numeric("date"), NumericSummary(kind="date", lowest=0, highest=3_000_000), "years 1 to 9999"),
+        (Numeric(), NumericSummary(kind="float", lowest=0.0, highest=float("inf")), "inf does not fit"),
     ],
 )
-def test_numbers_that_do_not_fit_are_refused_with_a_remedy(attribute: Numeric, seen: NumericSeen, part: str) -> None:
+def test_numbers_that_do_not_fit_are_refused_with_a_remedy(attribute: Numeric, seen: NumericSummary, part: str) -> None:
     with pytest.raises(SnapshotError, match=part):
         numbered("", attribute, seen)
 
@@ -61,7 +63,7 @@ def test_numbers_that_do_not_fit_are_refused_with_a_remedy(attribute: Numeric, s
     st.integers(0, 6),
 )
 def test_codes_of_floats_lie_within_the_learned_limits(values: list[float], decimals: int) -> None:
-    seen = NumericSeen(kind="float", lowest=min(values), highest=max(values), decimals=decimals)
+    seen = NumericSummary(kind="float", lowest=min(values), highest=max(values), decimals=decimals)
     number = numbered("float", Numeric("float", decimals), seen)
     codes = number.encode(np.array(values))
     assert codes.dtype == np.int32
@@ -151,6 +153,6 @@ def test_labels_that_are_no_range_are_refused(label: str) -> None:
 
 
 def test_days_count_from_1970() -> None:
-    number = numbered("date", Numeric("date"), NumericSeen(kind="date", lowest=0, highest=1))
+    number = numbered("date", Numeric("date"), NumericSummary(kind="date", lowest=0, highest=1))
     assert number.text(0) == "1970-01-01"
     assert number.parse(str(date(1970, 1, 1) + timedelta(days=20_000))) == (20_000, 20_000)

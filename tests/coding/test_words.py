@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.coding import MISSING_CODE, Coding, CodingWords, NumericSeen
+from reissue.coding import MISSING_CODE, Coding, CodingWords, NumericSummary
 from reissue.model.observed import Words
 from tests.coding.support import clinic, snapshot
 
@@ -18,7 +18,7 @@ def test_words_for_sentences() -> None:
     assert words.box(everything) == "everyone"
     assert (words.value(1), words.subject(7), words.release(2)) == ("flu", "patient 7", "release 2")
     with_nulls = Coding.start(clinic(missing="value")).learn(
-        snapshot(NumericSeen(kind="int", lowest=20, highest=60, nulls=1))
+        snapshot(NumericSummary(kind="int", lowest=20, highest=60, nulls=1))
     )
     box = np.array([[20, 60], [0, 3], [0, 4]], dtype=np.int32)
     assert CodingWords(with_nulls, str).box(box) == "age 20-60"

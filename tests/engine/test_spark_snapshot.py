@@ -15,7 +15,7 @@ import pytest
 
 from reissue.coding import Coding
 from reissue.engine import snapshot as embedded
-from reissue.engine.spark import order, pieces
+from reissue.engine.spark import pieces
 from reissue.engine.spark.snapshot import SparkSnapshot, load
 from reissue.engine.spark.verbs import Spark
 from reissue.errors import SettingsError, SnapshotError
@@ -48,7 +48,6 @@ def spark() -> Spark:
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a few rows are divided like large ones."""
     monkeypatch.setattr(pieces, "PIECE", 2)
-    monkeypatch.setattr(order, "SMALL", 4)
 
 
 def people(rows: int, seed: int = 7) -> pa.Table:
@@ -154,14 +153,11 @@ WRONG: dict[str, pa.Table] = {
     "columns": people(5).drop_columns(["age"]).rename_columns(["patient", "Zip", "diagnosis", "note"]),
     "no rows": people(0),
     "nulls": spoilt(patient=["a", None, "c", " ", "e", "f", "g"], diagnosis=["x", None, None, None, None, "x", "x"]),
-    "repeated": spoilt(patient=["a", "b", "a", "c", "b", "a", "a"]),
-    "much repeated": pa.concat_tables([people(7), people(7)]),
-    "words": spoilt(age=["1", "x", "y", "x", "2", "z", "w"], zip=["1", "2", "3", "4", None, "6", "7"]),
-    "dates and numbers": spoilt(age=["2020-01-01", "1", "2", "2020-01-02", "2020-01-03", "x", None]),
+    "a word": spoilt(age=["1", "x", "2", "3", "2", "7", "8"], zip=["1", "2", "3", "4", None, "6", "7"]),
     "not numbers": spoilt(age=[1.0, float("inf"), 2.0**60, None, float("nan"), 2.5, 3.0]),
     "too large": spoilt(age=[1, 2**60, 2, 3, 2**61, 2**40, None]),
     "beyond": spoilt(age=[1, 2**35, 2, None, 2**40, 5, 6]),
-    "fractions": spoilt(patient=[1.0, 2.5, 3.0, None, 4.25, 5.0, 1.0], diagnosis=[1.0, 2.0, 2.5, 1.0, 1.0, None, 1.0]),
+    "fractions": spoilt(patient=[1.0, 2.5, 3.0, None, 4.25, 5.0, 6.0], diagnosis=[1.0, 2.0, 2.5, 1.0, 1.0, None, 1.0]),
     "types": spoilt(age=[True] * 7, patient=[[1]] * 7, note=[{"a": 1}] * 7, zip=[b"\xff"] * 7),
     "moments": spoilt(age=[datetime.datetime(2020, 1, 1 + day, day % 3) for day in range(7)]),
 }
@@ -177,10 +173,38 @@ def test_problems_are_told_in_the_same_words(spark: Spark, tmp_path: Path, name:
     assert str(ours.value) == str(theirs.value)
 
 
+@pytest.mark.parametrize(
+    ("table", "sentences"),
+    [
+        (
+            spoilt(age=["1", "x", "y", "x", "2", "z", "w"]),
+            ["'x' is not a number, in row 2. Write plain numbers", "'age': 5 rows in all are not a number."],
+        ),
+        (
+            spoilt(age=["2020-01-01", "1", "2", "2020-01-02", "2020-01-03", "x", None]),
+            ["'1' is not a date, in row 2. Write dates", "'age': 3 rows in all are not a date."],
+        ),
+        (
+            spoilt(patient=["a", "b", "a", "c", "b", "a", "a"]),
+            ["'a' occurs more than once, in row 1 and 3 more.", "'b' occurs more than once, in row 2 and 1 more."],
+        ),
+        (pa.concat_tables([people(7), people(7)]), ["'patient': 7 rows in all repeat an earlier identifier."]),
+    ],
+    ids=["words", "dates and numbers", "repeated", "much repeated"],
+)
+def test_of_many_wrong_values_the_first_and_their_number_are_told(
+    spark: Spark, tmp_path: Path, table: pa.Table, sentences: list[str]
+) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        load(spark, parquet(tmp_path, table, 2), CLINIC)
+    for sentence in sentences:
+        assert sentence in str(caught.value)
+
+
 BROKEN = {
     "ragged": "patient,age,zip,diagnosis,note\na,1,2,3,4\nb,1,2\n",
     "open quote": 'patient,age,zip,diagnosis,note\na,1,2,3,4\nb,1,2,"3,4\n',
-    "values": "patient,age,zip,diagnosis,note\na,1,2,,4\n\nb,one,2,,4\na,two,2,x,4\n",
+    "values": "patient,age,zip,diagnosis,note\na,1,2,,4\n\nb,one,2,,4\nc,2,2,x,4\n",
     "no columns": "a title\n1,2\n",
     "no rows": "patient,age,zip,diagnosis,note\n",
     "empty": "",
@@ -235,27 +259,44 @@ def test_a_folder_is_its_files_in_order_of_names(spark: Spark, tmp_path: Path) -
         load(spark, folder, CLINIC)
 
 
-def test_tables_and_frames_count_rows_by_identifier(spark: Spark, tmp_path: Path) -> None:
+def test_tables_and_frames_know_rows_by_their_identifier(spark: Spark, tmp_path: Path) -> None:
     whole = people(13)
-    by_name = whole.take(pa.array(np.argsort(np.array(whole.column("patient").to_pylist(), dtype=object))))
     frame = spark.table(whole)
     spark.write_table(frame, "table:clinic_people")
     frame.repartition(3, "zip").write.parquet(str(tmp_path / "divided"))
-    theirs = embedded.load(by_name, CLINIC)
+    theirs = embedded.load(whole, CLINIC)
+    notes = dict(zip(whole.column("patient").to_pylist(), whole.column("note").to_pylist(), strict=True))
+    places = set()
     for source in (frame, frame.repartition(5), "table:clinic_people", f"file://{tmp_path}/divided"):
         ours = load(spark, source, CLINIC)
         assert ours.rows == 13
-        assert ours.seen == theirs.seen
+        assert {name: set(one) for name, one in ours.seen.categories.items()} == {
+            name: set(one) for name, one in theirs.seen.categories.items()
+        }
+        assert ours.seen.numbers == theirs.seen.numbers
         table = spark.collect(ours.encoded(Coding.start(CLINIC).learn(ours.seen)), "test").sort_by("row")
-        assert table.column("row").to_pylist() == list(range(13))
-        assert table.column("identifier").to_pylist() == theirs.identifiers.to_pylist()
-        assert table.column("i:note").to_pylist() == by_name.column("note").to_pylist()
+        assert len(set(table.column("row").to_pylist())) == 13
+        places.add(tuple(zip(table.column("identifier").to_pylist(), table.column("row").to_pylist(), strict=True)))
+        assert table.column("i:note").to_pylist() == [notes[name] for name in table.column("identifier").to_pylist()]
         ours.close()
+    assert len(places) == 1, "a row's place depends on how Spark partitions the rows"
     with pytest.raises(SettingsError, match="exists already"):
         spark.write_table(frame, "table:clinic_people")
     assert load(spark, tmp_path / "divided", CLINIC).rows == 13
-    with pytest.raises(SnapshotError, match=r"the Spark DataFrame does not fit .* 'p1' occurs more than once, in rows"):
+
+
+def test_of_rows_without_an_order_no_numbers_are_told(spark: Spark) -> None:
+    frame = spark.table(spoilt(age=["1", "x", "2", None, "2", None, "8"]))
+    with pytest.raises(SnapshotError) as caught:
         load(spark, frame.union(frame.where("patient = 'p1'")), CLINIC)
+    told = str(caught.value)
+    assert "the Spark DataFrame does not fit" in told
+    assert "'p1' occurs more than once, in 2 rows. Keep one row per subject" in told
+    assert "'x' is not a number, in a row. Write plain numbers" in told
+    coding = Coding.start(CLINIC).learn(embedded.load(spoilt(), CLINIC).seen)
+    parts = load(spark, spark.table(spoilt(age=[1.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0])), CLINIC)
+    with pytest.raises(SnapshotError, match=r"has decimals \(2.5 in a row\), but this series codes it as whole"):
+        coding.learn(parts.seen)
 
 
 def test_rows_stay_with_the_workers(spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reissue.engine.spark import order
 from reissue.engine.spark.tasks import packed, unpacked
 from reissue.engine.spark.verbs import Frame, Spark
 from reissue.errors import GuaranteeBroken, InfeasiblePolicy, SnapshotError
@@ -145,31 +144,3 @@ def test_sorted_parts_of_odd_tables(spark: Spark) -> None:
     assert spark.sorted_parts(equal, ["k"], [], tell) == [(0, [7] * 5)]
     nothing = spark.table(pa.table({"k": pa.array([], pa.int64())}))
     assert spark.sorted_parts(nothing, ["k"], [3], tell) == []
-
-
-@pytest.mark.parametrize("key", ["n", "t", "x"])
-def test_numbers_over_ranges_are_those_of_one_sort(spark: Spark, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    monkeypatch.setattr(order, "SMALL", 40)
-    draw = np.random.default_rng(5)
-    table = pa.table(
-        {
-            "n": draw.integers(-5, 5, 200),
-            "t": [None if number < 2 else chr(200 + number) * (number % 3) for number in draw.integers(0, 30, 200)],
-            "x": np.where(draw.random(200) < 0.1, np.nan, draw.random(200)),
-        }
-    )
-    place = order.numbered(spark.table(table).repartition(3), [key], "place", spark.collect)
-    found = spark.collect(place, "test").sort_by("place").to_pylist()
-    assert [row.pop("place") for row in found] == list(range(200))
-    columns = [key, *sorted({"n", "t", "x"} - {key})]
-    expected = sorted(table.to_pylist(), key=lambda row: [shared_order(row[name]) for name in columns])
-    assert repr(found) == repr(expected)
-
-
-def shared_order(value: object) -> tuple[object, ...]:
-    """The order of `order.shared_order`, said again in Python: null first, NaN last, text by bytes."""
-    if value is None:
-        return (0,)
-    if isinstance(value, float) and value != value:
-        return (2,)
-    return (1, value.encode() if isinstance(value, str) else value)

@@ -2,7 +2,7 @@
 
 from reissue.coding.codes import Coding
 from reissue.coding.numeric import LARGEST_CODE, MISSING_CODE, Kind, NumericCoding
-from reissue.coding.seen import NumericSeen, Seen
+from reissue.coding.summary import NumericSummary, SnapshotSummary
 from reissue.coding.words import CodingNames, CodingWords, interval_label
 from reissue.hierarchy import MISSING
 
@@ -15,7 +15,7 @@ __all__ = [
     "CodingWords",
     "Kind",
     "NumericCoding",
-    "NumericSeen",
-    "Seen",
+    "NumericSummary",
+    "SnapshotSummary",
     "interval_label",
 ]

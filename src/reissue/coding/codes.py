@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.types import Int32
 from reissue.coding.numeric import Kind, NumericCoding
-from reissue.coding.seen import Seen
+from reissue.coding.summary import SnapshotSummary
 from reissue.errors import ReleaseError, SchemaError, did_you_mean
 from reissue.hierarchy import ROOT, Hierarchy
 from reissue.model.domain import Domain
@@ -136,7 +136,7 @@ class Coding:
 
     # --- growing ----------------------------------------------------------------------------------------------
 
-    def learn(self, seen: Seen) -> Coding:
+    def learn(self, seen: SnapshotSummary) -> Coding:
         """With what a snapshot brings: new values of growing hierarchies, wider limits, new sensitive values.
 
         Raises one SnapshotError with everything that does not fit. Itself where nothing is new.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from reissue.coding.numeric import Kind, NumericCoding
-from reissue.coding.seen import Counted, Labels, NumericSeen, Seen
+from reissue.coding.summary import Counted, Labels, NumericSummary, SnapshotSummary
 from reissue.errors import SnapshotError
 from reissue.hierarchy import MISSING, Hierarchy
 from reissue.schema.attributes import MOST_DECIMALS, Numeric
@@ -27,33 +27,36 @@ Learned = tuple[dict[str, Hierarchy], dict[str, NumericCoding], tuple[tuple[str,
 class _Places:
     """Tells where rows are. lines: the line of each row (both from 1), once they are known; asked: rows told so far."""
 
+    ordered: bool
     lines: Mapping[int, int] = field(default_factory=dict)
     asked: set[int] = field(default_factory=set)
 
     def rows(self, count: int, first: int) -> str:
         """ "row 3 (line 4)"; `first` counts from 0."""
+        if not self.ordered:
+            return "a row" if count == 1 else f"{count:,} rows"
         row = first + 1
         self.asked.add(row)
         place = f"row {row} (line {self.lines[row]})" if row in self.lines else f"row {row}"
         return place if count == 1 else f"{count:,} rows, first in {place}"
 
 
-def learned(coding: Coding, seen: Seen) -> Learned:
+def learned(coding: Coding, seen: SnapshotSummary) -> Learned:
     """What the coding knows after a snapshot; one SnapshotError tells everything that does not fit."""
-    places = _Places()
+    places = _Places(seen.ordered)
     after, problems = _learned(coding, seen, places)
     if not problems:
         return after
     if seen.lines is not None and places.asked:  # the file is walked once, for all rows that are told
         asked = sorted(places.asked)
-        _, problems = _learned(coding, seen, _Places(dict(zip(asked, seen.lines(asked), strict=True))))
+        _, problems = _learned(coding, seen, _Places(True, dict(zip(asked, seen.lines(asked), strict=True))))
     head = f"{seen.name} does not fit the schema"
     if len(problems) == 1:
         raise SnapshotError(f"{head}. {problems[0]}")
     raise SnapshotError("\n- ".join([f"{head}; {len(problems)} problems:", *problems]))
 
 
-def _learned(coding: Coding, seen: Seen, places: _Places) -> tuple[Learned, list[str]]:
+def _learned(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Learned, list[str]]:
     problems: list[str] = []
     hierarchies = dict(coding.hierarchies)
     numbers = dict(coding.numbers)
@@ -131,7 +134,7 @@ def _nulls(name: str, where: str) -> str:
     )
 
 
-def _number(coding: Coding, name: str, seen: NumericSeen, places: _Places) -> tuple[NumericCoding, list[str]]:
+def _number(coding: Coding, name: str, seen: NumericSummary, places: _Places) -> tuple[NumericCoding, list[str]]:
     """The numeric coding after a snapshot; kind and decimals are fixed by the first one with values."""
     number = coding.numbers[name]
     if seen.nulls and not number.missing:
@@ -154,31 +157,27 @@ def _number(coding: Coding, name: str, seen: NumericSeen, places: _Places) -> tu
         number = replace(number, decimals=min(seen.decimals, MOST_DECIMALS))
     low, high = number.code(seen.lowest), number.code(seen.highest)
     if low is None or high is None:
-        worst = seen.lowest if low is None else seen.highest
-        return number, [f"Column '{name}': the value {worst}{_at(seen, worst, places)} does not fit: {number.limits()}"]
+        worst, end = (seen.lowest, 0) if low is None else (seen.highest, 1)
+        where = f" in {places.rows(1, seen.rows[end])}" if seen.rows is not None else ""
+        return number, [f"Column '{name}': the value {worst}{where} does not fit: {number.limits()}"]
     return number.widened(low, high), []
 
 
-def _kind(seen: NumericSeen, attribute: Numeric) -> Kind:
+def _kind(seen: NumericSummary, attribute: Numeric) -> Kind:
     """Floats without decimals are whole numbers (a column with nulls often arrives as floats)."""
     if seen.kind == "float" and not seen.decimals and not attribute.decimals:
         return "int"
     return "float" if seen.kind == "int" and attribute.decimals else seen.kind
 
 
-def _at(seen: NumericSeen, value: float, places: _Places) -> str:
-    return f" in {places.rows(1, seen.where(value)[1])}" if seen.where is not None else ""
-
-
-def _misfit(name: str, number: NumericCoding, seen: NumericSeen, places: _Places) -> str | None:
+def _misfit(name: str, number: NumericCoding, seen: NumericSummary, places: _Places) -> str | None:
     if (number.kind == "date") != (seen.kind == "date"):
         return (
             f"Column '{name}' holds {_PLURAL[seen.kind]}, but this series codes it as {_PLURAL[number.kind or 'int']}. "
             "Give the column in the same form in every snapshot."
         )
     if number.kind == "int" and seen.kind == "float" and seen.decimals:
-        value, row = seen.where(None) if seen.where is not None else (0.0, 0)
-        first = f" ({value} in {places.rows(1, row)})" if seen.where is not None else ""
+        first = f" ({seen.fraction[0]} in {places.rows(1, seen.fraction[1])})" if seen.fraction is not None else ""
         return (
             f"Column '{name}' has decimals{first}, but this series codes it as whole numbers. Round the column; "
             'for a new series set type = "float" and decimals in the schema.'

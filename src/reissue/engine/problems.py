@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
@@ -55,6 +55,7 @@ class WrongLabels:
     """Labels of a column that are wrong, in the order in which they first occur.
 
     counts: int64[labels] rows of each; first: int64[labels] the first of them, from 0
+    total: where only some labels are listed, of some of the rows: how many rows are wrong in all
     """
 
     column: str
@@ -64,7 +65,12 @@ class WrongLabels:
     labels: Sequence[str]
     counts: Int64
     first: Int64
-    more: tuple[int, int] = (0, 0)  # values and rows beyond those listed
+    total: int = 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows are wrong."""
+        return self.total or int(self.counts.sum())
 
     def problems(self) -> list[Problem]:
         shown = zip(self.labels[:SHOWN], self.counts[:SHOWN].tolist(), self.first[:SHOWN].tolist(), strict=True)
@@ -73,9 +79,11 @@ class WrongLabels:
             Problem(self.column, self.check, f"{head} {label!r} is {self.what},", (row,), count, self.after)
             for label, count, row in shown
         ]
-        values = len(self.labels[SHOWN:]) + self.more[0]
-        if values:
-            rows = int(self.counts[SHOWN:].sum()) + self.more[1]
+        if self.total:
+            told = [replace(one, total=1) for one in told]
+            told.append(Problem(self.column, self.check, f"{head} {self.total:,} rows in all are {self.what}."))
+        elif len(self.labels) > SHOWN:
+            values, rows = len(self.labels[SHOWN:]), int(self.counts[SHOWN:].sum())
             sentence = f"{head} {values:,} more values, in {rows:,} rows, are {self.what}."
             told.append(Problem(self.column, self.check, sentence))
         return told
@@ -83,10 +91,14 @@ class WrongLabels:
 
 @dataclass(eq=False)
 class Problems:
-    """name: what the source is called; lines: for text files, the line numbers of data rows (both from 1)."""
+    """name: what the source is called; lines: for text files, the line numbers of data rows (both from 1).
+
+    ordered: whether its rows have an order, so that it says something which ones are wrong
+    """
 
     name: str
     lines: Callable[[Sequence[int]], list[int]] | None
+    ordered: bool = True
     found: list[Problem | WrongLabels] = field(default_factory=list)
 
     def add(self, sentence: str, column: str = "", check: Check = Check.TYPE) -> None:
@@ -125,18 +137,19 @@ class Problems:
         wanted = sorted({row + 1 for problem in found for row in problem.rows})
         line = dict(zip(wanted, self.lines(wanted), strict=True)) if self.lines and wanted else {}
         return [
-            f"{problem.before} in {_places(problem.rows, problem.total, line)}. {problem.after}"
+            f"{problem.before} in {self._places(problem.rows, problem.total, line)}. {problem.after}"
             if problem.rows
             else problem.before
             for problem in found
         ]
 
-
-def _places(rows: Sequence[int], total: int, line: dict[int, int]) -> str:
-    """ "rows 3, 7 (lines 4, 8) and 2 more"; rows from 0 in, from 1 out."""
-    numbers = [row + 1 for row in rows]
-    many = "s" if len(numbers) > 1 else ""
-    text = f"row{many} {', '.join(map(str, numbers))}"
-    if line:
-        text += f" (line{many} {', '.join(str(line[number]) for number in numbers)})"
-    return text + (f" and {total - len(numbers):,} more" if total > len(numbers) else "")
+    def _places(self, rows: Sequence[int], total: int, line: dict[int, int]) -> str:
+        """ "rows 3, 7 (lines 4, 8) and 2 more"; rows from 0 in, from 1 out."""
+        if not self.ordered:
+            return f"{total:,} rows" if total > 1 else "a row"
+        numbers = [row + 1 for row in rows]
+        many = "s" if len(numbers) > 1 else ""
+        text = f"row{many} {', '.join(map(str, numbers))}"
+        if line:
+            text += f" (line{many} {', '.join(str(line[number]) for number in numbers)})"
+        return text + (f" and {total - len(numbers):,} more" if total > len(numbers) else "")

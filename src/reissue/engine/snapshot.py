@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from reissue.arrays.types import Int32, Int64
-from reissue.coding import MISSING, Coding, NumericSeen, Seen
-from reissue.coding.seen import Counted
+from reissue.coding import MISSING, Coding, NumericSummary, SnapshotSummary
 from reissue.engine.numbers import Numbers
 from reissue.engine.parsing import Parsed, parse, tell_empty, tell_missing
 from reissue.engine.problems import Problems
 from reissue.engine.read import Source, find
-from reissue.engine.text import Text, first_places
+from reissue.engine.text import Text, first_places, occurrences
 from reissue.errors import SnapshotError
 from reissue.schema import Schema
 from reissue.schema.attributes import MOST_DECIMALS
+
+Label = TypeVar("Label")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +55,13 @@ class Snapshot:
         return len(self.identifiers)
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> SnapshotSummary:
         """What a coding has to learn from this snapshot. O(rows)."""
         columns = self.quasi_identifiers.items()
-        counts = np.bincount(self.sensitive_index, minlength=len(self.sensitive)).tolist()
-        first = first_places(self.sensitive_index, len(self.sensitive)).tolist()
-        return Seen(
-            categories={name: _counted(column) for name, column in columns if isinstance(column, Text)},
-            numbers={name: _extremes(column) for name, column in columns if isinstance(column, Numbers)},
-            sensitive=dict(zip(self.sensitive, zip(counts, first, strict=True), strict=True)),
+        return SnapshotSummary(
+            categories={name: count_text(column) for name, column in columns if isinstance(column, Text)},
+            numbers={name: summarize_numbers(column) for name, column in columns if isinstance(column, Numbers)},
+            sensitive=count_labels(self.sensitive, self.sensitive_index),
             name=self.name,
             lines=self.lines,
         )
@@ -130,45 +131,59 @@ def _dense(key: Int64) -> Int64:
     return place[key]
 
 
-def _counted(text: Text) -> Counted:
-    """Every label that occurs, and None for nulls, with (rows, first row)."""
-    used = np.flatnonzero(text.counts)
-    labels = [text.labels[place] for place in used.tolist()]
-    counted: dict[str | None, tuple[int, int]] = dict(
-        zip(labels, zip(text.counts[used].tolist(), text.first[used].tolist(), strict=True), strict=True)
-    )
+def count_labels(labels: Sequence[Label], index: Int32, places: Int64 | None = None) -> dict[Label, tuple[int, int]]:
+    """Every label that occurs, with (rows, place of the first of them); index: int32[rows], -1 is skipped.
+
+    places: int64[rows] ascending, where each row stands in its source; None: they are the rows of the source
+    """
+    return _tell_counts(labels, occurrences(index, len(labels)), first_places(index, len(labels)), places)
+
+
+def count_text(text: Text, places: Int64 | None = None) -> dict[str | None, tuple[int, int]]:
+    """As `count_labels`, with None for nulls."""
+    counted: dict[str | None, tuple[int, int]] = {**_tell_counts(text.labels, text.counts, text.first, places)}
     if text.nulls:
-        counted[None] = (text.nulls, int(np.argmax(text.index < 0)))
+        row = int(np.argmax(text.index < 0))
+        counted[None] = (text.nulls, row if places is None else int(places[row]))
     return counted
 
 
-def _extremes(numbers: Numbers) -> NumericSeen:
-    null = np.isnan(numbers.values)
-    nulls = int(null.sum())
+def _tell_counts(
+    labels: Sequence[Label] | NDArray[np.object_], counts: Int64, first: Int64, places: Int64 | None
+) -> dict[Label, tuple[int, int]]:
+    used = np.flatnonzero(counts)
+    where = first[used] if places is None else places[first[used]]
+    pairs = zip(counts[used].tolist(), where.tolist(), strict=True)
+    return dict(zip([labels[place] for place in used.tolist()], pairs, strict=True))
+
+
+def summarize_numbers(numbers: Numbers, places: Int64 | None = None) -> NumericSummary:
+    """A numeric column, or part of one: then with `fits`; for places see `count_labels`. O(rows)."""
+    values, null = numbers.values, np.isnan(numbers.values)
+    nulls, part = int(null.sum()), places is not None
+    fits = tuple(numbers.kind != "float" or numbers.fits(digits) for digits in range(MOST_DECIMALS)) if part else ()
+
+    def place(row: np.integer) -> int:
+        return int(row if places is None else places[row])
+
+    first_null = place(np.argmax(null)) if nulls else 0
     if nulls == len(null):
-        return NumericSeen(kind=numbers.kind, lowest=None, highest=None, nulls=nulls)
-    return NumericSeen(
+        return NumericSummary(
+            kind=numbers.kind, lowest=None, highest=None, nulls=nulls, first_null=first_null, fits=fits
+        )
+    low, high = (np.nanargmin(values), np.nanargmax(values)) if nulls else (np.argmin(values), np.argmax(values))
+    broken = np.flatnonzero((np.rint(values) != values) & ~null)[:1] if numbers.kind == "float" else ()
+    return NumericSummary(
         kind=numbers.kind,
-        lowest=float(np.nanmin(numbers.values)),
-        highest=float(np.nanmax(numbers.values)),
-        decimals=numbers.decimals(MOST_DECIMALS) if numbers.kind == "float" else 0,
+        lowest=float(values[low]),
+        highest=float(values[high]),
+        decimals=numbers.decimals(MOST_DECIMALS) if numbers.kind == "float" and not part else 0,
         nulls=nulls,
-        first_null=int(np.argmax(null)),
-        where=partial(_first, numbers),
+        first_null=first_null,
+        rows=(place(low), place(high)),
+        fraction=next(((float(values[row]), place(row)) for row in broken), None),
+        fits=fits,
     )
-
-
-def _first(numbers: Numbers, value: float | None) -> tuple[float, int]:
-    row = first_row(numbers, value)
-    assert row is not None
-    return float(numbers.values[row]), row
-
-
-def first_row(numbers: Numbers, value: float | None) -> int | None:
-    """The first row with this value, or for None with one that is not whole; None if there is no such row. O(rows)."""
-    wanted = numbers.values == value if value is not None else np.rint(numbers.values) != numbers.values
-    rows = np.flatnonzero(wanted & ~np.isnan(numbers.values))
-    return int(rows[0]) if len(rows) else None
 
 
 def _looked_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:

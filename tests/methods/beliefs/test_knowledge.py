@@ -253,7 +253,7 @@ def test_with_many_moves_the_estimate_is_the_matrix() -> None:
 def test_labels_of_a_real_series(tmp_path: Path) -> None:
     import reissue as ri
     from reissue.coding import Coding, CodingNames
-    from reissue.coding.seen import NumericSeen, Seen
+    from reissue.coding.summary import NumericSummary, SnapshotSummary
 
     schema = ri.Schema(
         identifier="name",
@@ -263,9 +263,9 @@ def test_labels_of_a_real_series(tmp_path: Path) -> None:
         },
         sensitive="disease",
     )
-    seen = Seen(
+    seen = SnapshotSummary(
         categories={"sex": {"M": (1, 0), "F": (1, 1)}},
-        numbers={"age": NumericSeen(kind="int", lowest=20, highest=59)},
+        numbers={"age": NumericSummary(kind="int", lowest=20, highest=59)},
         sensitive=[("flu",), ("ulcer",), ("cancer",)],
     )
     names = CodingNames(Coding.start(schema).learn(seen), lambda people: np.arange(len(people)))

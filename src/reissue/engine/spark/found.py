@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
-from reissue.engine.spark.order import named
-from reissue.engine.spark.tasks import mapped_in_arrow, spark_schema
+from reissue.engine.identifiers import hashes, normalize
+from reissue.engine.spark.tasks import mapped_in_arrow, named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,27 +54,35 @@ class Found(ABC):
         columns: those of `schema` that the task needs, so that nobody reads the others; all if None.
         """
 
-    def frame(self) -> DataFrame:
-        """The wanted columns that exist."""
-        return self.map(lambda table, _: [table], spark_schema(self.schema))
+    @property
+    def ordered(self) -> bool:
+        """Whether places are those of rows in the source, which a person can count."""
+        return True
 
     def close(self) -> None:  # noqa: B027  (nothing is kept of files)
         """Let Spark forget what it kept of the source; what is used again is read again."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rows(Found):
-    """A Spark DataFrame of the wanted columns; with `ROW` if its rows have an order."""
+class SparkRows(Found):
+    """A Spark DataFrame of the wanted columns; with `ROW` if its rows have an order.
+
+    identifier: the column by which a row without a place is known: its place is a hash of it
+    """
 
     rows: DataFrame
+    identifier: str = ""
 
     def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:
-        names, ordered = list(columns or self.schema.names), ROW in self.rows.columns
-        rows = self.rows if columns is None else self.rows.select(*map(named, [*names, *([ROW] * ordered)]))
+        names, identifier = list(columns or self.schema.names), self.identifier
+        rows = self.rows
+        if columns is not None:
+            known = [ROW] if self.ordered else [identifier] if identifier not in names else []
+            rows = rows.select(*map(named, [*names, *known]))
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             for table in chunks(batches):
-                places = np.asarray(table.column(ROW)) if ordered else np.zeros(table.num_rows, dtype=np.int64)
+                places = _find_places(table, identifier)
                 table = table.select(names)
                 if (np.diff(places) < 0).any():
                     order = np.argsort(places)
@@ -82,15 +91,22 @@ class Rows(Found):
 
         return mapped_in_arrow(rows, run, schema)
 
-    def frame(self) -> DataFrame:
-        return self.rows.drop(ROW)
-
     def close(self) -> None:
         self.rows.unpersist()
 
     @property
     def ordered(self) -> bool:
         return ROW in self.rows.columns
+
+
+def _find_places(table: pa.Table, identifier: str) -> Int64:
+    """int64[rows]: the place of each row; where rows have none, a hash of the identifier, which nothing moves."""
+    if ROW in table.column_names:
+        return np.asarray(table.column(ROW))
+    if identifier in table.column_names:
+        with suppress(pa.ArrowException, ValueError):  # told as a problem of the column later
+            return hashes(normalize(table.column(identifier), plain=False)[0]).view(np.int64)
+    return np.zeros(table.num_rows, dtype=np.int64)
 
 
 def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from reissue.engine import read
 from reissue.engine.csv_file import CsvFile
-from reissue.engine.spark.found import ROW, Found, Rows
-from reissue.engine.spark.order import named
+from reissue.engine.spark.found import ROW, Found, SparkRows
 from reissue.engine.spark.pieces import pieces_of
-from reissue.engine.spark.tasks import arrow_schema, mapped, spark_schema, unwrapped
+from reissue.engine.spark.tasks import arrow_schema, mapped, named, spark_schema, unwrapped
 from reissue.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def find(spark: Spark, source: SparkSource, wanted: Sequence[str] | None, encode
     held = read.find(source, wanted)
     table = held.table.append_column(ROW, pa.array(np.arange(held.table.num_rows, dtype=np.int64)))
     rows = spark.table(table)
-    return Rows(spark, held.name, held.header, arrow_schema(rows.drop(ROW).schema), held.lines, rows=rows)
+    return SparkRows(spark, held.name, held.header, arrow_schema(rows.drop(ROW).schema), held.lines, rows=rows)
 
 
 def _folder(spark: Spark, path: Path, wanted: Sequence[str] | None, encoded: frozenset[str]) -> Found:
@@ -68,14 +67,14 @@ def _folder(spark: Spark, path: Path, wanted: Sequence[str] | None, encoded: fro
     return pieces_of(spark, str(path), files, wanted, encoded)
 
 
-def _frame(spark: Spark, name: str, frame: DataFrame, wanted: Sequence[str] | None) -> Rows:
+def _frame(spark: Spark, name: str, frame: DataFrame, wanted: Sequence[str] | None) -> SparkRows:
     names = read.chosen(frame.columns, wanted)
     read.refuse_twins(name, frame.columns, names)
     rows = frame.select(*map(named, names))
-    return Rows(spark, name, tuple(frame.columns), arrow_schema(rows.schema), rows=rows)
+    return SparkRows(spark, name, tuple(frame.columns), arrow_schema(rows.schema), rows=rows)
 
 
-def _table(spark: Spark, name: str, wanted: Sequence[str] | None) -> Rows:
+def _table(spark: Spark, name: str, wanted: Sequence[str] | None) -> SparkRows:
     from pyspark.errors import AnalysisException
 
     try:
@@ -88,7 +87,7 @@ def _table(spark: Spark, name: str, wanted: Sequence[str] | None) -> Rows:
     return _frame(spark, f"the Spark table '{name}'", frame, wanted)
 
 
-def _spark_parquet(spark: Spark, address: str, wanted: Sequence[str] | None) -> Rows:
+def _spark_parquet(spark: Spark, address: str, wanted: Sequence[str] | None) -> SparkRows:
     try:
         with unwrapped():
             frame = spark.session.read.parquet(address)
@@ -100,7 +99,7 @@ def _spark_parquet(spark: Spark, address: str, wanted: Sequence[str] | None) -> 
     return _frame(spark, address, frame, wanted)
 
 
-def _csv(spark: Spark, path: Path, file: CsvFile, wanted: Sequence[str] | None) -> Rows:
+def _csv(spark: Spark, path: Path, file: CsvFile, wanted: Sequence[str] | None) -> SparkRows:
     """One worker parses the file, since a line break may be part of a value; Spark keeps the rows it found."""
     names = read.chosen(file.header, wanted)
     read.refuse_twins(str(path), file.header, names)
@@ -120,4 +119,4 @@ def _csv(spark: Spark, path: Path, file: CsvFile, wanted: Sequence[str] | None) 
         rows = rows.repartition(named(ROW)).persist()
     else:
         rows = spark.session.createDataFrame([], kept)
-    return Rows(spark, str(path), file.header, schema, file.lines, rows=rows)
+    return SparkRows(spark, str(path), file.header, schema, file.lines, rows=rows)

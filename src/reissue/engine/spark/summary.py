@@ -1,7 +1,7 @@
 """What workers tell the driver about some rows of a snapshot, and how it is put together: never rows, only summaries.
 
 However the rows are divided, the whole is the same: counts add up, the first row is the least one, what holds for all
-rows holds for all parts.
+rows holds for all parts. Of labels that cannot be read, those of the first part are named.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.types import Int32, Int64
-from reissue.coding import Kind, NumericSeen
+from reissue.arrays.types import Int64
+from reissue.coding import Kind, NumericSummary
+from reissue.coding.summary import Labels
 from reissue.engine.identifiers import whole_floats
 from reissue.engine.numbers import Numbers, dates_and_numbers
 from reissue.engine.parsing import Forms, parse
 from reissue.engine.problems import SHOWN, Check, Problem, Problems, WrongLabels
 from reissue.engine.read import is_text
-from reissue.engine.snapshot import joint
-from reissue.engine.text import Text, first_places, is_plain, text_of
+from reissue.engine.snapshot import count_labels, count_text, joint, summarize_numbers
+from reissue.engine.text import Text, is_plain, text_of
 from reissue.schema import Numeric, Schema
 from reissue.schema.attributes import MOST_DECIMALS
 
@@ -40,29 +40,17 @@ COUNTED = pa.schema(
 
 
 @dataclass(frozen=True)
-class NumbersPart:
-    """A numeric column of some rows; fits: bool[digits], whether so many digits after the point are enough."""
-
-    kind: Kind
-    lowest: float | None
-    highest: float | None
-    fits: tuple[bool, ...]
-    nulls: int
-    first_null: int
-
-
-@dataclass(frozen=True)
-class Part:
+class SnapshotPart:
     """Some rows of a snapshot.
 
     plain: of columns that can be written in two ways, whether all these rows can be written in the short one
-    looks: of text that may be dates or numbers, whether there are some that look like dates, and like numbers
+    dated: of text that may be dates or numbers, whether some of it looks like dates
     """
 
     rows: int
     plain: Mapping[str, bool]
-    looks: Mapping[str, tuple[bool, bool]]
-    numbers: Mapping[str, NumbersPart]
+    dated: Mapping[str, bool]
+    numbers: Mapping[str, NumericSummary]
     problems: tuple[Problem | WrongLabels, ...]
 
 
@@ -78,88 +66,45 @@ def is_numeric(name: str, schema: Schema) -> bool:
 # -- on the workers
 
 
-def summarized(table: pa.Table, places: Int64, schema: Schema, forms: Forms) -> pa.Table:
-    """The labels of some rows counted, and one row that holds their `Part`; see COUNTED. O(rows)."""
+def summarize(table: pa.Table, places: Int64, schema: Schema, forms: Forms) -> pa.Table:
+    """The labels of some rows counted, and one row that holds their `SnapshotPart`; see COUNTED. O(rows)."""
     problems = Problems("", None)
     parsed = parse(table, schema, problems, forms, whole=False)
-    numbers = {name: _numbers(one, places) for name, one in parsed.attributes.items() if isinstance(one, Numbers)}
-    counted = [
-        _counted(name, [[label] for label in one.labels], one.index, places)
-        for name, one in parsed.attributes.items()
-        if isinstance(one, Text)
-    ]
+    columns = parsed.attributes.items()
+    numbers = {name: summarize_numbers(one, places) for name, one in columns if isinstance(one, Numbers)}
+    texts = {name: count_text(one, places) for name, one in columns if isinstance(one, Text)}
+    counted = [_counted(name, {(label,): told for label, told in text.items()}) for name, text in texts.items()]
     sensitive = [one for one in parsed.sensitive.values() if one is not None]
     if sensitive and len(sensitive) == len(schema.sensitive):
         values, index = joint(sensitive)
-        counted.append(_counted(SENSITIVE, [list(labels) for labels in values], index, places))
+        counted.append(_counted(SENSITIVE, count_labels(values, index, places)))
     told = tuple(_placed(problem, places) for problem in problems.found)
-    part = Part(table.num_rows, *_evidence(table, schema), numbers, told)
+    part = SnapshotPart(table.num_rows, *_evidence(table, schema), numbers, told)
     row = [[None], [[str(places[0])]], [table.num_rows], [int(places[0])], [pickle.dumps(part)]]
     return pa.concat_tables([*counted, pa.table(row, COUNTED)])
 
 
-def wrong_labels(table: pa.Table, places: Int64, schema: Schema, forms: Forms) -> pa.Table:
-    """Every label of some rows that is wrong; `part` holds the number of the check. See COUNTED."""
-    problems = Problems("", None)
-    parse(table, schema, problems, forms, whole=False)
-    found = [pa.table([[]] * len(COUNTED), COUNTED)]
-    for one in problems.found:
-        if isinstance(one, WrongLabels):
-            count = len(one.labels)
-            labels = [[label] for label in one.labels]
-            check = [bytes([one.check])] * count
-            found.append(pa.table([[one.column] * count, labels, one.counts, places[one.first], check], COUNTED))
-    return pa.concat_tables(found)
-
-
-def labels_by_look(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """The labels that look like a date (rows = 1) or a number (rows = 0), of these columns. See COUNTED."""
-    found = [pa.table([[]] * len(COUNTED), COUNTED)]
-    for name in columns:
-        text = text_of(table.column(name))
-        for look, mask in zip((1, 0), dates_and_numbers(text), strict=True):
-            labels = [[text.labels[place]] for place in np.flatnonzero(mask & (text.counts > 0)).tolist()]
-            count = len(labels)
-            found.append(pa.table([[name] * count, labels, [look] * count, [0] * count, [None] * count], COUNTED))
-    return pa.concat_tables(found)
-
-
-def _counted(name: str, labels: Sequence[list[str | None]], index: Int32, places: Int64) -> pa.Table:
-    counts = np.bincount(index[index >= 0], minlength=len(labels))
-    first = first_places(index, len(labels))
-    used = np.flatnonzero(counts)
-    shown: list[list[str | None]] = [labels[place] for place in used.tolist()]
-    rows, least = counts[used].tolist(), places[first[used]].tolist()
-    null = index < 0
-    if null.any():
-        shown, rows, least = [*shown, [None]], [*rows, int(null.sum())], [*least, int(places[np.argmax(null)])]
-    return pa.table([[name] * len(shown), shown, rows, least, [None] * len(shown)], COUNTED)
-
-
-def _numbers(numbers: Numbers, places: Int64) -> NumbersPart:
-    null = np.isnan(numbers.values)
-    known = numbers.values[~null]
-    fits = tuple(numbers.kind != "float" or numbers.fits(digits) for digits in range(MOST_DECIMALS))
-    return NumbersPart(
-        numbers.kind,
-        float(known.min()) if len(known) else None,
-        float(known.max()) if len(known) else None,
-        fits,
-        int(null.sum()),
-        int(places[np.argmax(null)]) if null.any() else 0,
-    )
+def _counted(name: str, counted: Mapping[Labels, tuple[int, int]]) -> pa.Table:
+    rows, first = zip(*counted.values(), strict=True) if counted else ((), ())
+    labels = [list(one) for one in counted]
+    return pa.table([[name] * len(labels), labels, rows, first, [None] * len(labels)], COUNTED)
 
 
 def _placed(problem: Problem | WrongLabels, places: Int64) -> Problem | WrongLabels:
     if isinstance(problem, Problem):
         return replace(problem, rows=tuple(places[list(problem.rows)].tolist()))
-    nothing = np.empty(0, dtype=np.int64)  # the labels may be as many as the rows: they are counted where they are
-    return replace(problem, labels=[], counts=nothing, first=nothing)
+    return replace(  # the labels may be as many as the rows: some do
+        problem,
+        labels=problem.labels[:SHOWN],
+        counts=problem.counts[:SHOWN],
+        first=places[problem.first[:SHOWN]],
+        total=problem.rows if len(problem.labels) > SHOWN else 0,
+    )
 
 
-def _evidence(table: pa.Table, schema: Schema) -> tuple[dict[str, bool], dict[str, tuple[bool, bool]]]:
+def _evidence(table: pa.Table, schema: Schema) -> tuple[dict[str, bool], dict[str, bool]]:
     plain: dict[str, bool] = {}
-    looks: dict[str, tuple[bool, bool]] = {}
+    dated: dict[str, bool] = {}
     for name in table.column_names:
         if name in schema.insensitive:
             continue
@@ -171,13 +116,12 @@ def _evidence(table: pa.Table, schema: Schema) -> tuple[dict[str, bool], dict[st
             attribute = schema.quasi_identifiers.get(name)
             if _is_text(kind) and (not isinstance(attribute, Numeric) or attribute.type == "numeric"):
                 text = text_of(column)
-                dated, numeric = (bool((mask & (text.counts > 0)).any()) for mask in dates_and_numbers(text))
-                looks[name] = (dated, numeric)
+                dated[name] = bool((dates_and_numbers(text)[0] & (text.counts > 0)).any())
         elif name == schema.identifier and _is_text(kind):
             plain[name] = whole_floats(column.cast(pa.large_string()))
         elif pa.types.is_timestamp(kind) or (pa.types.is_floating(kind) and name != schema.identifier):
             plain[name] = is_plain(column)
-    return plain, looks
+    return plain, dated
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -187,44 +131,40 @@ def _is_text(kind: pa.DataType) -> bool:
 # -- on the driver
 
 
-def decided(parts: Sequence[Part], dated: Mapping[str, bool]) -> dict[str, bool]:
-    """How to read the columns of which there was something to decide; `dated` says it of text that is mixed."""
-    forms = {name: all(part.plain[name] for part in parts) for part in parts[:1] for name in part.plain}
-    for name in mixed(parts):
-        forms[name] = dated[name]
-    for name in (name for part in parts[:1] for name in part.looks):
-        if name not in forms:
-            forms[name] = any(part.looks[name][0] for part in parts)
-    return forms
+def decide_forms(parts: Sequence[SnapshotPart]) -> dict[str, bool]:
+    """How to read the columns of which there was something to decide. Text of dates and numbers is refused anyway."""
+    plain = {name: all(part.plain[name] for part in parts) for part in parts[:1] for name in part.plain}
+    return plain | {name: any(part.dated[name] for part in parts) for part in parts[:1] for name in part.dated}
 
 
-def mixed(parts: Sequence[Part]) -> list[str]:
-    """Columns of text of which some looks like a date and some like a number."""
-    names = [name for part in parts[:1] for name in part.looks]
-    return [name for name in names if all(any(part.looks[name][look] for part in parts) for look in (0, 1))]
-
-
-def merged_numbers(parts: Iterable[NumbersPart]) -> NumericSeen:
-    """As `Snapshot.seen` tells it of the whole column."""
-    parts = list(parts)
+def merge_numbers(parts: Sequence[NumericSummary]) -> NumericSummary:
+    """As one machine summarizes the whole column."""
     kinds = {part.kind for part in parts}
     kind: Kind = "float" if "float" in kinds else "date" if "date" in kinds else "int"
-    nulls = sum(part.nulls for part in parts)
-    lowest = min((part.lowest for part in parts if part.lowest is not None), default=None)
-    if lowest is None:
-        return NumericSeen(kind=kind, lowest=None, highest=None, nulls=nulls)
     digits = (d for d in range(MOST_DECIMALS) if all(part.fits[d] for part in parts))
-    return NumericSeen(
+    whole = NumericSummary(
         kind=kind,
-        lowest=lowest,
-        highest=max(part.highest for part in parts if part.highest is not None),
-        decimals=next(digits, MOST_DECIMALS) if kind == "float" else 0,
-        nulls=nulls,
+        lowest=None,
+        highest=None,
+        nulls=sum(part.nulls for part in parts),
         first_null=min((part.first_null for part in parts if part.nulls), default=0),
+    )
+    lows = [(part.lowest, part.rows[0]) for part in parts if part.lowest is not None and part.rows is not None]
+    highs = [(part.highest, -part.rows[1]) for part in parts if part.highest is not None and part.rows is not None]
+    if not lows or not highs:
+        return whole
+    (lowest, low), (highest, high) = min(lows), max(highs)
+    return replace(
+        whole,
+        lowest=lowest,
+        highest=highest,
+        decimals=next(digits, MOST_DECIMALS) if kind == "float" else 0,
+        rows=(low, -high),
+        fraction=min((part.fraction for part in parts if part.fraction), key=lambda one: one[1], default=None),
     )
 
 
-def merged_problems(parts: Iterable[Sequence[Problem | WrongLabels]]) -> list[Problem | WrongLabels]:
+def merge_problems(parts: Iterable[Sequence[Problem | WrongLabels]]) -> list[Problem | WrongLabels]:
     """The problems of the whole: rows counted together, of each column only up to the check that ends its reading."""
     together: dict[tuple[object, ...], Problem | WrongLabels] = {}
     for one in (problem for part in parts for problem in part):
@@ -234,6 +174,9 @@ def merged_problems(parts: Iterable[Sequence[Problem | WrongLabels]]) -> list[Pr
             earlier = min(one, other, key=lambda problem: problem.rows)
             rows = tuple(sorted([*one.rows, *other.rows])[:SHOWN])
             one = replace(earlier, rows=rows, total=one.total + other.total)
+        elif isinstance(one, WrongLabels) and isinstance(other, WrongLabels):
+            earlier_labels = min(one, other, key=lambda problem: int(problem.first[0]))
+            one = replace(earlier_labels, total=one.rows + other.rows)
         together[key] = one
     ends = {one.column: one.check for one in sorted(together.values(), key=lambda one: -one.check) if one.check.ends}
     return [one for one in together.values() if one.column == "" or one.check <= ends.get(one.column, max(Check))]

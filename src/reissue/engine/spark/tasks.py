@@ -15,7 +15,7 @@ from reissue import errors
 from reissue.errors import EngineFailed, ReissueError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
 MARK = "reissue-error:"
@@ -105,6 +105,13 @@ def mapped_in_arrow(frame: DataFrame, task: PartitionTask, schema: StructType) -
 def numbered_columns(frame: DataFrame) -> DataFrame:
     """The frame with names that need no quotes: pyspark itself takes a point in a name for a path."""
     return frame.toDF(*[f"n{number}" for number in range(len(frame.columns))])
+
+
+def named(name: str) -> Column:
+    """A column by its name, whatever characters the name has."""
+    from pyspark.sql import functions as F
+
+    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

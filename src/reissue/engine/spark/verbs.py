@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from reissue.engine.spark.order import bucket, named
 from reissue.engine.spark.session import start
 from reissue.engine.spark.tasks import (
     arrow_schema,
     conformed,
     mapped,
+    named,
     numbered_columns,
     packed,
     spark_schema,
@@ -29,7 +29,7 @@ from reissue.engine.spark.tasks import (
 from reissue.errors import ReissueError, SettingsError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 Frame: TypeAlias = "DataFrame"
 """A table of Spark, for those who must not import pyspark themselves."""
@@ -198,7 +198,7 @@ class Spark:
         def run(rows: pa.Table, number: int) -> Result:
             return task(number, rows.drop_columns([part]).sort_by(order))
 
-        return list(self.of_groups(frame.withColumn(part, bucket(by[0], limits)), part, run).values())
+        return list(self.of_groups(frame.withColumn(part, number_range(by[0], limits)), part, run).values())
 
     def write_table(self, frame: DataFrame, name: str) -> None:
         """A new Spark table, `table:name` or `table:catalog.database.name`; one that exists is refused."""
@@ -211,6 +211,19 @@ class Spark:
         table = name.removeprefix(TABLE)
         if self.session.catalog.tableExists(table):
             raise SettingsError(f"The Spark table {table!r} exists already. Drop it, or choose another name.")
+
+
+def number_range(key: str, bounds: Sequence[object]) -> Column:
+    """int: how many bounds are at most the key, 0 for null. A search tree: O(log bounds) per row."""
+    from pyspark.sql import functions as F
+
+    def tree(low: int, high: int) -> Column:
+        if low == high:
+            return F.lit(low)
+        middle = (low + high) // 2
+        return F.when(named(key) >= F.lit(bounds[middle]), tree(middle + 1, high)).otherwise(tree(low, middle))
+
+    return tree(0, len(bounds)).cast("int")
 
 
 def connect(settings: Mapping[str, object]) -> Spark:
