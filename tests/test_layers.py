@@ -184,7 +184,7 @@ def test_publishing_does_not_wait_for_scipy() -> None:
     """A fifth of a second in every process that publishes: what needs SciPy imports it when it gets that far."""
     code = (
         "import sys; from reissue.methods.registry import STRATEGIES, attack_class, strategy_class;"
-        "import reissue.publish.publishing;"
+        "import reissue.publish.embedded, reissue.publish.publishing;"
         "[attack_class(attack) for name in STRATEGIES for attack in strategy_class(name).stops];"
         "print('scipy.sparse' in sys.modules)"
     )

@@ -20,7 +20,7 @@ from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement import distribution
 from reissue.model.requirement_check import violations
-from reissue.publish.fragment import Work
+from reissue.publish.fragment import FragmentJob
 
 Bayesian = ri.BayFrame | ri.JSReduce
 
@@ -132,7 +132,7 @@ def test_fragments_left_to_themselves_protect_against_another_attacker(
     strategy: Bayesian, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without what fragments tell each other the same outsider sees the promise broken."""
-    monkeypatch.setattr(Work, "tally", lambda *_: None)
+    monkeypatch.setattr(FragmentJob, "count_for_others", lambda *_: None)
     with ri.Series.create(tmp_path / "s", SCHEMA, strategy, seed=5, fragments=3) as series:
         outsider, broken = Outsider(series, strategy), False
         for table in months(3):
@@ -147,8 +147,8 @@ def test_fragments_left_to_themselves_protect_against_another_attacker(
 def test_what_is_published_is_what_classes_were_compared_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Suppressed rows change the table, so fragments are made again until they agree on it."""
     told = []
-    made = Work.made
-    monkeypatch.setattr(Work, "made", lambda self, *given: told.append(given[-1]) or made(self, *given))
+    made = FragmentJob.make
+    monkeypatch.setattr(FragmentJob, "make", lambda self, *given: told.append(given[-1]) or made(self, *given))
     with ri.Series.create(tmp_path / "s", SCHEMA, STRATEGIES[0], seed=5, fragments=3) as series:
         first, second = months(2)
         series.publish(first)

@@ -32,6 +32,13 @@ BREACHES: dict[str, tuple[Strategy, str]] = {
 }
 
 
+COMMON: dict[str, tuple[Callable[..., Strategy], str]] = {
+    "it keeps half of its promise": (cheats.CarelessPlanner, "the correspondence attack would succeed. "),
+    "nobody gets into a class": (cheats.EmptyPlanner, "a class is empty"),
+    "counts cannot prove it": (cheats.UnprovenPlanner, "the difference attack cannot be tried on counts"),
+}
+
+
 @pytest.fixture(scope="module")
 def months() -> list[pa.Table]:
     return [table.select(SCHEMA.columns) for table in People(3).months(3, CHURN, first=150)]
@@ -40,7 +47,7 @@ def months() -> list[pa.Table]:
 def test_every_guard_has_a_cheat() -> None:
     """A sentence of the check that no cheat here provokes is a guard that nobody tests."""
     source = Path(ri.__file__).parent / "publish"
-    told = " ".join([*(words for _, words in LIES.values()), *(words for _, words in BREACHES.values())])
+    told = " ".join(words for cheating in (LIES, BREACHES, COMMON) for _, words in cheating.values())
     for sentence in re.findall(r'refuse_release\(\s*f?"([^"]*)"', (source / "self_check.py").read_text()):
         words = max(re.split(r"\{[^}]*\}", sentence), key=len).strip(" .(")
         assert words in told, f"no strategy here is refused with: {sentence}"
@@ -83,13 +90,6 @@ def test_a_lie_is_refused(series: ri.Series, months: list[pa.Table], lie: str) -
 @pytest.mark.parametrize("name", BREACHES)
 def test_a_broken_promise_is_refused(series: ri.Series, months: list[pa.Table], name: str) -> None:
     assert_refused(series, months[1], *BREACHES[name])
-
-
-COMMON: dict[str, tuple[Callable[..., Strategy], str]] = {
-    "it keeps half of its promise": (cheats.CarelessPlanner, "the correspondence attack would succeed. "),
-    "nobody gets into a class": (cheats.EmptyPlanner, "a class is empty"),
-    "counts cannot prove it": (cheats.UnprovenPlanner, "the difference attack cannot be tried on counts"),
-}
 
 
 @pytest.mark.parametrize("name", COMMON)

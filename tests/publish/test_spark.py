@@ -14,7 +14,7 @@ from reissue.engine.identifiers import hashes
 from reissue.engine.spark import verbs
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError, SnapshotError
 from reissue.methods.strategy import Strategy
-from reissue.publish.spark import publishing as distributed
+from reissue.publish.spark import executor
 from tests.support import spark
 from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, STRATEGIES, People
 from tests.support.public import read_public
@@ -46,6 +46,7 @@ def assert_same(one: ri.Series, other: ri.Series, number: int) -> None:
         assert np.array_equal(getattr(here, name), getattr(there, name)), name
     first, second = one.releases[number - 1], other.releases[number - 1]
     assert (first.steps, first.counts, first.utility) == (second.steps, second.counts, second.utility)
+    assert (first.path / "release.json").read_bytes() == (second.path / "release.json").read_bytes()
     for file in sorted(first.path.glob("*.parquet")):
         assert rows_of(file) == rows_of(second.path / file.name)
         assert pq.read_schema(file).equals(pq.read_schema(second.path / file.name))
@@ -132,7 +133,7 @@ def test_rows_never_come_to_the_driver(strategy: Strategy, tmp_path: Path, monke
 
 
 def test_a_large_release_is_a_folder_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributed, "PART_ROWS", 250)
+    monkeypatch.setattr(executor, "PART_ROWS", 250)
     table = months(ri.Static(k=5), 1)[0]
     folder = tmp_path / "snapshot"
     folder.mkdir()

@@ -12,7 +12,7 @@ from reissue.coding import Coding
 from reissue.engine.output import COUNT, added_name
 from reissue.engine.read import Source, find
 from reissue.engine.text import Text, text_of
-from reissue.history.public_files import class_column, read_description
+from reissue.history.public_files import name_class_column, read_description
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.observed import ObservedRelease
 
@@ -39,7 +39,7 @@ def read_public(directory: Path, coding: Coding) -> ObservedRelease:
     found = read_release(_file(directory, "release"))
     if about["style"] in ("flat", "told"):
         return _read_boxes(found, number, coding)
-    classes = _numbers(found[class_column(coding)])
+    classes = _numbers(found[name_class_column(coding)])
     count = int(classes.max(initial=-1)) + 1
     first = np.zeros(count, dtype=np.int64)
     first[classes[::-1]] = np.arange(len(classes))[::-1]
@@ -67,7 +67,7 @@ def _read_boxes(found: Mapping[str, Text], number: int, coding: Coding) -> Obser
 
 def _read_anatomized(directory: Path, number: int, coding: Coding) -> ObservedRelease:
     """Classes and values from the two tables; each class's box is the hull of its exact rows."""
-    name = class_column(coding)
+    name = name_class_column(coding)
     people = read_release(_file(directory, "quasi_identifiers"))
     classes = _numbers(people[name])
     codes = np.empty((len(classes), len(coding.domains)), dtype=np.int32, order="F")

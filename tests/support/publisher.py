@@ -33,6 +33,7 @@ def serve() -> None:
     import reissue.model.boxes
     import reissue.model.requirement
     import reissue.partition.mondrian
+    import reissue.publish.embedded
     import reissue.publish.publishing
     import reissue.utility
 

@@ -61,13 +61,13 @@ class Identities:
         return f"subject {number}" if place is None else str(self.identifiers[place].as_py())
 
 
-def identities(spark: Spark, shelf: Shelf) -> Frame:
+def read_identities(spark: Spark, shelf: Shelf) -> Frame:
     """Who has which number: `identifier`, `subject`."""
     schema = pa.schema([("identifier", pa.string()), ("subject", pa.int64())])
     return spark.rows_from_tasks(shelf.state.of_role("identities"), lambda file: [shelf.read(file)], schema)
 
 
-def name_of(spark: Spark, shelf: Shelf, number: int) -> str:
+def find_name(spark: Spark, shelf: Shelf, number: int) -> str:
     """The identifier of a subject; its number if it has been forgotten."""
-    found = spark.collect(identities(spark, shelf).where(f"subject = {number}"), "names in a message")
+    found = spark.collect(read_identities(spark, shelf).where(f"subject = {number}"), "names in a message")
     return str(found.column("identifier")[0].as_py()) if found.num_rows else f"subject {number}"

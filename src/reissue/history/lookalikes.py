@@ -55,15 +55,9 @@ def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, place: s
 
     rows: `identifier` and `number`, -1 of who is new; known: `identifier` of whoever was published.
     """
-    bare = "trim(BOTH concat('=', char(39), char(34)) FROM identifier)"  # MARKS
-    plain = f"regexp_replace(lower(ltrim('0', {bare})), '[.]0+$', '')"
-    fresh = rows.where("number = -1").selectExpr("identifier AS now", f"{plain} AS plain")
-    left = spark.join(known, rows.select("identifier"), ["identifier"], "anti")
-    left = left.selectExpr("identifier", f"{plain} AS plain").groupBy("plain").agg({"identifier": "max"})
-    alike = spark.join(fresh, left, ["plain"], "inner")
-    some = spark.collect(alike.orderBy("now").limit(SHOWN), "names in a message").to_pylist()
-    pairs = [(str(one["now"]), str(one["max(identifier)"])) for one in some]
-    _refuse(pairs, alike.count() if some else 0, fresh.count() if some else 0, place)
+    from reissue.engine.spark.counting import match_altered
+
+    _refuse(*match_altered(spark, rows, known, SHOWN), place)
 
 
 def _refuse(pairs: Sequence[tuple[str, str]], alike: int, new: int, place: str) -> None:

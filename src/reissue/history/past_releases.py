@@ -118,7 +118,7 @@ def _absent_columns(before: Table | None, attributes: int) -> dict[str, np.ndarr
     }
 
 
-def absent_codes(table: Table, attributes: int) -> Int32:
+def read_absent_codes(table: Table, attributes: int) -> Int32:
     """int32[subjects, attributes] of an absent table."""
     codes = np.empty((len(table["subject"]), attributes), dtype=np.int32, order="F")
     for a in range(attributes):
@@ -126,30 +126,32 @@ def absent_codes(table: Table, attributes: int) -> Int32:
     return codes
 
 
-def same_codes(now: Coding, then: Coding) -> bool:
+def codes_agree(now: Coding, then: Coding) -> bool:
     """Whether codes and boxes made under `then` mean the same under `now`."""
     attributes = len(now.domains)
     boxes = np.empty((0, attributes, 2), dtype=np.int32)
     return now.remap(then, boxes, np.empty((0, attributes), dtype=np.int32))[0] is boxes
 
 
-def fold(strategy: Strategy, caches: Mapping[str, Table], previous: Facts | None, release: Facts) -> dict[str, Table]:
+def fold_caches(
+    strategy: Strategy, caches: Mapping[str, Table], previous: Facts | None, release: Facts
+) -> dict[str, Table]:
     """All caches after `release`: the strategy's own, and the series' memory of who is absent."""
     own = {name: table for name, table in caches.items() if name != ABSENT}
     return {**strategy.remember(own, release), ABSENT: remember_absent(caches.get(ABSENT), previous, release)}
 
 
-def rebuild(strategy: Strategy, releases: Sequence[Facts]) -> dict[str, Table]:
+def rebuild_caches(strategy: Strategy, releases: Sequence[Facts]) -> dict[str, Table]:
     """The caches from nothing but the facts."""
     caches: dict[str, Table] = {}
     previous: Facts | None = None
     for release in releases:
-        caches = fold(strategy, caches, previous, release)
+        caches = fold_caches(strategy, caches, previous, release)
         previous = release
     return caches
 
 
-def differing_caches(right: Mapping[str, Table], kept: Mapping[str, Table]) -> list[str]:
+def compare_caches(right: Mapping[str, Table], kept: Mapping[str, Table]) -> list[str]:
     """Names of the caches that are missing, superfluous or different in any column."""
 
     def same(one: Table, other: Table) -> bool:

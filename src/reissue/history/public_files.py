@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
@@ -18,9 +19,7 @@ from reissue.engine.output import (
     anatomized_tables,
     generalized_table,
     values_table,
-    write_release,
 )
-from reissue.engine.settings import Format
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError
 from reissue.methods.registry import policy_of
@@ -45,14 +44,17 @@ class Extent:
     @staticmethod
     def of(facts: Facts) -> Extent:
         """Classes are those that are published: of the form `told` the standing ones, with their tokens."""
-        sizes = np.bincount(facts.classes, minlength=facts.class_count)
         kept = StandingClasses.read(facts.extras)
-        if kept is not None and kept.told:
-            home = np.unique(kept.tokens.standing, return_inverse=True)[1]
-            sizes = np.bincount(home, kept.tokens.count).astype(np.int64)
-            return Extent(len(facts.subjects), len(sizes), int(sizes.min(initial=0)), int(sizes.max(initial=0)))
+        if kept is None or not kept.told:
+            return Extent.of_sizes(np.bincount(facts.classes, minlength=facts.class_count))
+        home = np.unique(kept.tokens.standing, return_inverse=True)[1]
+        return replace(Extent.of_sizes(np.bincount(home, kept.tokens.count)), rows=len(facts.subjects))
+
+    @staticmethod
+    def of_sizes(sizes: NDArray[np.generic]) -> Extent:
+        """sizes: of all classes."""
         smallest, largest = (int(sizes.min()), int(sizes.max())) if len(sizes) else (0, 0)
-        return Extent(len(facts.subjects), facts.class_count, smallest, largest)
+        return Extent(int(sizes.sum()), len(sizes), smallest, largest)
 
     @staticmethod
     def together(parts: Sequence[Extent]) -> Extent:
@@ -65,38 +67,24 @@ class Extent:
         )
 
 
-def write_public(
-    directory: Path,
-    facts: Facts,
-    insensitive: pa.Table | None,
-    rows: Int64 | None,
-    coding: Coding,
-    strategy: Strategy,
-    seed: int,
-    formats: Sequence[Format],
-) -> None:
-    """Write the files that may be handed out, rows in random order.
+def add_standing(tables: dict[str, pa.Table], facts: Facts, classes: int, seed: int, coding: Coding) -> None:
+    """What standing classes need beside `make_public_tables`: class numbers exchanged, totals added. In place.
 
-    rows: int64[published] the row of `insensitive` whose columns each row of `facts` carries.
+    classes: how many are published
     """
-    order = np.random.default_rng([seed, 2]).permutation(len(facts.subjects))
-    tables = public_tables(facts, insensitive, rows, order, coding)
-    extent, kept = Extent.of(facts), StandingClasses.read(facts.extras)
+    kept = StandingClasses.read(facts.extras)
     if facts.style == "told":
         for name, table in tables.items():
-            tables[name] = scatter_classes(table, extent.classes, seed, coding, by_class=name == "values")
+            tables[name] = scatter_classes(table, classes, seed, coding, by_class=name == "values")
     if kept is not None and kept.totals is not None:
         tables["totals"] = totals_table(kept.totals, coding)
-    files = write_release(directory, tables, formats)
-    names = [path.name for path in files]
-    write_description(directory, facts.number, facts.style, extent, coding, strategy, names)
 
 
-def public_tables(
+def make_public_tables(
     facts: Facts, insensitive: pa.Table | None, rows: Int64 | None, order: Int64, coding: Coding
 ) -> dict[str, pa.Table]:
     """What is published of these facts, by the name of the file; its rows in this order."""
-    class_name, kept = class_column(coding), StandingClasses.read(facts.extras)
+    class_name, kept = name_class_column(coding), StandingClasses.read(facts.extras)
     classes, values = facts.classes[order], facts.values[order] if kept is None else kept.dealt[order]
     rows = None if rows is None else rows[order]
     if facts.anatomized:
@@ -125,7 +113,7 @@ def _told_tables(
     coding: Coding,
 ) -> dict[str, pa.Table]:
     """Rows with the numbers of their classes, still in the order in which these were formed; and their tokens."""
-    class_name = class_column(coding)
+    class_name = name_class_column(coding)
     live, home = np.unique(kept.tokens.standing, return_inverse=True)
     classes = np.searchsorted(live, kept.standing[order]).astype(np.int32)
     first = generalized_table(labels, {}, insensitive, rows).append_column(class_name, pa.array(classes))
@@ -137,7 +125,7 @@ def _told_tables(
 
 def scatter_classes(table: pa.Table, count: int, seed: int, coding: Coding, by_class: bool) -> pa.Table:
     """The table with its class numbers, 0 to count - 1, exchanged at random; by_class: sorted by the new ones."""
-    place = table.column_names.index(class_column(coding))
+    place = table.column_names.index(name_class_column(coding))
     classes = permute_ids(table.column(place).to_numpy().astype(np.int64), count, seed).astype(np.int32)
     table = table.set_column(place, table.schema.field(place), pa.array(classes))
     return table.take(pa.array(np.argsort(classes, kind="stable"))) if by_class else table
@@ -158,11 +146,11 @@ def write_description(
     files: Sequence[str],
 ) -> None:
     """Write `release.json`: what a recipient needs to read the files. It says nothing of counterfeits or steps."""
-    about = description(number, style, extent, coding, strategy, files)
+    about = describe_release(number, style, extent, coding, strategy, files)
     (directory / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def source_rows(coded: Coded, candidate: Candidate, facts: Facts, seed: int) -> Int64:
+def find_source_rows(coded: Coded, candidate: Candidate, facts: Facts, seed: int) -> Int64:
     """int64[published]: the snapshot row whose insensitive columns each published row carries.
 
     A real row carries its own; a counterfeit those of a row of its class (of any row, if it is alone there), since
@@ -185,12 +173,12 @@ def source_rows(coded: Coded, candidate: Candidate, facts: Facts, seed: int) -> 
     return rows
 
 
-def class_column(coding: Coding) -> str:
+def name_class_column(coding: Coding) -> str:
     """The name of the column with the class numbers; another one if the table has a column of that name."""
     return added_name(CLASS, coding.schema.columns)
 
 
-def reading(coding: Coding, name: str) -> str:
+def describe_labels(coding: Coding, name: str) -> str:
     """How to read the labels of a quasi-identifier, in a sentence."""
     if name in coding.hierarchies:
         return f"a value, or a group of its hierarchy; {coding.hierarchies[name].labels[0]} is anything"
@@ -203,14 +191,17 @@ def _exact(coding: Coding, attribute: int, codes: Int32) -> Text:
     return Text(coding.labels(attribute, distinct, distinct), index.astype(np.int32))
 
 
-def description(
+def describe_release(
     number: int, style: Style, extent: Extent, coding: Coding, strategy: Strategy, files: Sequence[str]
 ) -> dict[str, object]:
     """The content of `release.json`."""
-    schema, class_name = coding.schema, class_column(coding)
+    schema, class_name = coding.schema, name_class_column(coding)
     notes = strategy.reading_notes() if style in ("told", "flat") else ()
     columns = [
-        *({"name": d.name, "role": "quasi-identifier", "reading": reading(coding, d.name)} for d in coding.domains),
+        *(
+            {"name": d.name, "role": "quasi-identifier", "reading": describe_labels(coding, d.name)}
+            for d in coding.domains
+        ),
         *({"name": name, "role": "sensitive", **_SENSITIVE.get(style, {})} for name in schema.sensitive),
         *({"name": name, "role": "insensitive"} for name in schema.insensitive),
         *([] if style == "flat" else [{"name": class_name, "role": "class", "reading": _CLASS.get(style, ALIKE)}]),
@@ -220,7 +211,7 @@ def description(
         "number": number,
         "style": style,
         "strategy": strategy.name,
-        "parameters": public_parameters(strategy),
+        "parameters": select_parameters(strategy),
         "counts": {
             "rows": extent.rows,
             "classes": extent.classes,
@@ -244,7 +235,7 @@ _SENSITIVE = {
 }
 
 
-def public_parameters(strategy: Strategy) -> dict[str, object]:
+def select_parameters(strategy: Strategy) -> dict[str, object]:
     """The settings a recipient may know: numbers and choices, not files or people."""
     return {
         key: value

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.combinations import Combinations
+from reissue.engine.spark.counting import keep_frequent, sum_by
 from reissue.ledger import PartWriter, Shelf
 from reissue.ledger.store import Staged, Store
-from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts, sum_counts
+from reissue.model.fragment_counts import Counts
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -20,22 +21,16 @@ COUNTS = pa.schema([("key", pa.int64()), ("value", pa.int32()), ("count", pa.int
 OWNED = pa.schema([("fragment", pa.int32()), *COUNTS])
 
 
-def counts_table(counts: Counts) -> pa.Table:
+def counts_to_table(counts: Counts) -> pa.Table:
     return pa.table([counts.key, counts.value, counts.count], schema=COUNTS)
 
 
-def counts_of(table: pa.Table) -> Counts:
+def counts_from_table(table: pa.Table) -> Counts:
     key, value, count = (table.column(name).to_numpy() for name in COUNTS.names)
     return Counts(key.astype(np.int64), value.astype(np.int32), count.astype(np.int64))
 
 
-def told_whole(tallies: Sequence[FragmentCounts | None]) -> TableCounts | None:
-    """What every fragment is told; what is nearby goes another way."""
-    told = [tally for tally in tallies if tally is not None]
-    return TableCounts(sum_counts(told)) if told else None
-
-
-def exchanged(
+def exchange_counts(
     spark: Spark, shelf: Shelf, nearby: Sequence[Staged | None], least: int, writers: Sequence[PartWriter]
 ) -> list[Staged | None]:
     """The sums, over all fragments, of the counts under the keys that each fragment has: a private file for each.
@@ -52,39 +47,37 @@ def exchanged(
         return [table.add_column(0, OWNED.field(0), pa.array(np.full(len(table), item[0], dtype=np.int32)))]
 
     own = spark.rows_from_tasks(items, read, OWNED)
-    back = sums_for(spark, own, own, least, ["key"])
+    back = sum_for_fragments(spark, own, own, least, ["key"])
 
     def write(table: pa.Table, fragment: int) -> Staged:
-        sums = counts_table(counts_of(table)).sort_by([("key", "ascending"), ("value", "ascending")])
+        sums = counts_to_table(counts_from_table(table)).sort_by([("key", "ascending"), ("value", "ascending")])
         return writers[fragment].rows(sums)
 
     found = spark.of_groups(back, "fragment", write, "summaries of fragments")
     return [found.get(fragment) for fragment in range(len(nearby))]
 
 
-def sums_for(spark: Spark, asked: Frame, own: Frame, least: int, by: Sequence[str]) -> Frame:
+def sum_for_fragments(spark: Spark, asked: Frame, own: Frame, least: int, by: Sequence[str]) -> Frame:
     """The sums over all fragments, under the keys that each fragment asks for: two shuffles of counts.
 
     own: the columns `by` (together they are the key), value, count; asked: `fragment` and `by`, any of them repeatedly.
     Keys that have fewer than `least` rows in all are left out.
     """
-    keys = ", ".join(by)
-    summed = own.groupBy(*by, "value").sum("count").toDF(*by, "value", "count")
-    whole = summed.selectExpr("*", f"SUM(count) OVER (PARTITION BY {keys}) AS size").where(f"size >= {least}")
-    return spark.join(asked.select("fragment", *by).distinct(), whole.drop("size"), by, "inner")
+    whole = keep_frequent(sum_by(own, [*by, "value"]), by, least)
+    return spark.join(asked.select("fragment", *by).distinct(), whole, by, "inner")
 
 
-def combinations_table(counted: Combinations) -> pa.Table:
+def combinations_to_table(counted: Combinations) -> pa.Table:
     columns = {f"c{place}": pa.array(column) for place, column in enumerate(counted.columns)}
     return pa.table(columns | {"count": pa.array(counted.counts)})
 
 
-def combinations_of(table: pa.Table) -> Combinations:
+def combinations_from_table(table: pa.Table) -> Combinations:
     *columns, counts = (np.array(column) for column in table.columns)
     return Combinations(tuple(column.astype(np.int32) for column in columns), counts.astype(np.int64))
 
 
-def summed(spark: Spark, store: Store, parts: Sequence[Staged], width: int, writer: PartWriter) -> Staged:
+def sum_combinations(spark: Spark, store: Store, parts: Sequence[Staged], width: int, writer: PartWriter) -> Staged:
     """The combinations that all fragments counted, of so many columns, added up: a private file.
 
     One shuffle of what was counted, added up by workers; one of them sorts and writes it.
@@ -94,8 +87,8 @@ def summed(spark: Spark, store: Store, parts: Sequence[Staged], width: int, writ
     everything = spark.rows_from_tasks(parts, lambda staged: [store.read_staged(staged)], schema)
 
     def written(table: pa.Table) -> Staged:
-        found = combinations_of(table)
-        return writer.rows(combinations_table(Combinations.of(found.columns, found.counts)))
+        found = combinations_from_table(table)
+        return writer.rows(combinations_to_table(Combinations.of(found.columns, found.counts)))
 
-    made = spark.on_one(everything.groupBy(*names).sum("count").toDF(*schema.names), written)
+    made = spark.on_one(sum_by(everything, names), written)
     return parts[0] if made is None else made  # all are empty, then

@@ -12,7 +12,7 @@ from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.coding import Coding
 from reissue.errors import ChangeError
-from reissue.history.past_releases import absent_codes
+from reissue.history.past_releases import read_absent_codes
 from reissue.methods.strategy import Strategy
 from reissue.model.release import Facts, Table
 from reissue.schema import Schema
@@ -21,7 +21,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedRows:
     """The snapshot against the last word on each subject.
 
     numbers: int64[rows] the subject of each row, -1 for one never published
@@ -39,19 +39,19 @@ class Compared:
     old_values: Int32
     gone: Int64
 
-    def without(self, rows: Bool) -> Compared:
+    def without(self, rows: Bool) -> ComparedRows:
         """As if nothing had changed in these rows: those of people who will not be published in any case."""
         return replace(self, back=self.back & ~rows, moved=self.moved & ~rows[:, None], updated=self.updated & ~rows)
 
 
-def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, absent: Table | None) -> Compared:
+def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, absent: Table | None) -> ComparedRows:
     """Look every row's subject up in the last release, then among the absent. O(n log n)."""
     rows, attributes = codes.shape
     if last is None:
         nothing = np.zeros(rows, dtype=np.bool_)
         unmoved = np.zeros((rows, attributes), dtype=np.bool_)
         gone = np.empty(0, dtype=np.int64)
-        return Compared(np.full(rows, -1, dtype=np.int64), nothing, unmoved, nothing, codes, values, gone)
+        return ComparedRows(np.full(rows, -1, dtype=np.int64), nothing, unmoved, nothing, codes, values, gone)
     found = np.zeros(rows, dtype=np.bool_)
     back = np.zeros(rows, dtype=np.bool_)
     old_codes, old_values = codes.copy(order="F"), values.copy()
@@ -69,9 +69,9 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
         back, where = lookup_present(absent["subject"], numbers)  # type: ignore[arg-type]
         back &= ~found
         found |= back
-        old_codes[back] = absent_codes(absent, attributes)[where]
+        old_codes[back] = read_absent_codes(absent, attributes)[where]
         old_values[back] = absent["value"][where]
-    return Compared(
+    return ComparedRows(
         numbers=np.where(found, numbers, -1),
         back=back,
         moved=old_codes != codes,
@@ -83,7 +83,7 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
 
 
 @dataclass(frozen=True)
-class Problem:
+class ForbiddenChange:
     """A change that the strategy cannot protect: how many subjects, in which columns, and the first of them."""
 
     kind: Literal["gone", "back", "moved", "updated"]
@@ -93,23 +93,23 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Permitted:
+class PermittedRows:
     """The comparison to go on with, how many rows became new subjects, and what cannot be protected."""
 
-    compared: Compared
+    compared: ComparedRows
     renewed: int
-    problems: tuple[Problem, ...]
+    problems: tuple[ForbiddenChange, ...]
 
 
 def permit(
     strategy: Strategy,
-    compared: Compared,
+    compared: ComparedRows,
     codes: Int32,
     values: Int32,
     coding: Coding,
     name_row: Callable[[int], str],
     on_change: str,
-) -> Permitted:
+) -> PermittedRows:
     """What the strategy cannot protect becomes new subjects where the user asked for that, else a problem."""
     may = strategy.supports
     wrong_moved: Bool = np.asarray(compared.moved.any(axis=1) & (not may.quasi_identifiers))
@@ -132,18 +132,20 @@ def permit(
     problems = []
     if len(compared.gone) and not may.gone:
         names = tuple(f"{{subject:{number}}}" for number in compared.gone[:SHOWN])
-        problems.append(Problem("gone", len(compared.gone), names))
+        problems.append(ForbiddenChange("gone", len(compared.gone), names))
     if compared.back.any() and not may.back:
         rows = np.flatnonzero(compared.back)
-        problems.append(Problem("back", len(rows), tuple(name_row(int(row)) for row in rows[:SHOWN])))
+        problems.append(ForbiddenChange("back", len(rows), tuple(name_row(int(row)) for row in rows[:SHOWN])))
     if wrong_moved.any():
         problems.append(_moved_problem(compared, wrong_moved, codes, coding, name_row))
     if wrong_updated.any():
         problems.append(_updated_problem(compared, wrong_updated, values, coding, name_row))
-    return Permitted(compared, renewed_count, tuple(problems))
+    return PermittedRows(compared, renewed_count, tuple(problems))
 
 
-def refuse(strategy: Strategy, problems: Sequence[Problem], schema: Schema, named: Callable[[str], str]) -> None:
+def refuse(
+    strategy: Strategy, problems: Sequence[ForbiddenChange], schema: Schema, named: Callable[[str], str]
+) -> None:
     """Raise ChangeError if there are problems; those of one kind are told together. `named` puts names to numbers."""
     if not problems:
         return
@@ -202,8 +204,8 @@ def _people(count: int, names: list[str]) -> str:
 
 
 def _moved_problem(
-    compared: Compared, wrong: Bool, codes: Int32, coding: Coding, name_row: Callable[[int], str]
-) -> Problem:
+    compared: ComparedRows, wrong: Bool, codes: Int32, coding: Coding, name_row: Callable[[int], str]
+) -> ForbiddenChange:
     rows = np.flatnonzero(wrong)
     columns = tuple(coding.domains[a].name for a in np.flatnonzero(compared.moved[rows].any(axis=0)))
     shown = []
@@ -211,18 +213,18 @@ def _moved_problem(
         a = int(np.flatnonzero(compared.moved[row])[0])
         old, new = (_label(coding, a, int(code)) for code in (compared.old_codes[row, a], codes[row, a]))
         shown.append(f"{name_row(int(row))} ({coding.domains[a].name} {old} -> {new})")
-    return Problem("moved", len(rows), tuple(shown), columns)
+    return ForbiddenChange("moved", len(rows), tuple(shown), columns)
 
 
 def _updated_problem(
-    compared: Compared, wrong: Bool, values: Int32, coding: Coding, name_row: Callable[[int], str]
-) -> Problem:
+    compared: ComparedRows, wrong: Bool, values: Int32, coding: Coding, name_row: Callable[[int], str]
+) -> ForbiddenChange:
     rows = np.flatnonzero(wrong)
     shown = [
         f"{name_row(int(row))} ({coding.values[compared.old_values[row]]} -> {coding.values[values[row]]})"
         for row in rows[:SHOWN]
     ]
-    return Problem("updated", len(rows), tuple(shown))
+    return ForbiddenChange("updated", len(rows), tuple(shown))
 
 
 def _label(coding: Coding, attribute: int, code: int) -> str:

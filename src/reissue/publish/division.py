@@ -16,7 +16,7 @@ from reissue.methods.registry import ADOPTED, strategy_class
 from reissue.methods.strategy import Strategy
 from reissue.model.fragments import Fragments, UInt64, divide_by_identifier, find_owners
 from reissue.model.requirement import Requirement
-from reissue.publish.fragment import Rows
+from reissue.publish.fragment import CodedRows
 
 ROWS = 2_000_000
 """Rows of a fragment, where the series does not say how many fragments it wants."""
@@ -26,7 +26,7 @@ ROOM = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class TableDivision:
     """Which fragment every row belongs to.
 
     tree:   for new subjects
@@ -42,22 +42,24 @@ class Division:
         return self.tree.count
 
     @staticmethod
-    def read(ledger: Ledger, strategy: Strategy, coding: Coding) -> Division | None:
+    def read(ledger: Ledger, strategy: Strategy, coding: Coding) -> TableDivision | None:
         """The division of a series in today's codes; None before its first release."""
         _refuse_after_standing(strategy, ledger.releases)
         kept = ledger.fragments
         if kept is None:
-            return Division(Fragments.whole(), np.zeros(0, dtype=np.int64)) if ledger.releases else None
+            return TableDivision(Fragments.whole(), np.zeros(0, dtype=np.int64)) if ledger.releases else None
         tree = Fragments.from_dict(cast("Mapping[str, Sequence[int]]", kept["tree"]))
         _refuse_strangers(strategy, tree.count, ledger.releases)
         version = int(str(kept["coding_version"]))
         if version != coding.version:
             tree = tree.recoded(_recode(coding, Coding.from_dict(ledger.coding(version))))
         starts = [cast("list[int]", record.counts["fragments"]) for record in ledger.releases]
-        return Division(tree, np.array(starts, dtype=np.int64).reshape(-1))
+        return TableDivision(tree, np.array(starts, dtype=np.int64).reshape(-1))
 
     @staticmethod
-    def new(ledger: Ledger, strategy: Strategy, rows: int, cuts: Callable[[int, Requirement], Fragments]) -> Division:
+    def new(
+        ledger: Ledger, strategy: Strategy, rows: int, cuts: Callable[[int, Requirement], Fragments]
+    ) -> TableDivision:
         """The division that a first release of so many rows makes.
 
         cuts: makes that many fragments of a sample, each of which as one class is to satisfy the requirement
@@ -70,7 +72,7 @@ class Division:
             tree = divide_by_identifier(count)  # where classes are common, any rows will do
         else:
             tree = cuts(count, strategy.side_of_a_cut(ROOM))
-        return Division(tree, np.zeros(0, dtype=np.int64))
+        return TableDivision(tree, np.zeros(0, dtype=np.int64))
 
     def of(self, codes: Int32, numbers: Int64, hashes: UInt64 | None) -> Int32:
         """int32[rows]: the fragment of each row; known subjects stay where they are, whatever their codes are now."""
@@ -81,7 +83,7 @@ class Division:
         found[known] = find_owners(self.starts, self.count, numbers[known])
         return found
 
-    def parts(self, rows: Rows) -> list[Rows]:
+    def parts(self, rows: CodedRows) -> list[CodedRows]:
         """The rows of each fragment, in the order of the source."""
         if self.count == 1:
             return [rows]

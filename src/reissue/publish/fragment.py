@@ -15,7 +15,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.errors import InfeasiblePolicy
 from reissue.history.identities import Identities
-from reissue.history.past_releases import ABSENT, PastReleases, fold, rebuild
+from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, rebuild_caches
 from reissue.ledger import Shelf
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts
@@ -23,14 +23,20 @@ from reissue.model.fragments import derive_seed
 from reissue.model.observed import Words
 from reissue.model.paths import count_paths
 from reissue.model.release import Candidate, Coded, Facts, History, Table, take_rows
-from reissue.publish.changes import Compared, Permitted, compare, permit
-from reissue.publish.common_classes import Checked, check_common
+from reissue.publish.changes import ComparedRows, PermittedRows, compare, permit
 from reissue.publish.joint_series import check_joint_series
-from reissue.publish.self_check import check_attacks, check_classes, check_promise, check_rows
+from reissue.publish.self_check import (
+    CommonCheck,
+    check_attacks,
+    check_classes,
+    check_common,
+    check_promise,
+    check_rows,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CodedRows:
     """Rows of a snapshot in codes, in the order of their source: all of them, or those of one fragment.
 
     identifiers: large_string[rows]; numbers: int64[rows] the latest number of each identifier, -1 if it has none
@@ -47,21 +53,21 @@ class Rows:
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, rows: Int64) -> Rows:
+    def part(self, rows: Int64) -> CodedRows:
         """Some of the rows."""
         codes, places = take_rows(self.codes, rows), pa.array(rows)
         insensitive = None if self.insensitive is None else self.insensitive.take(places)
-        return Rows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
+        return CodedRows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
 
     def identifier_at(self, row: int) -> str:
         return str(self.identifiers[row].as_py())
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class FragmentRelease:
     """One fragment of the release, checked. `caches` are those after it.
 
-    ways: where classes are common to all fragments, what is left to be checked for all of them together
+    paths: where classes are common to all fragments, what is left to be checked for all of them together
     """
 
     coded: Coded
@@ -70,7 +76,7 @@ class Made:
     caches: Mapping[str, Table]
     steps: tuple[str, ...]
     stopped: tuple[str, ...]
-    ways: Combinations | None = None
+    paths: Combinations | None = None
 
     @property
     def values(self) -> Int64:
@@ -79,7 +85,7 @@ class Made:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class FragmentJob:
     """One fragment of the release that is being made.
 
     seed:        of the whole release; each fragment derives its own
@@ -109,7 +115,7 @@ class Work:
             return {}
         if self.kept_caches:
             return self.shelf.caches(self._part)
-        return rebuild(self.strategy, self.past)
+        return rebuild_caches(self.strategy, self.past)
 
     @property
     def _part(self) -> int | None:
@@ -124,24 +130,23 @@ class Work:
     def own_seed(self) -> int:
         return self.seed if self.fragments == 1 else derive_seed(self.seed, self.fragment + 1)
 
-    def compared(self, rows: Rows) -> Permitted:
+    def compare_with_past(self, rows: CodedRows) -> PermittedRows:
         """The rows against the last word on each subject of this fragment."""
         last = self.past[-1] if len(self.past) else None
         compared = compare(rows.numbers, rows.codes, rows.values, last, self.caches.get(ABSENT))
         left_out = self.strategy.left_out(compared.numbers, self._history(None))
         if left_out is not None:
             compared = compared.without(left_out)
-        named = rows.identifier_at
-        return permit(self.strategy, compared, rows.codes, rows.values, self.coding, named, self.on_change)
+        return permit(self.strategy, compared, rows.codes, rows.values, self.coding, rows.identifier_at, self.on_change)
 
-    def tally(self, rows: Rows, compared: Compared) -> FragmentCounts | None:
+    def count_for_others(self, rows: CodedRows, compared: ComparedRows) -> FragmentCounts | None:
         """What the other fragments need to know of these rows; None if the strategy looks at each by itself."""
         if self.fragments == 1:
             return None
         coded = Coded(compared.numbers, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
         return self.strategy.survey(coded, self._history(None))
 
-    def planned(self, rows: int, combinations: Mapping[str, Combinations]) -> Candidate:
+    def plan(self, rows: int, combinations: Mapping[str, Combinations]) -> Candidate:
         """The release without its rows, from what all fragments counted of so many rows."""
         assert isinstance(self.strategy, Planner)
         counted = CountedSnapshot(rows, self.coding.domains, len(self.coding.values), combinations)
@@ -149,17 +154,19 @@ class Work:
         try:
             plan = self.strategy.plan(counted, self._history(None))
         except InfeasiblePolicy as error:
-            raise InfeasiblePolicy(named(str(error), words)) from error
+            raise InfeasiblePolicy(put_names(str(error), words)) from error
         return _anonymous(plan, self.seed, words)
 
-    def checked(self, plan: Candidate, ways: Combinations) -> Checked:
-        """The release of all fragments, found sound. ways: those of everybody, added up."""
+    def check_plan(self, plan: Candidate, paths: Combinations) -> CommonCheck:
+        """The release of all fragments, found sound. paths: those of everybody, added up."""
         assert isinstance(self.strategy, Planner)
         boxes = [*(facts.boxes for facts in self.past), plan.boxes]
         words = CodingWords(self.coding, lambda _: "somebody")
-        return check_common(self.strategy, boxes, ways, self.coding.domains, len(self.coding.values), words)
+        return check_common(self.strategy, boxes, paths, self.coding.domains, len(self.coding.values), words)
 
-    def made(self, rows: Rows, compared: Compared, first: int, whole: TableCounts | None = None) -> Made:
+    def make(
+        self, rows: CodedRows, compared: ComparedRows, first: int, whole: TableCounts | None = None
+    ) -> FragmentRelease:
         """Anonymize the rows and check the result; new subjects are numbered from `first` on."""
         coded = self._coded(rows, compared, first)
         strategy = self._prepared(rows, coded.subjects)
@@ -168,26 +175,28 @@ class Work:
         candidate = self._anonymized(strategy, coded, history, words)
         facts = candidate.facts(self.number, coded)
         check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
-        caches = fold(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
+        caches = fold_caches(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
         if self.common:
-            return Made(coded, candidate, facts, caches, candidate.steps, (), count_paths([*self.past, facts])[0])
+            return FragmentRelease(
+                coded, candidate, facts, caches, candidate.steps, (), count_paths([*self.past, facts])[0]
+            )
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
         stopped += check_joint_series(strategy, self.shelf.releases, facts, history, coded, words)
-        return Made(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
+        return FragmentRelease(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
 
     def _history(self, whole: TableCounts | None) -> History:
         own = {name: table for name, table in self.caches.items() if name != ABSENT}
         return History(self.past, own, self.own_seed, self.first_new, whole)
 
-    def _coded(self, rows: Rows, compared: Compared, first: int) -> Coded:
+    def _coded(self, rows: CodedRows, compared: ComparedRows, first: int) -> Coded:
         new = compared.numbers < 0
         subjects = compared.numbers.copy()
         subjects[new] = np.arange(first, first + new.sum())
         return Coded(subjects, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
 
-    def _prepared(self, rows: Rows, subjects: Int64) -> Strategy:
+    def _prepared(self, rows: CodedRows, subjects: Int64) -> Strategy:
         """The strategy with its knowledge read in the series' terms, if it wants any."""
 
         def lookup(identifiers: Sequence[str]) -> Int64:
@@ -201,7 +210,7 @@ class Work:
         try:
             candidate = strategy.publish(coded, history)
         except InfeasiblePolicy as error:
-            problem = named(str(error), words)
+            problem = put_names(str(error), words)
             if self.fragments > 1:
                 problem = (
                     f"In fragment {self.fragment + 1} of {self.fragments}: {problem} (Each fragment must be feasible "
@@ -214,17 +223,17 @@ class Work:
 def _anonymous(candidate: Candidate, seed: int, words: Words) -> Candidate:
     """The classes renumbered at random, so that numbers say nothing; the steps in people's words."""
     numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
-    steps = tuple(named(step, words) for step in candidate.steps)
+    steps = tuple(put_names(step, words) for step in candidate.steps)
     return replace(candidate.renumbered(numbers), steps=steps)
 
 
-def named(text: str, words: Words) -> str:
+def put_names(text: str, words: Words) -> str:
     """The text with `{value:CODE}` and `{subject:NUMBER}` replaced by what people call them: strategies know codes."""
     text = re.sub(r"\{value:(\d+)\}", lambda match: f"'{words.value(int(match[1]))}'", text)
-    return with_subjects(text, words.subject)
+    return name_subjects(text, words.subject)
 
 
-def with_subjects(text: str, name: Callable[[int], str]) -> str:
+def name_subjects(text: str, name: Callable[[int], str]) -> str:
     """The text with `{subject:NUMBER}` replaced by names."""
     return re.sub(r"\{subject:(\d+)\}", lambda match: name(int(match[1])), text)
 

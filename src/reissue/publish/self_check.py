@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.combinations import Combinations
 from reissue.arrays.lazy import LazySequence
-from reissue.arrays.types import Int64
+from reissue.arrays.types import Int32, Int64
 from reissue.errors import refuse_release
+from reissue.history.public_files import Extent
+from reissue.methods.attack import WorkDivision
 from reissue.methods.registry import attack_from
-from reissue.methods.strategy import Strategy
+from reissue.methods.strategy import Planner, Strategy
 from reissue.model.boxes import contain, widen_to_nodes
+from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.observed import Listing, Observed, ObservedRelease, Words
+from reissue.model.paths import make_counted_releases
 from reissue.model.release import Coded, Facts, History
 
 
@@ -121,3 +127,40 @@ class _Observing(LazySequence[ObservedRelease]):
         if position == len(self) - 1:
             return self._new.subjects
         return self._past.subjects(position) if isinstance(self._past, Listing) else self._past[position].subjects
+
+
+@dataclass(frozen=True)
+class CommonCheck:
+    """The release as a whole, found sound. squares: sum of squared class sizes; stopped: the attacks that failed."""
+
+    extent: Extent
+    squares: int
+    stopped: tuple[str, ...]
+
+
+def check_common(
+    strategy: Planner,
+    boxes: Sequence[Int32],
+    paths: Combinations,
+    domains: tuple[Domain, ...],
+    value_count: int,
+    words: Words,
+) -> CommonCheck:
+    """No class is empty, and the attacks that the strategy claims to stop find nobody.
+
+    boxes: int32[classes, attributes, 2] of each release, the new one last; paths: of all fragments, added up
+    """
+    releases = make_counted_releases(boxes, paths, np.arange(len(paths)))
+    sizes = releases[-1].sizes
+    if (sizes == 0).any():
+        refuse_release("a class is empty")
+    observed = Observed(releases, domains, value_count, words)
+    for name in strategy.stops:
+        attack = attack_from(name, strategy.thresholds())
+        if not attack.divides(WorkDivision.COUNTS):
+            refuse_release(f"the {name} attack cannot be tried on counts")
+        outcome = attack.run(observed, involving=len(releases))
+        if outcome.breaches:
+            refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
+    check_again(strategy, observed, len(releases))
+    return CommonCheck(Extent.of_sizes(sizes), int((sizes**2).sum()), tuple(strategy.stops))

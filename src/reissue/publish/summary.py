@@ -13,39 +13,42 @@ from reissue.history.public_files import Extent
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.release import Style
-from reissue.publish.changes import Permitted, Problem, renewal_sentence
-from reissue.publish.common_classes import Checked
-from reissue.publish.fragment import Made, Rows
+from reissue.publish.changes import ForbiddenChange, PermittedRows, renewal_sentence
+from reissue.publish.fragment import CodedRows, FragmentRelease
+from reissue.publish.self_check import CommonCheck
 from reissue.utility.measure import Utility, measure
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
-    """One fragment's rows compared with its past: numbers of subjects, and what cannot be protected.
+class FragmentSurvey:
+    """One fragment's rows compared with its past, and what cannot be protected.
 
+    counts: rows, and how many subjects are new, gone, back, changed, renewed
     low, high: int32[attributes] the smallest and the largest code that occurs; None in a fragment without rows
     """
 
-    rows: int
-    new: int
-    gone: int
-    back: int
-    changed: int
-    renewed: int
-    problems: tuple[Problem, ...]
+    counts: Mapping[str, int]
+    problems: tuple[ForbiddenChange, ...]
     low: Int32 | None
     high: Int32 | None
 
+    @property
+    def new(self) -> int:
+        return self.counts["new"]
+
     @staticmethod
-    def of(permitted: Permitted, rows: Rows) -> Survey:
+    def of(permitted: PermittedRows, rows: CodedRows) -> FragmentSurvey:
         compared = permitted.compared
-        return Survey(
-            rows=len(rows),
-            new=int((compared.numbers < 0).sum()),
-            gone=len(compared.gone),
-            back=int(compared.back.sum()),
-            changed=int((compared.updated | compared.moved.any(axis=1)).sum()),
-            renewed=permitted.renewed,
+        counts = {
+            "rows": len(rows),
+            "new": int((compared.numbers < 0).sum()),
+            "gone": len(compared.gone),
+            "back": int(compared.back.sum()),
+            "changed": int((compared.updated | compared.moved.any(axis=1)).sum()),
+            "renewed": permitted.renewed,
+        }
+        return FragmentSurvey(
+            counts=counts,
             problems=permitted.problems,
             low=rows.codes.min(axis=0) if len(rows) else None,
             high=rows.codes.max(axis=0) if len(rows) else None,
@@ -53,7 +56,7 @@ class Survey:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class FragmentSummary:
     """One fragment of the release, in numbers and sentences. values: int64[values] how often each is published."""
 
     tally: Mapping[str, int]
@@ -65,7 +68,7 @@ class Result:
     values: Int64
 
     @staticmethod
-    def of(made: Made, observed: Sequence[Domain]) -> Result:
+    def of(made: FragmentRelease, observed: Sequence[Domain]) -> FragmentSummary:
         tally = {
             "snapshot": len(made.candidate.classes),
             "published": len(made.facts.subjects),
@@ -75,16 +78,16 @@ class Result:
         }
         utility = measure(made.facts, made.coded, observed)
         extent, style = Extent.of(made.facts), made.facts.style
-        return Result(tally, made.steps, made.stopped, utility, extent, style, made.values)
+        return FragmentSummary(tally, made.steps, made.stopped, utility, extent, style, made.values)
 
 
-def numbered(next_subject: int, surveys: Sequence[Survey]) -> list[int]:
+def number_new_subjects(next_subject: int, surveys: Sequence[FragmentSurvey]) -> list[int]:
     """The number of each fragment's first new subject: fragment after fragment."""
     new = np.cumsum([0, *(survey.new for survey in surveys)])[:-1]
     return [next_subject + int(before) for before in new]
 
 
-def observed_together(surveys: Sequence[Survey], coding: Coding) -> tuple[Domain, ...]:
+def narrow_domains(surveys: Sequence[FragmentSurvey], coding: Coding) -> tuple[Domain, ...]:
     """The domains narrowed to the codes that occur in the snapshot."""
     lows = [survey.low for survey in surveys if survey.low is not None]
     highs = [survey.high for survey in surveys if survey.high is not None]
@@ -94,7 +97,7 @@ def observed_together(surveys: Sequence[Survey], coding: Coding) -> tuple[Domain
     return tuple(Domain(d.name, int(low[a]), int(high[a]), d.tree) for a, d in enumerate(coding.domains))
 
 
-def shown_cost(cost: Utility) -> dict[str, float]:
+def describe_cost(cost: Utility) -> dict[str, float]:
     """What the release cost, by measure, for the log."""
     return {
         "ail": cost.ail,
@@ -104,29 +107,31 @@ def shown_cost(cost: Utility) -> dict[str, float]:
     }
 
 
-def told(
-    strategy: Strategy, surveys: Sequence[Survey], results: Sequence[Result], checked: Checked | None
+def describe_steps(
+    strategy: Strategy,
+    surveys: Sequence[FragmentSurvey],
+    results: Sequence[FragmentSummary],
+    check: CommonCheck | None,
 ) -> list[str]:
-    """`release.steps`: what was done, in plain sentences. checked: where classes are common to all fragments."""
+    """`release.steps`: what was done, in plain sentences. check: where classes are common to all fragments."""
     rows, new, gone, back, changed, renewed = (
-        sum(getattr(survey, name) for survey in surveys)
-        for name in ("rows", "new", "gone", "back", "changed", "renewed")
+        sum(survey.counts[name] for survey in surveys) for name in ("rows", "new", "gone", "back", "changed", "renewed")
     )
     steps = [
         f"Read {rows:,} rows: {new:,} new subjects, {gone:,} gone, {back:,} back again, {changed:,} changed.",
         *([renewal_sentence(strategy, renewed)] if renewed else []),
     ]
     if len(results) > 1:
-        sizes = [survey.rows for survey in surveys]
-        how = "each anonymized by itself" if checked is None else "counted by themselves and planned together"
+        sizes = [survey.counts["rows"] for survey in surveys]
+        how = "each anonymized by itself" if check is None else "counted by themselves and planned together"
         steps.append(
             f"Divided the rows into {len(results)} fragments of {min(sizes):,} to {max(sizes):,} rows, {how}; who is "
             "in which fragment never changes."
         )
-    if len(results) == 1 or checked is not None:
+    if len(results) == 1 or check is not None:
         steps += results[0].steps
     else:
         steps += [f"Fragment {i}: {step}" for i, one in enumerate(results, start=1) for step in one.steps]
-    stopped = ", ".join(results[0].stopped if checked is None else checked.stopped)
+    stopped = ", ".join(results[0].stopped if check is None else check.stopped)
     against = f", and against the attacks it claims to stop ({stopped})" if stopped else ""
     return [*steps, f"Checked the finished release against the policy{against}."]

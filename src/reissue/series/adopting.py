@@ -19,8 +19,8 @@ from reissue.audit.result import Audit
 from reissue.audit.timeline import LastSeen, Turnover
 from reissue.coding import Coding
 from reissue.errors import SettingsError
-from reissue.history.past_releases import fold
-from reissue.history.public_files import FORMAT, README, read_description, reading
+from reissue.history.past_releases import fold_caches
+from reissue.history.public_files import FORMAT, README, describe_labels, read_description
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
@@ -152,7 +152,7 @@ def _adopt_all(series: Series, foreign: ForeignSeries, sources: Sequence[Source]
             stage = ledger.stage(release.number)
             _write_public(stage.public, sources[position], foreign, position)
             stage.facts(facts)
-            caches = fold(strategy, caches, previous, facts)
+            caches = fold_caches(strategy, caches, previous, facts)
             stage.caches(caches)
             new = np.flatnonzero(coded.subjects >= known)
             stage.identities(foreign.snapshots[position].identifiers_at(new), coded.subjects[new] + first)
@@ -239,7 +239,10 @@ def _description(foreign: ForeignSeries, position: int, file: str) -> dict[str, 
             "largest_class": int(release.sizes.max(initial=0)),
         },
         "columns": [
-            *({"name": d.name, "role": "quasi-identifier", "reading": reading(coding, d.name)} for d in coding.domains),
+            *(
+                {"name": d.name, "role": "quasi-identifier", "reading": describe_labels(coding, d.name)}
+                for d in coding.domains
+            ),
             *({"name": name, "role": "sensitive"} for name in coding.schema.sensitive),
         ],
         "files": [file],

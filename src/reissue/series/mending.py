@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reissue.coding import Coding
-from reissue.history.past_releases import PastReleases, differing_caches, rebuild
+from reissue.history.past_releases import PastReleases, compare_caches, rebuild_caches
 from reissue.ledger import Damage, Ledger, part_name
 from reissue.methods.strategy import Strategy
 from reissue.model.release import Table
@@ -14,8 +14,8 @@ def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Dama
     wrong: list[str] = []
     right: dict[str, Table] = {}
     for fragment in ledger.shelf.fragments:
-        own = rebuild(strategy, PastReleases(ledger.shelf, coding, fragment))
-        wrong += differing_caches(own, ledger.caches(fragment))
+        own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment))
+        wrong += compare_caches(own, ledger.caches(fragment))
         right |= {part_name(name, fragment): table for name, table in own.items()}
     if wrong:
         ledger.replace_caches(right)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from reissue.audit import Audit
     from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
-    from reissue.publish.publishing import Publishing
+    from reissue.publish.executor import Executor
 
 
 class Series:
@@ -176,14 +175,16 @@ class Series:
         written = checked_formats(formats or strings(self._ledger.meta["formats"]))
         with self._ledger.publisher():
             ahead = self._begin_reading(snapshot) if chosen["name"] == "embedded" else None
-            publishing = publisher_on(chosen, table)(
+            from reissue.publish.publishing import Publishing
+
+            publishing = Publishing(
                 coding=self.coding,
                 ledger=self._ledger,
                 strategy=strategy or self.strategy,
                 on_change=on_change,
                 formats=written,
                 progress=progress or (lambda stage: None),
-                ahead=ahead,
+                executor=make_executor(self._ledger, chosen, table, ahead),
             )
             return self._release(publishing.run(snapshot))
 
@@ -303,15 +304,15 @@ class Series:
         )
 
 
-def publisher_on(engine: Mapping[str, object], table: str | None) -> Callable[..., Publishing]:
-    """What publishes on that engine."""
+def make_executor(ledger: Ledger, engine: Mapping[str, object], table: str | None, ahead: Ahead | None) -> Executor:
+    """Where a release is made on that engine."""
     if engine["name"] == "spark":
-        from reissue.publish.spark.publishing import SparkPublishing
+        from reissue.publish.spark.executor import OnSpark
 
-        return partial(SparkPublishing, settings=engine, table=table)
-    from reissue.publish.publishing import Publishing
+        return OnSpark(ledger, engine, table)
+    from reissue.publish.embedded import Embedded
 
-    return Publishing
+    return Embedded(ledger, ahead)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

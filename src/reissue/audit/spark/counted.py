@@ -15,7 +15,7 @@ from reissue.arrays.types import Bool
 from reissue.audit.spark.fragment import FragmentReader
 from reissue.coding import CodingWords
 from reissue.history.past_releases import PastReleases
-from reissue.history.spark_counts import COUNTS, counts_of, sums_for
+from reissue.history.spark_counts import COUNTS, counts_from_table, sum_for_fragments
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.attack_parts import SharedCountAttack
 from reissue.model.fragment_counts import Counts, TableCounts
@@ -123,7 +123,7 @@ def _sum_everywhere(
 
 def _counts_in(table: pa.Table, rows: Bool) -> Counts:
     """Some of the counts in a table, in order."""
-    counts = counts_of(table.filter(pa.array(rows)))
+    counts = counts_from_table(table.filter(pa.array(rows)))
     return Counts.of(counts.key, counts.value, counts.count)
 
 
@@ -149,7 +149,9 @@ def _attack_parts(
     found: dict[int, Found] = {}
     if attack.estimates:
         near = select_where(own, f"kind = '{NEARBY}'")
-        back = sums_for(spark, select_where(near, "asked"), near.drop("kind"), attack.support, ["release", "key"])
+        back = sum_for_fragments(
+            spark, select_where(near, "asked"), near.drop("kind"), attack.support, ["release", "key"]
+        )
         found = spark.of_groups(back, "fragment", learn_nearby)
     rest = [fragment for fragment in range(len(readers)) if fragment not in found]  # asked for nothing
     found |= dict(zip(rest, spark.each(rest, learn), strict=True))

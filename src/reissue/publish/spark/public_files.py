@@ -12,48 +12,48 @@ import pyarrow as pa
 
 from reissue.engine.output import write_table
 from reissue.engine.settings import Format
-from reissue.history.public_files import class_column
+from reissue.history.public_files import name_class_column
 from reissue.ledger import PublicFile
 from reissue.ledger.disk import hash_file, sync_file
 from reissue.ledger.store import Staged
 from reissue.model.fragments import hash_numbers, permute_ids
-from reissue.publish.fragment import Work
+from reissue.publish.fragment import FragmentJob
 
 KEY = "__reissue_order__"
 KEY_FIELD = pa.field(KEY, pa.int64())
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class FragmentRows:
     """One fragment's share of a public table.
 
     offset: classes of the fragments before it; classes: of all fragments; neither matters where classes are common
     """
 
-    work: Work
+    job: FragmentJob
     staged: Staged
     offset: int
     classes: int
 
     def rows(self, by_class: bool) -> list[pa.Table]:
         """The rows with the release's class numbers, and KEY by which they are to be sorted: at random, or by class."""
-        work = self.work
-        table = work.shelf.store.read_staged(self.staged)
-        place = table.column_names.index(class_column(work.coding))
+        job = self.job
+        table = job.shelf.store.read_staged(self.staged)
+        place = table.column_names.index(name_class_column(job.coding))
         classes = table.column(place).to_numpy().astype(np.int64)
-        if work.fragments > 1 and not work.common:
-            classes = permute_ids(classes + self.offset, self.classes, work.seed)
+        if job.fragments > 1 and not job.common:
+            classes = permute_ids(classes + self.offset, self.classes, job.seed)
         table = table.set_column(place, table.schema.field(place), pa.array(classes.astype(np.int32)))
         if by_class:
             key = classes
         else:
-            rows = np.arange(table.num_rows, dtype=np.uint64) + np.uint64(work.fragment << 40)
-            key = hash_numbers(rows, work.seed).view(np.int64)
-        return [unnamed(table).append_column(KEY_FIELD, pa.array(key))]
+            rows = np.arange(table.num_rows, dtype=np.uint64) + np.uint64(job.fragment << 40)
+            key = hash_numbers(rows, job.seed).view(np.int64)
+        return [number_columns(table).append_column(KEY_FIELD, pa.array(key))]
 
 
-def unnamed(table: pa.Table | pa.Schema) -> pa.Table | pa.Schema:
-    """The columns called p0, p1, ...: see `placed`."""
+def number_columns(table: pa.Table | pa.Schema) -> pa.Table | pa.Schema:
+    """The columns called p0, p1, ...: see `safe_column_names`."""
     names = [f"p{place}" for place in range(len(table.names if isinstance(table, pa.Schema) else table.column_names))]
     if isinstance(table, pa.Schema):
         return pa.schema([pa.field(name, one.type) for name, one in zip(names, table, strict=True)])
@@ -61,7 +61,7 @@ def unnamed(table: pa.Table | pa.Schema) -> pa.Table | pa.Schema:
 
 
 @dataclass(frozen=True, eq=False)
-class Writing:
+class PublicWriter:
     """Writing one public table in all its formats, part by part, on workers."""
 
     public: Path

@@ -2,82 +2,69 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from copy import deepcopy
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.types import Int32
 from reissue.coding import Coding
-from reissue.history.identities import identities
+from reissue.engine.spark.counting import add_numbers, join_latest, rename_columns
+from reissue.history.identities import read_identities
 from reissue.ledger import Shelf
 from reissue.model.fragments import Fragments, divide
-from reissue.publish.division import Division
-from reissue.publish.fragment import Rows
+from reissue.publish.division import TableDivision
+from reissue.publish.fragment import CodedRows
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
     from reissue.model.requirement import Requirement
 
 
-def placed(encoded: Frame, attributes: int) -> Frame:
+def safe_column_names(encoded: Frame, attributes: int) -> Frame:
     """The insensitive columns called i0, i1, ...: Spark trips over dots and quotes in names."""
-    others = range(len(encoded.columns) - attributes - 3)
-    return encoded.toDF("row", "identifier", *(f"c{a}" for a in range(attributes)), "value", *(f"i{n}" for n in others))
+    others = [f"i{n}" for n in range(len(encoded.columns) - attributes - 3)]
+    return rename_columns(encoded, ["row", "identifier", *(f"c{a}" for a in range(attributes)), "value", *others])
 
 
-def with_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
+def join_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
     """The rows with `number`: the latest one of each identifier, -1 if it has none."""
-    if not shelf.state.of_role("identities"):
-        return encoded.selectExpr("*", "CAST(-1 AS BIGINT) AS number")  # everybody is new: no need to shuffle
-    known = identities(spark, shelf)
-    latest = known.groupBy("identifier").max("subject").withColumnRenamed("max(subject)", "number")
-    return spark.join(encoded, latest, ["identifier"], "left").fillna(-1, ["number"])
+    known = read_identities(spark, shelf) if shelf.state.of_role("identities") else None
+    return join_latest(spark, encoded, known)
 
 
-def with_fragment(rows: Frame, division: Division) -> Frame:
+def assign_fragments(rows: Frame, division: TableDivision) -> Frame:
     """The rows with `fragment`."""
-    from reissue.engine.spark.tasks import mapped
 
-    schema = deepcopy(rows.schema).add("fragment", "integer")
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    def find(table: pa.Table) -> Int32:
         from reissue.engine.identifiers import hashes
 
-        for batch in batches:
-            table = pa.Table.from_batches([batch])
-            part = rows_of(table)
-            keys = hashes(part.identifiers) if division.tree.by_identifier else None
-            yield table.append_column("fragment", pa.array(division.of(part.codes, part.numbers, keys)))
+        part = read_rows(table)
+        keys = hashes(part.identifiers) if division.tree.by_identifier else None
+        return division.of(part.codes, part.numbers, keys)
 
-    return rows.mapInArrow(mapped(run, schema), schema)
+    return add_numbers(rows, "fragment", find)
 
 
-def cuts(spark: Spark, sample: Frame, count: int, coding: Coding, side: Requirement) -> Fragments:
+def cut_sample(spark: Spark, sample: Frame, count: int, coding: Coding, side: Requirement) -> Fragments:
     """The cuts, made by one worker from a sample of the rows; only they come to the driver."""
-    from reissue.engine.spark.tasks import mapped, spark_schema
-
     domains = coding.domains
 
-    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        gathered = list(batches)
-        if gathered:
-            part = rows_of(pa.Table.from_batches(gathered).sort_by("row"))
-            yield pa.table({"tree": [json.dumps(divide(part.codes, part.values, domains, count, side).to_dict())]})
+    def cut(table: pa.Table) -> Fragments:
+        part = read_rows(table.sort_by("row"))
+        return divide(part.codes, part.values, domains, count, side)
 
-    codes = sample.select("row", "value", *_numbered_columns(sample.columns, "c")).repartition(1)
-    told = spark_schema(pa.schema([("tree", pa.string())]))
-    found = spark.collect(codes.mapInArrow(mapped(cut, told), told), "cuts of fragments")
-    return Fragments.from_dict(json.loads(found.column("tree")[0].as_py()))
+    found = spark.on_one(sample.select("row", "value", *_numbered_columns(sample.columns, "c")), cut)
+    assert found is not None, "a snapshot has rows"
+    return found
 
 
 def _numbered_columns(names: Iterable[str], letter: str) -> list[str]:
     return [name for name in names if name[0] == letter and name[1:].isdigit()]
 
 
-def rows_of(table: pa.Table) -> Rows:
+def read_rows(table: pa.Table) -> CodedRows:
     """The columns that `SparkSnapshot.encoded` describes, as arrays; what is not there is empty."""
     names = _numbered_columns(table.column_names, "c")
     codes = np.empty((table.num_rows, len(names)), dtype=np.int32, order="F")
@@ -90,7 +77,7 @@ def rows_of(table: pa.Table) -> Rows:
     if isinstance(identifiers, pa.ChunkedArray):
         identifiers = pa.concat_arrays(identifiers.cast(pa.large_string()).chunks or [nobody])
     numbers = table.column("number").to_numpy() if "number" in table.column_names else np.full(table.num_rows, -1)
-    return Rows(
+    return CodedRows(
         identifiers,
         numbers.astype(np.int64),
         codes,

@@ -1,0 +1,84 @@
+"""Small steps on Spark's tables: columns added by tasks, counts added up, identifiers matched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from reissue.engine.spark.tasks import arrow_schema, mapped
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from reissue.engine.spark.verbs import Spark
+
+PLAIN = r"regexp_replace(lower(ltrim('0', trim(BOTH concat('=', char(39), char(34)) FROM {}))), '[.]0+$', '')"
+"""An identifier without what programs drop or add: as `identifiers.plainest`, and without a spreadsheet's marks."""
+
+
+def rename_columns(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The columns under other names, in their order."""
+    return frame.toDF(*names)
+
+
+def empty_rows(frame: DataFrame) -> pa.Table:
+    """No rows, with the columns of the frame as tasks get them."""
+    return arrow_schema(frame.schema).empty_table()
+
+
+def read_files(spark: Spark, path: Path, kind: str) -> DataFrame:
+    """A file, or a folder of files, of that kind: "parquet" or "csv" with a header."""
+    return spark.session.read.format(kind).option("header", True).load(str(path))
+
+
+def add_numbers(frame: DataFrame, name: str, task: Callable[[pa.Table], Iterable[int]]) -> DataFrame:
+    """The rows with one more int32 column, which `task` makes of them, batch by batch on the workers."""
+    schema = deepcopy(frame.schema).add(name, "integer")
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            yield table.append_column(name, pa.array(task(table)))
+
+    return frame.mapInArrow(mapped(run, schema), schema)
+
+
+def join_latest(spark: Spark, rows: DataFrame, known: DataFrame | None) -> DataFrame:
+    """The rows with `number`: the highest `subject` of their `identifier` among the known, -1 if it has none."""
+    if known is None:
+        return rows.selectExpr("*", "CAST(-1 AS BIGINT) AS number")  # everybody is new: no need to shuffle
+    latest = known.groupBy("identifier").max("subject").withColumnRenamed("max(subject)", "number")
+    return spark.join(rows, latest, ["identifier"], "left").fillna(-1, ["number"])
+
+
+def sum_by(frame: DataFrame, by: Sequence[str]) -> DataFrame:
+    """The columns `by`, each combination once, and the sum of its `count`."""
+    return frame.groupBy(*by).sum("count").toDF(*by, "count")
+
+
+def keep_frequent(frame: DataFrame, by: Sequence[str], least: int) -> DataFrame:
+    """Only rows under keys (the columns `by`) whose `count`s come to at least so many."""
+    sized = frame.selectExpr("*", f"SUM(count) OVER (PARTITION BY {', '.join(by)}) AS size")
+    return sized.where(f"size >= {least}").drop("size")
+
+
+def match_altered(
+    spark: Spark, rows: DataFrame, known: DataFrame, shown: int
+) -> tuple[list[tuple[str, str]], int, int]:
+    """New identifiers that are, but for what programs alter, those of people who are known and not here.
+
+    (some pairs of now and before, how many there are, how many identifiers are new). rows: `identifier` and `number`,
+    -1 of who is new; known: `identifier`.
+    """
+    plain = PLAIN.format("identifier")
+    fresh = rows.where("number = -1").selectExpr("identifier AS now", f"{plain} AS plain")
+    left = spark.join(known, rows.select("identifier"), ["identifier"], "anti")
+    left = left.selectExpr("identifier", f"{plain} AS plain").groupBy("plain").agg({"identifier": "max"})
+    alike = spark.join(fresh, left, ["plain"], "inner")
+    some = spark.collect(alike.orderBy("now").limit(shown), "names in a message").to_pylist()
+    pairs = [(str(one["now"]), str(one["max(identifier)"])) for one in some]
+    return pairs, alike.count() if some else 0, fresh.count() if some else 0

@@ -1,0 +1,155 @@
+"""Making a release in this process, fragment after fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.arrays.combinations import Combinations
+from reissue.arrays.types import Int64
+from reissue.coding import Coding, SnapshotSummary
+from reissue.engine.output import write_release
+from reissue.engine.settings import Format
+from reissue.engine.snapshot import load
+from reissue.history.identities import Identities
+from reissue.history.lookalikes import refuse_lookalikes
+from reissue.history.public_files import Extent, add_standing, find_source_rows, make_public_tables
+from reissue.ledger import Ledger, ReleaseRecord, Stage
+from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain
+from reissue.model.fragment_counts import TableCounts
+from reissue.model.fragments import Fragments, divide, draw_sample, number_globally
+from reissue.model.joined_fragments import join_facts
+from reissue.publish.division import TableDivision
+from reissue.publish.executor import Executor
+from reissue.publish.fragment import CodedRows, FragmentJob, FragmentRelease
+from reissue.publish.self_check import CommonCheck
+from reissue.publish.summary import FragmentSummary, FragmentSurvey
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.engine.ahead import Ahead
+    from reissue.engine.read import Source
+    from reissue.model.requirement import Requirement
+
+
+class Embedded(Executor):
+    """Everything in memory. ahead: the snapshot, where somebody has begun to read it already."""
+
+    def __init__(self, ledger: Ledger, ahead: Ahead | None = None) -> None:
+        self._ledger, self._ahead = ledger, ahead
+        self._plan: TableCounts | None = None
+
+    def start(self, strategy: Strategy, progress: Callable[[str], None]) -> None:
+        pass
+
+    def read(self, source: Source, schema: Schema) -> SnapshotSummary:
+        self._snapshot = load(source, schema) if self._ahead is None else self._ahead.result()
+        return self._snapshot.seen
+
+    def encode(self, coding: Coding) -> int:
+        snapshot, self._identities = self._snapshot, Identities.read(self._ledger)
+        codes, values = snapshot.encode(coding)
+        numbers = self._identities.numbers(snapshot.identifiers)
+        self._coding = coding
+        self._rows = CodedRows(snapshot.identifiers, numbers, codes, values, snapshot.insensitive)
+        return len(self._rows)
+
+    def cut(self, count: int, side: Requirement) -> Fragments:
+        rows = self._rows
+        some = np.flatnonzero(draw_sample(np.arange(len(rows)), len(rows), self._ledger.seed))
+        return divide(rows.codes[some], rows.values[some], self._coding.domains, count, side)
+
+    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentSurvey]:
+        self._jobs, self._parts = jobs, division.parts(self._rows)
+        permitted = [job.compare_with_past(part) for job, part in zip(jobs, self._parts, strict=True)]
+        self._compared = [one.compared for one in permitted]
+        each = zip(jobs, self._parts, self._compared, strict=True)
+        self._counts = [job.count_for_others(part, compared) for job, part, compared in each]
+        return [FragmentSurvey.of(one, part) for one, part in zip(permitted, self._parts, strict=True)]
+
+    def refuse_lookalikes(self, surveys: Sequence[FragmentSurvey]) -> None:
+        rows, place = self._rows, f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
+        gone = np.concatenate([compared.gone for compared in self._compared])
+        refuse_lookalikes(rows.identifiers, rows.numbers < 0, gone, self._identities, place)
+
+    def find_name(self, number: int) -> str:
+        return self._identities.name(number)
+
+    def sum_counts(self) -> list[TableCounts] | None:
+        told = [counts for counts in self._counts if counts is not None]
+        return TableCounts.of(told) if told else None
+
+    def plan(self) -> None:
+        told = [counts.planned for counts in self._counts if counts is not None]
+        sums = {name: Combinations.together([one[name] for one in told]) for name in told[0]}
+        self._plan = TableCounts({}, plan=self._jobs[0].plan(len(self._rows), sums))
+
+    def make(
+        self, firsts: Sequence[int], observed: Sequence[Domain], tables: Sequence[TableCounts] | None
+    ) -> list[Int64]:
+        known: Sequence[TableCounts | None] = tables or [self._plan] * len(self._jobs)
+        each = zip(self._jobs, self._parts, self._compared, firsts, known, strict=True)
+        self._observed = observed
+        self._made = [job.make(part, compared, first, table) for job, part, compared, first, table in each]
+        return [made.values for made in self._made]
+
+    def check_plan(self) -> CommonCheck:
+        assert self._plan is not None
+        assert self._plan.plan is not None
+        paths = Combinations.together([made.paths for made in self._made if made.paths is not None])
+        return self._jobs[0].check_plan(self._plan.plan, paths)
+
+    def summarize(self) -> list[FragmentSummary]:
+        return [FragmentSummary.of(made, self._observed) for made in self._made]
+
+    def write(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
+        """Private files beside the public ones: writing releases the interpreter."""
+        with ThreadPoolExecutor() as pool:
+            written = []
+            for job, rows, compared, made in zip(self._jobs, self._parts, self._compared, self._made, strict=True):
+                writer = stage.writer(job.fragment)
+                new = np.flatnonzero(compared.numbers < 0)
+                written += [
+                    pool.submit(writer.facts, made.facts),
+                    pool.submit(writer.identities, rows.identifiers.take(new), made.coded.subjects[new]),
+                    pool.submit(writer.caches, made.caches),
+                ]
+            names = self._write_public(stage, formats, extent)
+        for files in written:
+            stage.take(files.result())
+        return names
+
+    def after(self, record: ReleaseRecord) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def _write_public(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
+        """The files that may be handed out, rows in random order."""
+        job, insensitive, rows = self._jobs[0], self._parts[0].insensitive, None
+        facts = join_facts([made.facts for made in self._made], job.seed, job.common)
+        if insensitive is not None:
+            rows, insensitive = _find_sources(self._jobs, self._parts, self._made)
+        order = np.random.default_rng([job.seed, 2]).permutation(len(facts.subjects))
+        tables = make_public_tables(facts, insensitive, rows, order, job.coding)
+        add_standing(tables, facts, extent.classes, job.seed, job.coding)
+        return [path.name for path in write_release(stage.public, tables, formats)]
+
+
+def _find_sources(
+    jobs: Sequence[FragmentJob], parts: Sequence[CodedRows], made: Sequence[FragmentRelease]
+) -> tuple[Int64, pa.Table]:
+    """(int64[published] where each row of the joined facts has its insensitive columns, those of all fragments)."""
+    offset, own, subjects = 0, [], []
+    for job, rows, one in zip(jobs, parts, made, strict=True):
+        own.append(find_source_rows(one.coded, one.candidate, one.facts, job.own_seed) + offset)
+        subjects.append(number_globally(one.facts.subjects, job.fragment, job.fragments))
+        offset += len(rows)
+    order = np.argsort(np.concatenate(subjects), kind="stable") if len(jobs) > 1 else slice(None)
+    return np.concatenate(own)[order], pa.concat_tables([rows.insensitive for rows in parts])

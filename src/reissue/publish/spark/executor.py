@@ -1,0 +1,200 @@
+"""Making a release on Spark: workers read, make, check and write the fragments; the driver sees summaries, never rows.
+
+Every file is written by a worker straight into the series' staging folder, so the folder must be one that all workers
+reach. Nothing counts before the driver's one commit: a worker or the driver that dies leaves files nobody refers to,
+which the next opening sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reissue.arrays.types import Bool, Int64
+from reissue.coding import Coding, SnapshotSummary
+from reissue.engine.settings import Format
+from reissue.engine.spark.counting import read_files
+from reissue.errors import SettingsError
+from reissue.history.identities import find_name, read_identities
+from reissue.history.lookalikes import refuse_lookalikes_on_spark
+from reissue.history.public_files import Extent
+from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
+from reissue.ledger import Ledger, ReleaseRecord, Stage
+from reissue.ledger.store import Staged
+from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain
+from reissue.model.fragment_counts import TableCounts, sum_counts
+from reissue.model.fragments import Fragments, draw_sample
+from reissue.publish.division import TableDivision
+from reissue.publish.executor import Executor
+from reissue.publish.fragment import FragmentJob
+from reissue.publish.self_check import CommonCheck
+from reissue.publish.spark.fragment import FragmentTask, plan_from_table, plan_to_table, survey_fragments
+from reissue.publish.spark.public_files import KEY, KEY_FIELD, FragmentRows, PublicWriter, number_columns
+from reissue.publish.spark.rows import assign_fragments, cut_sample, join_numbers, safe_column_names
+from reissue.publish.summary import FragmentSummary, FragmentSurvey
+from reissue.schema import Schema
+
+if TYPE_CHECKING:
+    from reissue.engine.read import Source
+    from reissue.engine.spark.verbs import Frame, Spark
+    from reissue.model.requirement import Requirement
+
+PART_ROWS = 5_000_000
+"""Rows of one public file; a larger release is a folder of files."""
+
+
+class OnSpark(Executor):
+    """Everything by workers.
+
+    settings: the series' engine settings (`master`, Spark's own `settings`); table: a Spark table to make of the
+    release after it is published; formats: in which it is published
+    """
+
+    def __init__(self, ledger: Ledger, settings: Mapping[str, object], table: str | None) -> None:
+        self._ledger, self._settings, self._table = ledger, settings, table
+        self._close: Callable[[], None] = lambda: None
+        self._plan: Staged | None = None
+
+    def start(self, strategy: Strategy, progress: Callable[[str], None]) -> None:
+        if strategy.stands:
+            raise SettingsError(f"'{strategy.name}' is not made on Spark. Publish with the engine \"embedded\".")
+        progress("start")
+        from reissue.engine.spark.verbs import connect
+
+        self._spark: Spark = connect(self._settings)
+        if self._table:
+            self._spark.refuse_existing(self._table)
+
+    def read(self, source: Source, schema: Schema) -> SnapshotSummary:
+        from reissue.engine.spark.snapshot import load
+
+        self._snapshot = load(self._spark, source, schema)
+        self._close = self._snapshot.close
+        return self._snapshot.seen
+
+    def encode(self, coding: Coding) -> int:
+        self._coding = coding
+        return self._snapshot.rows
+
+    def _encoded(self, chosen: Callable[[Int64], Bool] | None = None) -> Frame:
+        return safe_column_names(self._snapshot.encoded(self._coding, chosen), len(self._coding.attributes))
+
+    @cached_property
+    def _numbered(self) -> Frame:
+        """The rows with the subjects that are known."""
+        return join_numbers(self._spark, self._encoded(), self._ledger.shelf)
+
+    def cut(self, count: int, side: Requirement) -> Fragments:
+        some = self._encoded(partial(draw_sample, total=self._snapshot.rows, seed=self._ledger.seed))
+        return cut_sample(self._spark, some, count, self._coding, side)
+
+    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentSurvey]:
+        rows = assign_fragments(self._numbered, division)
+        self._jobs, self._writers = jobs, [stage.writer(job.fragment) for job in jobs]
+        self._surveyed = survey_fragments(self._spark, rows, jobs, self._writers)
+        return [one.survey for one in self._surveyed]
+
+    def refuse_lookalikes(self, surveys: Sequence[FragmentSurvey]) -> None:
+        """Where at most half are new it is not looked at, since it would read the snapshot again."""
+        shelf = self._ledger.shelf
+        if shelf.state.of_role("identities") and 2 * sum(one.new for one in surveys) >= self._snapshot.rows:
+            place = f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
+            known = read_identities(self._spark, shelf)
+            refuse_lookalikes_on_spark(self._spark, self._numbered, known, place)
+
+    def find_name(self, number: int) -> str:
+        return find_name(self._spark, self._ledger.shelf, number)
+
+    def sum_counts(self) -> list[TableCounts] | None:
+        """What is nearby goes from worker to worker, in files."""
+        told = [one.counts for one in self._surveyed if one.counts is not None]
+        if not told:
+            return None
+        nearby, least = [one.nearby for one in self._surveyed], max(counts.least for counts in told)
+        self._nearby = exchange_counts(self._spark, self._ledger.shelf, nearby, least, self._writers)
+        return [TableCounts(sum_counts(told))] * len(self._jobs)
+
+    def plan(self) -> None:
+        counted = {name: self._sum([one.planned[name] for one in self._surveyed]) for name in self._surveyed[0].planned}
+        job, writer, read = self._jobs[0], self._writers[0], self._ledger.shelf.store.read_staged
+        rows = self._snapshot.rows
+
+        def plan(files: Mapping[str, Staged]) -> Staged:
+            sums = {name: combinations_from_table(read(file)) for name, file in files.items()}
+            return writer.rows(plan_to_table(job.plan(rows, sums)))
+
+        [self._plan] = self._spark.each([counted], plan)
+
+    def _sum(self, parts: Sequence[tuple[Staged, int]]) -> Staged:
+        """A file with the sums of what all fragments counted. parts: their files, and the number of columns."""
+        files = [staged for staged, _ in parts]
+        return sum_combinations(self._spark, self._ledger.shelf.store, files, parts[0][1], self._writers[0])
+
+    def make(
+        self, firsts: Sequence[int], observed: Sequence[Domain], tables: Sequence[TableCounts] | None
+    ) -> list[Int64]:
+        count = len(self._jobs)
+        nearby: Sequence[Staged | None] = [None] * count if tables is None else self._nearby
+        known: Sequence[TableCounts | None] = tables or [None] * count
+        each = zip(self._jobs, self._writers, self._surveyed, firsts, known, nearby, strict=True)
+        tasks = [
+            FragmentTask(
+                job, writer, one.rows, first, tuple(observed), self._snapshot.insensitive, table, file, self._plan
+            )
+            for job, writer, one, first, table, file in each
+        ]
+        self._made = self._spark.each(tasks, FragmentTask.run)
+        return [made.summary.values for made in self._made]
+
+    def check_plan(self) -> CommonCheck:
+        paths = self._sum([made.paths for made in self._made if made.paths is not None])
+        job, read = self._jobs[0], self._ledger.shelf.store.read_staged
+
+        def check(files: tuple[Staged, Staged]) -> CommonCheck:
+            return job.check_plan(plan_from_table(read(files[0])), combinations_from_table(read(files[1])))
+
+        assert self._plan is not None
+        return self._spark.each([(self._plan, paths)], check)[0]
+
+    def summarize(self) -> list[FragmentSummary]:
+        return [made.summary for made in self._made]
+
+    def write(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
+        """Every fragment's rows under common class numbers, in random order over all of them."""
+        self._formats, names = formats, list[str]()
+        offsets = np.cumsum([0, *(made.summary.extent.classes for made in self._made)])
+        parts = max(1, extent.rows // PART_ROWS)
+        for table, schema in self._made[0].schemas.items():
+            shares = [
+                FragmentRows(job, made.public[table], int(offset), extent.classes)
+                for job, made, offset in zip(self._jobs, self._made, offsets, strict=False)
+            ]
+            rows = partial(FragmentRows.rows, by_class=table == "values")
+            frame = self._spark.rows_from_tasks(shares, rows, number_columns(schema).append(KEY_FIELD))
+            first, end = (0, extent.classes) if table == "values" else (-(2**63), 2**63)  # keys fill this evenly
+            limits = [first + i * (end - first) // parts for i in range(1, parts)]
+            writer = PublicWriter(stage.public, stage.folder, table, tuple(sorted(formats)), parts, schema)
+            by = [KEY, *sorted(set(frame.columns) - {KEY})] if table == "values" else [KEY]  # others are unique
+            for files in self._spark.sorted_parts(frame, by, limits, writer.write):
+                stage.show(files)
+            names += writer.names
+        for made in self._made:
+            stage.take(made.private)
+        return names
+
+    def after(self, record: ReleaseRecord) -> None:
+        """The published rows as a Spark table; of an anatomized release two tables."""
+        if not self._table:
+            return
+        folder = self._ledger.path.absolute() / "releases" / f"{record.number:04d}"
+        kind = "parquet" if "parquet" in self._formats else "csv"
+        for file in sorted(folder.glob(f"*.{kind}")):
+            name = self._table if file.stem == "release" else f"{self._table}_{file.stem}"
+            self._spark.write_table(read_files(self._spark, file, kind), name)
+
+    def close(self) -> None:
+        self._close()
