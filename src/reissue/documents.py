@@ -7,11 +7,12 @@ import json
 import os
 import secrets
 import stat
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
 from reissue.errors import InputError
-from reissue.ledger.disk import cause, put_in_place
+from reissue.ledger.disk import cause, put_in_place, sync_folder
 
 _REMEDIES = {
     errno.ENOSPC: "The disk is full. Free some space, or choose another place.",
@@ -58,3 +59,5 @@ def _replace(target: Path, content: bytes) -> None:
     if target.exists():
         beside.chmod(stat.S_IMODE(target.stat().st_mode))
     put_in_place(target, beside, file, content)
+    with suppress(OSError):  # some network drives have no such thing; the file is there
+        sync_folder(target.parent)

@@ -48,6 +48,7 @@ def create(
         root.mkdir(parents=True, exist_ok=True)
         _refuse_occupied(layout)
         make_private_folder(draft.private)
+        sync_folder(root)  # first of all, so that whatever else a power cut leaves is known to be ours
     lock = SeriesLock(draft.lock)
     lock.acquire(patience=0.0)
     try:

@@ -22,6 +22,7 @@ from reissue.errors import SettingsError
 from reissue.history.past_releases import fold_caches
 from reissue.history.public_files import FORMAT, README, describe_labels, read_description
 from reissue.ledger import Ledger, ReleaseRecord
+from reissue.ledger.disk import sync_folder
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import widen_to_nodes
@@ -106,6 +107,7 @@ def adopt(
         if target.exists():
             target.rmdir()
         os.rename(place, target)
+        sync_folder(target.parent)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
