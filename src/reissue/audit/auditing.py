@@ -162,7 +162,7 @@ def _read_whole(ledger: Ledger, coding: Coding, strategy: Strategy, past: Sequen
 def _know_classes(case: AuditInput, past: Sequence[Facts]) -> AuditInput:
     """The case with what attackers are taken to know of standing classes: who is in which, for life."""
     releases = [*observe_classes(past, case.observed.domains)]
-    attacked = replace(case.observed, releases=releases, words=EpisodeWords(case.observed.words))
+    attacked = replace(case.observed, releases=releases, words=EpisodeWords(case.observed.words), standing=True)
     view = StandingView(case.observed, attacked)
     notes = [*case.notes, *describe_standing(past, view)]
     return replace(case, view=view, notes=notes, run=lambda attack: attack.run(attacked))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses
@@ -53,6 +53,7 @@ class ObservedRelease:
     counterfeits: Members | None = None
     numbers: Int32 | None = None
     amounts: Int64 | None = None
+    repeated: Bool | None = None
 
     @property
     def class_count(self) -> int:
@@ -98,6 +99,28 @@ class ObservedRelease:
         return ObservedRelease(facts.number, facts.boxes, facts.classes, shown, members, facts.anatomized, fakes)
 
 
+def leave_out_repeats(release: ObservedRelease) -> ObservedRelease:
+    """The release without classes that only say again what they said. O(rows)."""
+    if release.repeated is None:
+        return release
+    new = ~release.repeated
+    number = np.cumsum(new, dtype=np.int32) - np.int32(1)
+    rows, some = new[release.classes], release.members
+    if some is not None:
+        here = new[some.classes]
+        codes = np.asfortranarray(some.codes[here])
+        some = Members(some.subjects[here], number[some.classes[here]], codes, some.values[here])
+    return replace(
+        release,
+        boxes=release.boxes[new],
+        classes=number[release.classes[rows]],
+        values=release.values[rows],
+        members=some,
+        numbers=np.flatnonzero(new).astype(np.int32) if release.numbers is None else release.numbers[new],
+        repeated=None,
+    )
+
+
 @runtime_checkable
 class Listing(Protocol):
     """Releases that can tell who is in one of them without reading the rest of it."""
@@ -125,7 +148,7 @@ class Observed:
     """The releases in order (numbers 1, 2, ...), the domains of their codes, and the words for sentences.
 
     Subjects numbered from `first_new` on are in the newest release only, so nobody has to look for them in the others;
-    None: not known.
+    None: not known. `standing`: whether there are classes that stand for life; then releases say which are `repeated`.
     """
 
     releases: Sequence[ObservedRelease]
@@ -133,6 +156,7 @@ class Observed:
     value_count: int
     words: Words
     first_new: int | None = None
+    standing: bool = False
 
     def __len__(self) -> int:
         return len(self.releases)

@@ -11,14 +11,15 @@ new one, while the first one's is still among the tokens of the class that was l
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.domain import Domain
+from reissue.model.fragments import mix_bits
 from reissue.model.observed import Members, ObservedRelease, Words
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses
@@ -103,13 +104,38 @@ class _Cohorts:
         return ObservedRelease(facts.number, boxes, rows, values, members)
 
 
+class _Shown:
+    """What every class was when it was last shown, as one number for its people and tokens."""
+
+    def __init__(self) -> None:
+        self._standing, self._mark = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+
+    def compare(self, live: Int64, release: ObservedRelease) -> Bool:
+        """bool[classes]: which are as they were shown before; all are remembered as they are now. O(rows)."""
+        mark = np.zeros(len(live), dtype=np.uint64)
+        assert release.members is not None
+        people, tokens = release.members.subjects.astype(np.uint64), release.values.astype(np.uint64)
+        np.add.at(mark, release.members.classes, mix_bits(people * np.uint64(2) + np.uint64(2)))
+        np.add.at(mark, release.classes, mix_bits(tokens * np.uint64(2) + np.uint64(1)))
+        at, known = lookup(self._standing, live)
+        same = known.copy()
+        same[known] = self._mark[at[known]] == mark[known]
+        others = ~lookup(live, self._standing)[1]
+        both = np.concatenate([self._standing[others], live])
+        order = np.argsort(both, kind="stable")
+        self._standing, self._mark = both[order], np.concatenate([self._mark[others], mark])[order]
+        return same
+
+
 def observe_classes(releases: Iterable[Facts], domains: Sequence[Domain]) -> Iterator[ObservedRelease]:
     """Every release with its classes for life, one after the other; those without such classes as they are."""
-    cohorts = _Cohorts.none(len(domains))
+    cohorts, shown = _Cohorts.none(len(domains)), _Shown()
     for facts in releases:
         kept = StandingClasses.read(facts.extras)
         if kept is None:
             yield ObservedRelease.of(facts)
         else:
             cohorts = cohorts.after(facts, kept)
-            yield cohorts.observe(facts, kept, domains)
+            release = cohorts.observe(facts, kept, domains)
+            live = np.unique(kept.tokens.standing).astype(np.int64)
+            yield replace(release, repeated=shown.compare(live, release))

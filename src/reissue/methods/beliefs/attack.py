@@ -13,7 +13,7 @@ from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome, WorkDivision
 from reissue.methods.attack_parts import SharedCountAttack
-from reissue.methods.beliefs.attack_accounts import Account, sum_accounts, tell_measures
+from reissue.methods.beliefs.attack_accounts import Account, FirstBeliefs, sum_accounts, tell_measures
 from reissue.methods.beliefs.attack_cycle import (
     EVERYWHERE,
     Attacker,
@@ -52,7 +52,9 @@ class BeliefFindings:
 class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
     """Who is believed to have their true value, beyond what their class alone tells.
 
-    threshold:  a gain of knowledge above it, towards the truth, is a breach: 0 nothing learned, 1 certainty
+    threshold:  a gain of knowledge above it, towards the truth, is a breach: 0 nothing learned, 1 certainty. Where
+                classes stand for life the series is on trial, not what one class tells with statistics: only beliefs
+                whose odds rose threefold after it are breaches
     estimator:  how the attacker reads a class: "exact" (Bayes' rule), "omega" (about that), or as the papers' own
                 attackers do, "bayes" or "js-reduce"
     steps:      1 or 2: how many observations back the attacker's knowledge of transitions goes
@@ -108,12 +110,14 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
         self, series: Observed, told: Mapping[int, TableCounts] | None = None, *, involving: int | None = None
     ) -> BeliefFindings:
         """What is learned about the people of a series, or of a fragment that is told what all fragments counted."""
+        known = FirstBeliefs() if series.standing else None
         claims = self.claims(series)
         without = self._follow(series, Claims.none(), involving, told) if len(claims) else None
         accounts, worst, at_risk = [], [], {}
         for learned in self._follow(series, claims, involving, told):
             alone = learned if without is None else next(without)
             exposed = np.flatnonzero(learned.exposure > self.threshold)
+            exposed = exposed if known is None else exposed[known.find_risen(learned)[exposed]]
             accounts.append(Account.of(learned, alone, len(exposed)))
             at_risk[learned.number] = learned.subjects[exposed]
             first = np.argsort(-learned.exposure[exposed], kind="stable")[: self.limit]

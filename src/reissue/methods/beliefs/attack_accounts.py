@@ -10,7 +10,8 @@ from operator import add
 
 import numpy as np
 
-from reissue.arrays.types import Float64
+from reissue.arrays.sets import lookup
+from reissue.arrays.types import Bool, Float64
 from reissue.methods.beliefs.attack_cycle import Learned
 
 FINEST = 1074
@@ -133,3 +134,25 @@ def tell_measures(accounts: Sequence[Account], *, compromised: bool) -> dict[str
 
 def _mean(numbers: Sequence[float]) -> float:
     return float(np.mean(numbers)) if len(numbers) else 0.0
+
+
+RISEN = 3.0
+"""How many times the odds must have grown since a person's first class for the series to be to blame."""
+
+
+class FirstBeliefs:
+    """What was believed of everybody after the first class they were in."""
+
+    def __init__(self) -> None:
+        self._subjects, self._odds = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
+
+    def find_risen(self, learned: Learned) -> Bool:
+        """bool[people]: whose odds have risen since; those who are new are remembered. O(people log people)."""
+        odds = learned.belief / np.maximum(1.0 - learned.belief, 1e-12)
+        at, known = lookup(self._subjects, learned.subjects)
+        risen = known.copy()
+        risen[known] = odds[known] >= RISEN * self._odds[at[known]]
+        both = np.concatenate([self._subjects, learned.subjects[~known]])
+        order = np.argsort(both, kind="stable")
+        self._subjects, self._odds = both[order], np.concatenate([self._odds, odds[~known]])[order]
+        return risen

@@ -25,7 +25,7 @@ from reissue.methods.beliefs.posterior import find_small
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.fragments import hash_numbers
-from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.observed import Members, Observed, ObservedRelease, leave_out_repeats
 from reissue.model.release import Coded, take_rows
 
 
@@ -106,14 +106,17 @@ def follow(
     """Release by release; one without known members is passed over. O(releases * people * values^2).
 
     What is not given is estimated from the members' true values up to the release: the worst case. Where the series is
-    a fragment, `told` has by release number what all fragments counted: then all is as in the whole series.
+    a fragment, `told` has by release number what all fragments counted: then all is as in the whole series. A class
+    that only says again what it said is read once: to weigh it twice would count the same evidence twice.
     """
     beliefs, how = Beliefs.none(), attacker.how
     for release, members, counts in _follow_moves(series, told):
         whole = None if told is None else told[release.number]
         applied = _apply_knowledge(beliefs, counts, members, series, attacker, claims, release.number, whole)
-        beliefs = beliefs.settle(how, applied).see(match_rows(release, members), release.number, how, applied)
-        yield _measure_learned(beliefs, release, members, how, claims)
+        new = leave_out_repeats(release)
+        members = new.members or members
+        beliefs = beliefs.settle(how, applied).see(match_rows(new, members), release.number, how, applied)
+        yield _measure_learned(beliefs, new, members, how, claims)
 
 
 def match_rows(release: ObservedRelease, members: Members) -> BelievedRows:
