@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from reissue.errors import InputError
-from reissue.ledger.disk import cause, put_in_place, sync_folder
+from reissue.ledger.disk import find_cause, put_in_place, sync_folder
 
 _REMEDIES = {
     errno.ENOSPC: "The disk is full. Free some space, or choose another place.",
@@ -46,7 +46,7 @@ def save(content: bytes, path: str | PathLike[str]) -> None:
         else:
             _replace(target, content)
     except OSError as error:
-        code, reason = cause(error)
+        code, reason = find_cause(error)
         kept = " The file that is there is as it was." if Path(path).is_file() else ""
         remedy = _REMEDIES.get(code, "Choose another place.")
         raise InputError(f"Writing {os.fspath(path)} failed: {reason}. {remedy}{kept}") from error

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.engine.identifiers import hashes, join_identifiers, normalize, repeated
+from reissue.engine.identifiers import find_repeated, hash_identifiers, join_identifiers, normalize
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_fractions_and_infinities_are_no_identifiers() -> None:
 
 
 def test_repeated() -> None:
-    extra, shown = repeated(pa.array(["a", "b", "a", None, None, "c", "b", "a"]))
+    extra, shown = find_repeated(pa.array(["a", "b", "a", None, None, "c", "b", "a"]))
     assert extra == 3
     assert [(one.identifier, one.rows.tolist()) for one in shown] == [("a", [0, 2, 7]), ("b", [1, 6])]
-    assert repeated(pa.array(["a", "b", None, None])) == (0, [])
+    assert find_repeated(pa.array(["a", "b", None, None])) == (0, [])
 
 
 @given(st.dictionaries(st.text(max_size=4), st.integers(0, 2**62)), st.lists(st.text(max_size=4)))
@@ -76,7 +76,7 @@ def test_many_known_ones_are_found_as_a_dictionary_finds_them() -> None:
 def test_hashes_are_fnv_1a_of_the_bytes() -> None:
     """The published test vectors: fragments must be the same on every machine."""
     text = pa.array(["x", "", "a", "foobar"]).slice(1)
-    assert hashes(text).tolist() == [0xCBF29CE484222325, 0xAF63DC4C8601EC8C, 0x85944171F73967E8]
+    assert hash_identifiers(text).tolist() == [0xCBF29CE484222325, 0xAF63DC4C8601EC8C, 0x85944171F73967E8]
 
 
 def test_decimals_with_a_fraction_are_no_identifiers() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.engine.parsing import parse
-from reissue.engine.problems import Check, Problem, Problems, WrongLabels
+from reissue.engine.problems import Check, Problems, SnapshotProblem, WrongLabels
 from reissue.engine.snapshot import Snapshot
 from reissue.engine.spark import summary
 from reissue.engine.spark.summary import SENSITIVE, SnapshotPart
@@ -87,7 +87,7 @@ def of_parts(
         forms |= right
 
 
-def told(found: Sequence[Problem | WrongLabels]) -> str:
+def told(found: Sequence[SnapshotProblem | WrongLabels]) -> str:
     try:
         Problems("it", None, list(found)).refuse()
     except SnapshotError as error:
@@ -102,7 +102,7 @@ def test_any_division_tells_the_same(table: pa.Table, cuts: list[int], missing: 
     parts, counted, forms = of_parts(table, cuts, form)
     whole = Problems("it", None)
     parsed = parse(table, form, whole, forms)
-    problems = summary.in_order(summary.merge_problems(part.problems for part in parts), form)
+    problems = summary.sort_problems(summary.merge_problems(part.problems for part in parts), form)
     wanted = [one for one in whole.found if one.check != Check.REPEATED]
     assert told(without_labels(problems)) == told(without_labels(wanted))
     for ours, theirs in zip(labels_of(problems), labels_of(wanted), strict=True):
@@ -141,9 +141,9 @@ def test_text_is_read_as_one_machine_reads_it_or_refused(table: pa.Table, cuts: 
     assert bool(alone.found) == bool(divided.found)
 
 
-def labels_of(found: Sequence[Problem | WrongLabels]) -> list[WrongLabels]:
+def labels_of(found: Sequence[SnapshotProblem | WrongLabels]) -> list[WrongLabels]:
     return [one for one in found if isinstance(one, WrongLabels)]
 
 
-def without_labels(found: Sequence[Problem | WrongLabels]) -> list[Problem | WrongLabels]:
+def without_labels(found: Sequence[SnapshotProblem | WrongLabels]) -> list[SnapshotProblem | WrongLabels]:
     return [one for one in found if not isinstance(one, WrongLabels)]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reissue.engine.spark.tasks import packed, unpacked
+from reissue.engine.spark.tasks import pack_error, unpack_error
 from reissue.engine.spark.verbs import Frame, Spark
 from reissue.errors import GuaranteeBroken, InfeasiblePolicy, SnapshotError
 from tests.support import spark as support
@@ -70,11 +70,11 @@ def test_errors_of_ours_come_back_as_they_were_raised(spark: Spark) -> None:
 
 
 def test_text_that_looks_like_an_error_is_never_run() -> None:
-    told = packed(SnapshotError("a\nb"))
-    assert str(unpacked(f"Traceback\n  {told}\nmore")) == "a\nb"
-    assert unpacked("reissue-error:eyJhIjogMX0=") is None
-    assert unpacked("reissue-error:WyJTeXN0ZW1FeGl0IiwgIngiXQ==") is None  # ["SystemExit", "x"]
-    assert unpacked("reissue-error:!!") is None
+    told = pack_error(SnapshotError("a\nb"))
+    assert str(unpack_error(f"Traceback\n  {told}\nmore")) == "a\nb"
+    assert unpack_error("reissue-error:eyJhIjogMX0=") is None
+    assert unpack_error("reissue-error:WyJTeXN0ZW1FeGl0IiwgIngiXQ==") is None  # ["SystemExit", "x"]
+    assert unpack_error("reissue-error:!!") is None
 
 
 def test_groups_as_arrow_tables(spark: Spark) -> None:

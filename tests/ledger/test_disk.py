@@ -14,7 +14,7 @@ import pytest
 
 from reissue.errors import ReissueError, SeriesError
 from reissue.ledger import Ledger
-from reissue.ledger.disk import told
+from reissue.ledger.disk import explain_os_error
 from tests.ledger.support import assert_is_whole, create, in_child, publish
 
 NOBODY = 65534
@@ -185,4 +185,6 @@ def test_somebody_elses_series_cannot_be_opened(shelf: Path) -> None:
 
 
 def test_an_error_told_in_words_only_gets_its_remedy() -> None:
-    assert "The disk is full." in told("Writing the release", OSError("No space left on device (os error 28)"))
+    assert "The disk is full." in explain_os_error(
+        "Writing the release", OSError("No space left on device (os error 28)")
+    )

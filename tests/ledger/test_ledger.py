@@ -122,7 +122,7 @@ def test_facts_of_any_size_come_back(tmp_path: Path, rows: int, attributes: int)
     for name, table in (("rows", parquet.rows_of(facts)), ("shape", parquet.shape_of(facts))):
         parquet.write_table(tmp_path / name, table)
     rows_read, shape_read = (parquet.read_table((tmp_path / name).read_bytes()) for name in ("rows", "shape"))
-    assert_same_facts(facts, parquet.facts_from(1, rows_read, shape_read))
+    assert_same_facts(facts, parquet.read_facts(1, rows_read, shape_read))
 
 
 def test_facts_are_read_when_asked_for_and_can_be_written_to(ledger: Ledger) -> None:

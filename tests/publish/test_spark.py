@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reissue as ri
-from reissue.engine.identifiers import hashes
+from reissue.engine.identifiers import hash_identifiers
 from reissue.engine.spark import verbs
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError, SnapshotError
 from reissue.methods.strategy import Strategy
@@ -169,7 +169,7 @@ def test_tables_and_frames_of_spark_are_snapshots(tmp_path: Path) -> None:
                 made.append(rows_of(release.path / "release.parquet"))
     finally:
         engine.session.sql("DROP TABLE reissue_people")
-    places = hashes(table["name"].combine_chunks()).view(np.int64)  # what has no order is taken by these
+    places = hash_identifiers(table["name"].combine_chunks()).view(np.int64)  # what has no order is taken by these
     ordered = table.take(pa.array(np.argsort(places)))
     with ri.Series.create(tmp_path / "here", NOTED, ri.MInvariance(m=3), seed=5) as series:
         made.append(rows_of(series.publish(ordered).path / "release.parquet"))

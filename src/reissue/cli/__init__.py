@@ -47,9 +47,11 @@ class _Group(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:  # nobody reads the output any more
                 sys.exit(UNREAD)
-            from reissue.ledger.disk import told
+            from reissue.ledger.disk import explain_os_error
 
-            click.echo(f"Error: {told(f'`{context.command_path} {context.invoked_subcommand}`', error)}", err=True)
+            click.echo(
+                f"Error: {explain_os_error(f'`{context.command_path} {context.invoked_subcommand}`', error)}", err=True
+            )
             sys.exit(ReissueError.exit_code)
         except KeyboardInterrupt:
             click.echo(

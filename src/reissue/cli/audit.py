@@ -65,7 +65,7 @@ def audit(
     who is in which class.
     """
     _require(html)
-    with show.progress("auditing") as progress:
+    with show.show_progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
             done = audited_series(series, attacks, settings, names, key, progress, engine)
         elif series is None and config and releases and not engine:
@@ -200,7 +200,7 @@ def adopt(
     """
     from reissue.series import adopt as take
 
-    with show.progress("adopting") as progress:
+    with show.show_progress("adopting") as progress:
         adopted = take(
             series, releases, snapshots, config=config, match=match, names=names, catalogue=catalogue, key=key,
             progress=progress,

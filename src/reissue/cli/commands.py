@@ -65,8 +65,8 @@ def publish(
     from reissue.engine.start import one_command
     from reissue.series import Series
 
-    with one_command(), Series.open(series, key=key) as opened, show.progress("publishing") as progress:
-        show.edited(opened)
+    with one_command(), Series.open(series, key=key) as opened, show.show_progress("publishing") as progress:
+        show.warn_of_edits(opened)
         chosen = opened.changed_strategy(strategy, settings)
         release = opened.publish(
             snapshot,
@@ -78,9 +78,9 @@ def publish(
             progress=progress,
         )
         published = opened.releases
-    show.document(release.to_dict()) if as_json else click.echo(release.describe())
-    show.unusual(release)
-    show.missing(published)
+    show.print_document(release.to_dict()) if as_json else click.echo(release.describe())
+    show.warn_of_unusual(release)
+    show.warn_of_missing(published)
 
 
 @click.command()
@@ -94,7 +94,7 @@ def log(series: str, as_json: bool, key: str | None) -> None:
     with Series.open(series, key=key) as opened:
         releases = opened.releases
     if as_json:
-        show.document([release.to_dict() for release in releases])
+        show.print_document([release.to_dict() for release in releases])
     else:
         click.echo("\n\n".join(release.describe() for release in releases) or "Nothing has been published yet.")
 
@@ -111,7 +111,7 @@ def verify(series: str, rebuild: bool, as_json: bool, key: str | None) -> None:
     with Series.open(series, key=key) as opened:
         damages = opened.verify(rebuild=rebuild)
     if as_json:
-        show.document([asdict(damage) for damage in damages])
+        show.print_document([asdict(damage) for damage in damages])
     else:
         click.echo("\n".join(str(damage) for damage in damages) or "Everything is as the ledger says.")
     raise SystemExit(2 if damages else 0)

@@ -41,7 +41,7 @@ def compare(
     from reissue.compare import compare_config
 
     _require(html, picture)  # before the long work
-    with show.progress("comparing") as progress:
+    with show.show_progress("comparing") as progress:
         done = compare_config(config, snapshots, strategies=strategies, settings=settings, out=out, progress=progress)
     try:
         if html:

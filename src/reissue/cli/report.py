@@ -37,7 +37,7 @@ def report(
 
     require()
     writable(output, PAGE)
-    with show.progress("auditing") as progress:
+    with show.show_progress("auditing") as progress:
         if Path(source).is_file():
             drawn = _of_document(source, _saved(source, attacks, settings, names))
         else:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 STAGES = ("read", "compare", "anonymize", "write", "commit")
 
 
-def document(content: object) -> None:
+def print_document(content: object) -> None:
     """Print one JSON document."""
     click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
 
 
-def missing(releases: Sequence[Release]) -> None:
+def warn_of_missing(releases: Sequence[Release]) -> None:
     """Warn of releases that are not there any more, on the side: the result is not about them."""
     gone = [str(release.path) for release in releases if release.missing]
     if gone:
@@ -34,7 +34,7 @@ def missing(releases: Sequence[Release]) -> None:
         )
 
 
-def edited(series: Series) -> None:
+def warn_of_edits(series: Series) -> None:
     """Warn of a config that somebody edited in vain, on the side."""
     if series.config_edited:
         click.echo(
@@ -44,7 +44,7 @@ def edited(series: Series) -> None:
         )
 
 
-def unusual(release: Release) -> None:
+def warn_of_unusual(release: Release) -> None:
     """Warn of a snapshot that may not be the one that was meant, on the side: it is published."""
     counts = release.counts
     if release.number == 1:
@@ -70,7 +70,7 @@ def unusual(release: Release) -> None:
 
 
 @contextmanager
-def progress(title: str) -> Iterator[Callable[[str], None]]:
+def show_progress(title: str) -> Iterator[Callable[[str], None]]:
     """A callback that moves a bar from stage to stage; it does nothing when the output is piped."""
     if not sys.stderr.isatty():
         yield lambda stage: None

@@ -141,9 +141,9 @@ class Coding:
 
         Raises one SnapshotError with everything that does not fit. Itself where nothing is new.
         """
-        from reissue.coding.learning import learned
+        from reissue.coding.learning import learn
 
-        hierarchies, numbers, values = learned(self, seen)
+        hierarchies, numbers, values = learn(self, seen)
         if (hierarchies, numbers, values) == (self.hierarchies, self.numbers, self.value_labels):
             return self
         return Coding(self.schema, self.version + 1, hierarchies, numbers, values)
@@ -156,9 +156,9 @@ class Coding:
         Raises one ReleaseError with every label that cannot be read. Itself where nothing is new. told: how a label
         of a column is called in it, for example with where it stands.
         """
-        from reissue.coding.foreign import learned_from_labels
+        from reissue.coding.foreign import learn_from_labels
 
-        hierarchies, numbers = learned_from_labels(self, labels, told or (lambda _, label: repr(label)))
+        hierarchies, numbers = learn_from_labels(self, labels, told or (lambda _, label: repr(label)))
         if (hierarchies, numbers) == (self.hierarchies, self.numbers):
             return self
         return replace(self, version=self.version + 1, hierarchies=hierarchies, numbers=numbers)

@@ -19,7 +19,7 @@ SHOWN = 10
 REMEDY = "Give the hierarchies that the releases were made with, and ranges as 20-29, [20, 30[ or >=65."
 
 
-def learned_from_labels(
+def learn_from_labels(
     coding: Coding, labels: Mapping[str, Iterable[str]], told: Callable[[str, str], str]
 ) -> tuple[dict[str, Hierarchy], dict[str, NumericCoding]]:
     """The hierarchies and numeric codings after reading published labels; one error with all that cannot be read.

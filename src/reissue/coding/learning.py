@@ -41,22 +41,22 @@ class _Places:
         return place if count == 1 else f"{count:,} rows, first in {place}"
 
 
-def learned(coding: Coding, seen: SnapshotSummary) -> Learned:
+def learn(coding: Coding, seen: SnapshotSummary) -> Learned:
     """What the coding knows after a snapshot; one SnapshotError tells everything that does not fit."""
     places = _Places(seen.ordered)
-    after, problems = _learned(coding, seen, places)
+    after, problems = _learn(coding, seen, places)
     if not problems:
         return after
     if seen.lines is not None and places.asked:  # the file is walked once, for all rows that are told
         asked = sorted(places.asked)
-        _, problems = _learned(coding, seen, _Places(True, dict(zip(asked, seen.lines(asked), strict=True))))
+        _, problems = _learn(coding, seen, _Places(True, dict(zip(asked, seen.lines(asked), strict=True))))
     head = f"{seen.name} does not fit the schema"
     if len(problems) == 1:
         raise SnapshotError(f"{head}. {problems[0]}")
     raise SnapshotError("\n- ".join([f"{head}; {len(problems)} problems:", *problems]))
 
 
-def _learned(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Learned, list[str]]:
+def _learn(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Learned, list[str]]:
     problems: list[str] = []
     hierarchies = dict(coding.hierarchies)
     numbers = dict(coding.numbers)
@@ -64,7 +64,7 @@ def _learned(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Le
         missing = coding.schema.takes_missing(name)
         if name in hierarchies and name in seen.categories:
             counted = seen.categories[name]
-            found = _unknown(name, hierarchies[name], counted, missing, places)
+            found = _find_unknown(name, hierarchies[name], counted, missing, places)
             problems += found
             if not found:
                 hierarchies[name] = hierarchies[name].grow(value for value in counted if value is not None)
@@ -78,7 +78,7 @@ def _learned(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Le
     return (hierarchies, numbers, values), problems + found
 
 
-def _unknown(name: str, hierarchy: Hierarchy, counted: Counted, missing: bool, places: _Places) -> list[str]:
+def _find_unknown(name: str, hierarchy: Hierarchy, counted: Counted, missing: bool, places: _Places) -> list[str]:
     problems = []
     if None in counted and not missing:
         problems.append(_nulls(name, places.rows(*counted[None])))
@@ -215,11 +215,11 @@ def _values(
                 'or set missing = "value" in the schema.'
             )
     for i, name in enumerate(coding.schema.sensitive):
-        problems += _twins(name, i, coding, fresh, counts, places)
+        problems += _find_twins(name, i, coding, fresh, counts, places)
     return (*coding.value_labels, *sorted(fresh)), problems
 
 
-def _twins(
+def _find_twins(
     name: str,
     i: int,
     coding: Coding,

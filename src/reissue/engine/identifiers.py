@@ -43,26 +43,26 @@ def normalize(column: pa.ChunkedArray, plain: bool | None = None) -> tuple[pa.Ar
     text = as_text(array, None if numeric else plain).cast(pa.large_string())
     if numeric:
         return text, bad
-    text = _trimmed(text)
+    text = _trim(text)
     if plain is None:
-        plain = len(text) > 0 and text[0].is_valid and whole_floats(text)
+        plain = len(text) > 0 and text[0].is_valid and are_whole_floats(text)
     return pc.replace_substring_regex(text, r"\.0+$", "") if plain else text, bad
 
 
-def whole_floats(text: pa.Array) -> bool:
+def are_whole_floats(text: pa.Array) -> bool:
     """Whether every identifier, spaces around it aside, is a whole number written with .0; of none they are."""
-    known = _trimmed(text.slice(0, 100)).drop_null()
+    known = _trim(text.slice(0, 100)).drop_null()
     if len(known) and "." not in known[0].as_py():  # nearly always, and found without a look at all the others
         return False
-    return pc.all(pc.match_substring_regex(_trimmed(text), WHOLE_FLOAT)).as_py() is not False
+    return pc.all(pc.match_substring_regex(_trim(text), WHOLE_FLOAT)).as_py() is not False
 
 
-def _trimmed(text: pa.Array) -> pa.Array:
+def _trim(text: pa.Array) -> pa.Array:
     text = pc.utf8_trim_whitespace(text)
     return pc.if_else(pc.equal(text, ""), None, text)
 
 
-def plainest(identifiers: pa.Array) -> pa.Array:
+def simplify(identifiers: pa.Array) -> pa.Array:
     """Without what programs drop or add: "007" and "7.0" are "7", "A1" is "a1"; equal ones may be meant the same."""
     text = pc.utf8_lower(pc.utf8_ltrim(identifiers.cast(pa.large_string()), characters="0"))
     return pc.replace_substring_regex(text, r"\.0+$", "")
@@ -77,7 +77,7 @@ class Repeated:
     total: int
 
 
-def repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
+def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
     extra = len(identifiers) - identifiers.null_count - pc.count_distinct(identifiers).as_py()
     if extra == 0:
@@ -110,7 +110,7 @@ def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> In
     return rows
 
 
-def hashes(identifiers: pa.Array) -> NDArray[np.uint64]:
+def hash_identifiers(identifiers: pa.Array) -> NDArray[np.uint64]:
     """uint64[rows]: FNV-1a of the bytes of each text, the same on every machine and in every version. O(bytes)."""
     if isinstance(identifiers, pa.ChunkedArray):
         identifiers = identifiers.combine_chunks()

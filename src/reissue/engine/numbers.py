@@ -85,7 +85,7 @@ def _from_numbers(name: str, column: pa.ChunkedArray, expected: Expected, proble
         problems.add(f"Column '{name}' holds numbers ({column.type}), but its type is date. {ISO}.", name)
         return None
     exact = 6 if pa.types.is_float32(column.type) or pa.types.is_float16(column.type) else 15
-    values = _filled(column.cast(pa.float64(), safe=False))
+    values = _fill_nulls(column.cast(pa.float64(), safe=False))
     wrong = np.isinf(values)
     if pa.types.is_floating(column.type):
         wrong |= np.asarray(pc.fill_null(pc.is_nan(column), False))
@@ -99,15 +99,15 @@ def _from_numbers(name: str, column: pa.ChunkedArray, expected: Expected, proble
         before = f"Column '{name}': {column[int(large[0])].as_py()} is too large,"
         problems.rows(name, Check.SIZE, before, large, SMALLER)
         return None
-    return _checked(name, values, expected, problems, exact)
+    return _check_whole(name, values, expected, problems, exact)
 
 
-def _filled(column: pa.ChunkedArray) -> Float64:
+def _fill_nulls(column: pa.ChunkedArray) -> Float64:
     """float64[rows], NaN for null."""
     return np.asarray(pc.fill_null(column, np.nan) if column.null_count else column, dtype=np.float64)
 
 
-def _checked(name: str, values: Float64, expected: Expected, problems: Problems, exact: int = 15) -> Numbers | None:
+def _check_whole(name: str, values: Float64, expected: Expected, problems: Problems, exact: int = 15) -> Numbers | None:
     """Whole numbers are an int column, whatever type carried them; under type "int" nothing else is allowed."""
     broken = (np.floor(values) != values) & ~np.isnan(values)
     if expected == "int" and broken.any():
@@ -133,7 +133,7 @@ def _from_dates(name: str, column: pa.ChunkedArray, expected: Expected, problems
             problems.rows(name, Check.READABLE, before, timed, "Keep only the date.")
             return None
         column = plain
-    days = _filled(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()))
+    days = _fill_nulls(column.cast(pa.date32()).cast(pa.int32()).cast(pa.float64()))
     outside = np.flatnonzero((days < FIRST_DAY) | (days > LAST_DAY))
     if len(outside):
         before = f"Column '{name}' has a date outside the years 1 to 9999"
@@ -150,10 +150,10 @@ def _from_text(name: str, text: Text, expected: Expected, problems: Problems, as
     if expected != "numeric" or as_date is None:
         as_date = expected == "date" or (expected == "numeric" and (dated & used).sum() > (numeric & used).sum())
     if as_date:
-        parsed, good = _days(labels, dated)
+        parsed, good = _parse_days(labels, dated)
         what, after = "not a date", f"{ISO}, correct it, or leave it empty if it is unknown."
     else:
-        parsed, good = _floats(labels, numeric)
+        parsed, good = _parse_floats(labels, numeric)
         what, after = "not a number", f"{PLAIN}; or leave it empty if it is unknown."
     if (~good & used).any():
         problems.labels(name, Check.READABLE, text, np.flatnonzero(~good), what, after)
@@ -163,7 +163,7 @@ def _from_text(name: str, text: Text, expected: Expected, problems: Problems, as
         problems.labels(name, Check.SIZE, text, np.flatnonzero(large), "too large", SMALLER)
         return None
     values = np.append(np.where(good, parsed, np.nan), np.nan)[text.index]
-    return Numbers("date", values) if as_date else _checked(name, values, expected, problems)
+    return Numbers("date", values) if as_date else _check_whole(name, values, expected, problems)
 
 
 def dates_and_numbers(text: Text) -> tuple[Bool, Bool]:
@@ -173,14 +173,14 @@ def dates_and_numbers(text: Text) -> tuple[Bool, Bool]:
     return dated, np.asarray(pc.match_substring_regex(labels, NUMBER), dtype=np.bool_)
 
 
-def _floats(labels: pa.Array, numeric: Bool) -> tuple[Float64, Bool]:
+def _parse_floats(labels: pa.Array, numeric: Bool) -> tuple[Float64, Bool]:
     """float64[labels] and which of them are numbers; 1e999 is none."""
     chosen = pc.if_else(pa.array(numeric), pc.utf8_ltrim(labels, "+"), "0")
     parsed = np.asarray(chosen.cast(pa.float64()))
     return parsed, numeric & np.isfinite(parsed)
 
 
-def _days(labels: pa.Array, dated: Bool) -> tuple[Float64, Bool]:
+def _parse_days(labels: pa.Array, dated: Bool) -> tuple[Float64, Bool]:
     """float64[labels] days since 1970-01-01, and which labels are dates: 2026-02-30 and the year 0 are none."""
     chosen = pc.if_else(pc.and_(pa.array(dated), pc.greater_equal(labels, "0001")), labels, None)
     moments = pc.strptime(chosen, format="%Y-%m-%d", unit="s", error_is_null=True)

@@ -41,9 +41,9 @@ def generalized_table(
     sensitive:         Text(label by value code, value of each published row)
     rows: int64[published], the row of `insensitive` that each one comes from; -1 (a counterfeit) leaves them null.
     """
-    columns = _all_published({**quasi_identifiers, **sensitive})
+    columns = _publish_texts({**quasi_identifiers, **sensitive})
     if insensitive is not None and rows is not None:
-        columns |= _taken(insensitive, rows)
+        columns |= _take_rows(insensitive, rows)
     return pa.table(columns)
 
 
@@ -63,10 +63,10 @@ def anatomized_tables(
     sensitive: per column the label by value code. The second table is sorted by class, then by value code, so that
     it does not tell the order of rows.
     """
-    first: dict[str, pa.Array] = _all_published(quasi_identifiers)
+    first: dict[str, pa.Array] = _publish_texts(quasi_identifiers)
     first[class_name] = pa.array(classes)
     if insensitive is not None and rows is not None:
-        first |= _taken(insensitive, rows)
+        first |= _take_rows(insensitive, rows)
     width = int(values.max(initial=0)) + 1
     group, count = np.unique(classes.astype(np.int64) * width + values, return_counts=True)
     second = values_table(
@@ -80,7 +80,7 @@ def values_table(
 ) -> pa.Table:
     """How often each value occurs, in each class or (None) in all: rows as they are given."""
     table: dict[str, pa.Array] = {} if classes is None else {class_name: pa.array(classes)}
-    table |= _all_published({name: Text(labels, values) for name, labels in sensitive.items()})
+    table |= _publish_texts({name: Text(labels, values) for name, labels in sensitive.items()})
     table[added_name(COUNT, sensitive)] = pa.array(counts.astype(np.int64))
     return pa.table(table)
 
@@ -120,7 +120,7 @@ def write_table(table: pa.Table, path: Path, format: Format) -> None:
         raise ValueError("a table without columns cannot be written as CSV")
 
 
-def _all_published(columns: Mapping[str, Text]) -> dict[str, pa.Array]:
+def _publish_texts(columns: Mapping[str, Text]) -> dict[str, pa.Array]:
     """The columns as they are published; what many have in common, the rows' classes, is counted once."""
     counts: dict[tuple[int, int], Int64] = {}
     published = {}
@@ -128,11 +128,11 @@ def _all_published(columns: Mapping[str, Text]) -> dict[str, pa.Array]:
         same = id(text.index), len(text.labels)
         if same not in counts:
             counts[same] = text.counts
-        published[name] = _published(text, counts[same])
+        published[name] = _publish_text(text, counts[same])
     return published
 
 
-def _published(text: Text, counts: Int64) -> pa.DictionaryArray:
+def _publish_text(text: Text, counts: Int64) -> pa.DictionaryArray:
     """The rows' labels over a sorted dictionary of just the labels that occur: Parquet writes dictionaries whole.
 
     counts: int64[labels], rows of each label
@@ -149,7 +149,7 @@ def _published(text: Text, counts: Int64) -> pa.DictionaryArray:
     )
 
 
-def _taken(table: pa.Table, rows: Int64) -> dict[str, pa.ChunkedArray]:
+def _take_rows(table: pa.Table, rows: Int64) -> dict[str, pa.ChunkedArray]:
     """The rows asked for, null for -1; dictionaries become plain values, so that none names an absent row's value."""
     places = pa.array(rows, mask=rows < 0)
     taken = {}

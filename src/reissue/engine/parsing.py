@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from reissue.arrays.sets import difference
 from reissue.coding import LARGEST_CODE, MISSING
-from reissue.engine.identifiers import Repeated, normalize, repeated
+from reissue.engine.identifiers import Repeated, find_repeated, normalize
 from reissue.engine.numbers import Numbers, numbers_of
 from reissue.engine.problems import Check, Problems
 from reissue.engine.read import missing_columns
@@ -89,7 +89,7 @@ def _identifiers(
     after = "Every row must say whose it is: fill it in, or leave these rows out."
     problems.rows(name, Check.EMPTY, f"Column '{name}' (identifier) is empty", empty, after)
     if whole:
-        tell_repeated(name, *repeated(identifiers), problems)
+        tell_repeated(name, *find_repeated(identifiers), problems)
     return identifiers
 
 
@@ -154,7 +154,7 @@ def _sensitive(
         if numbers is not None and numbers.kind == "date":
             sentence = f"Column '{name}' holds dates, but bins are for numbers. Remove its bins or convert it."
             problems.add(sentence, name, Check.FORM)
-        read = _binned(numbers, bins) if numbers is not None else None
+        read = _bin(numbers, bins) if numbers is not None else None
     if read is None:
         return None
     if not schema.takes_missing(name):
@@ -171,7 +171,7 @@ def _fraction(label: str) -> bool:
     return bool(label.partition(".")[2].strip("0"))
 
 
-def _binned(numbers: Numbers, bins: Bins) -> Text:
+def _bin(numbers: Numbers, bins: Bins) -> Text:
     present = ~np.isnan(numbers.values)
     found, place = np.unique(bins.index(numbers.values[present]), return_inverse=True)
     index = np.full(len(numbers), -1, dtype=np.int32)
@@ -183,7 +183,7 @@ def _insensitive(table: pa.Table, schema: Schema, problems: Problems) -> pa.Tabl
     names = [name for name in schema.insensitive if name in table.column_names]
     for name in names:
         kind = table.schema.field(name).type
-        if _not_carried(kind.value_type if pa.types.is_dictionary(kind) else kind):
+        if _cannot_carry(kind.value_type if pa.types.is_dictionary(kind) else kind):
             problems.add(
                 f"Column '{name}' holds {kind}, which a release cannot carry. "
                 "Convert it to text or numbers, or leave it out.",
@@ -192,7 +192,7 @@ def _insensitive(table: pa.Table, schema: Schema, problems: Problems) -> pa.Tabl
     return table.select(names) if names else None
 
 
-def _not_carried(kind: pa.DataType) -> bool:
+def _cannot_carry(kind: pa.DataType) -> bool:
     """Whether one cell of this type cannot be written as CSV."""
     types = pa.types
     binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)

@@ -36,7 +36,7 @@ class Check(IntEnum):
 
 
 @dataclass(frozen=True)
-class Problem:
+class SnapshotProblem:
     """A problem of the whole table ("" is its column), of a column, or of some of its rows.
 
     rows: the first few, from 0; total: of how many
@@ -72,20 +72,20 @@ class WrongLabels:
         """How many rows are wrong."""
         return self.total or int(self.counts.sum())
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[SnapshotProblem]:
         shown = zip(self.labels[:SHOWN], self.counts[:SHOWN].tolist(), self.first[:SHOWN].tolist(), strict=True)
         head = f"Column '{self.column}':"
         told = [
-            Problem(self.column, self.check, f"{head} {label!r} is {self.what},", (row,), count, self.after)
+            SnapshotProblem(self.column, self.check, f"{head} {label!r} is {self.what},", (row,), count, self.after)
             for label, count, row in shown
         ]
         if self.total:
             told = [replace(one, total=1) for one in told]
-            told.append(Problem(self.column, self.check, f"{head} {self.total:,} rows in all are {self.what}."))
+            told.append(SnapshotProblem(self.column, self.check, f"{head} {self.total:,} rows in all are {self.what}."))
         elif len(self.labels) > SHOWN:
             values, rows = len(self.labels[SHOWN:]), int(self.counts[SHOWN:].sum())
             sentence = f"{head} {values:,} more values, in {rows:,} rows, are {self.what}."
-            told.append(Problem(self.column, self.check, sentence))
+            told.append(SnapshotProblem(self.column, self.check, sentence))
         return told
 
 
@@ -99,11 +99,11 @@ class Problems:
     name: str
     lines: Callable[[Sequence[int]], list[int]] | None
     ordered: bool = True
-    found: list[Problem | WrongLabels] = field(default_factory=list)
+    found: list[SnapshotProblem | WrongLabels] = field(default_factory=list)
 
     def add(self, sentence: str, column: str = "", check: Check = Check.TYPE) -> None:
         """A problem of the whole table or column."""
-        self.found.append(Problem(column, check, sentence))
+        self.found.append(SnapshotProblem(column, check, sentence))
 
     def rows(self, column: str, check: Check, before: str, rows: Int64, after: str, total: int | None = None) -> None:
         """A problem of some rows (from 0), told as "<before> in row 3 (line 4) and 2 more. <after>".
@@ -112,7 +112,7 @@ class Problems:
         """
         if len(rows):
             shown = np.sort(rows)[:SHOWN].tolist()
-            self.found.append(Problem(column, check, before, tuple(shown), total or len(rows), after))
+            self.found.append(SnapshotProblem(column, check, before, tuple(shown), total or len(rows), after))
 
     def labels(self, column: str, check: Check, text: Text, bad: Int64, what: str, after: str) -> None:
         """Labels (places among text.labels) that are wrong."""

@@ -114,7 +114,7 @@ def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def chosen(header: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
+def choose_columns(header: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
     """Those of the wanted columns that exist; all if None."""
     return list(dict.fromkeys(header)) if wanted is None else [name for name in wanted if name in header]
 
@@ -125,7 +125,7 @@ def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> 
     opened = open_csv(path, wanted or ())
     if opened is None:
         return _parquet(path, wanted, encoded)
-    return Read(str(path), opened.header, opened.fetch(chosen(opened.header, wanted), encoded), opened.lines)
+    return Read(str(path), opened.header, opened.fetch(choose_columns(opened.header, wanted), encoded), opened.lines)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -153,14 +153,14 @@ def _refuse_overlooked(folder: Path, found: Sequence[Path], files: Sequence[Path
         )
 
 
-def divided_by_values(folder: Path) -> bool:
+def is_divided_by_values(folder: Path) -> bool:
     """Whether a folder keeps some columns in the names of its folders (year=2026/), as Spark writes it."""
     return any(entry.is_dir() and "=" in entry.name for entry in folder.iterdir())
 
 
 def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
     """All files of a folder as one table."""
-    if divided_by_values(path):
+    if is_divided_by_values(path):
         raise SnapshotError(
             f"{path} is a folder divided by the values of columns ('year=2026'), which Spark reads: use the engine "
             "'spark', or write the table as plain Parquet files."
@@ -224,7 +224,7 @@ def _parquet(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) 
     with reading_parquet(path):
         with pyarrow.parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
-        names = chosen(schema.names, wanted)
+        names = choose_columns(schema.names, wanted)
         refuse_twins(str(path), schema.names, names)
         as_codes = [name for name in names if name in encoded and is_text(schema.field(name).type)]
         with pyarrow.parquet.ParquetFile(path, read_dictionary=as_codes, memory_map=True) as file:
@@ -255,11 +255,11 @@ def _frame(source: ArrowStream, wanted: Sequence[str] | None) -> Read:
     kind = f"{type(source).__module__.partition('.')[0]} {type(source).__name__}"
     if kind == "polars LazyFrame":
         names = source.collect_schema().names()  # type: ignore[attr-defined]
-        source = cast(ArrowStream, source.select(chosen(names, wanted)).collect())  # type: ignore[attr-defined]
+        source = cast(ArrowStream, source.select(choose_columns(names, wanted)).collect())  # type: ignore[attr-defined]
         return Read(f"the {kind}", tuple(names), _frame(source, wanted).table)
     if kind == "polars DataFrame":
         names = source.columns  # type: ignore[attr-defined]
-        return Read(f"the {kind}", tuple(names), source.select(chosen(names, wanted)).to_arrow())  # type: ignore[attr-defined]
+        return Read(f"the {kind}", tuple(names), source.select(choose_columns(names, wanted)).to_arrow())  # type: ignore[attr-defined]
     if kind == "pandas DataFrame":
         return _pandas(source, wanted, kind)
     if not hasattr(source, "__arrow_c_stream__"):
@@ -268,7 +268,7 @@ def _frame(source: ArrowStream, wanted: Sequence[str] | None) -> Read:
             "or a data frame of pandas, polars or pyarrow."
         )
     table = source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
-    positions = [table.column_names.index(name) for name in chosen(table.column_names, wanted)]
+    positions = [table.column_names.index(name) for name in choose_columns(table.column_names, wanted)]
     return Read(f"the {kind}", tuple(table.column_names), table.select(positions))
 
 
@@ -278,7 +278,7 @@ def _pandas(frame: object, wanted: Sequence[str] | None, kind: str) -> Read:
         frame = frame.reset_index()  # type: ignore[attr-defined]
     header = tuple(str(name) for name in frame.columns)  # type: ignore[attr-defined]
     columns = {}
-    for name in chosen(header, wanted):
+    for name in choose_columns(header, wanted):
         position = header.index(name)
         try:
             columns[name] = pa.Array.from_pandas(frame.iloc[:, position])  # type: ignore[attr-defined]

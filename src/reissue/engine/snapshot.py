@@ -17,7 +17,7 @@ from reissue.engine.numbers import Numbers
 from reissue.engine.parsing import Parsed, parse, tell_empty, tell_missing
 from reissue.engine.problems import Problems
 from reissue.engine.read import Source, find
-from reissue.engine.text import Text, first_places, occurrences
+from reissue.engine.text import Text, count_occurrences, find_first_places
 from reissue.errors import SnapshotError
 from reissue.schema import Schema
 from reissue.schema.attributes import MOST_DECIMALS
@@ -48,7 +48,7 @@ class Snapshot:
     def of(name: str, parsed: Parsed, lines: Callable[[Sequence[int]], list[int]] | None = None) -> Snapshot:
         """From columns without problems."""
         attributes = {name: column for name, column in parsed.attributes.items() if column is not None}
-        values, index = joint([part for part in parsed.sensitive.values() if part is not None])
+        values, index = join_labels([part for part in parsed.sensitive.values() if part is not None])
         return Snapshot(name, parsed.identifiers, attributes, values, index, parsed.insensitive, lines)
 
     def __len__(self) -> int:
@@ -77,7 +77,7 @@ class Snapshot:
             if isinstance(column, Numbers):
                 codes[:, a] = coding.numeric(name).encode(column.values)
             else:
-                codes[:, a] = _looked_up(name, column, coding.lookup(name))
+                codes[:, a] = _look_up(name, column, coding.lookup(name))
         lookup = coding.value_lookup
         named = [tuple(MISSING if label is None else label for label in value) for value in self.sensitive]
         unknown = [value for value in named if value not in lookup]
@@ -107,20 +107,20 @@ def load(source: Source, schema: Schema) -> Snapshot:
     return Snapshot.of(found.name, parsed, found.lines)
 
 
-def joint(columns: list[Text]) -> tuple[tuple[tuple[str | None, ...], ...], Int32]:
+def join_labels(columns: list[Text]) -> tuple[tuple[tuple[str | None, ...], ...], Int32]:
     """(distinct tuples of labels that occur, int32[rows] place of each row's tuple). O(rows log rows) if several."""
     key = np.zeros(len(columns[0]), dtype=np.int64)
     for text in columns:  # after each column the key is dense again, so it cannot overflow
         key = key * (len(text.labels) + 1) + (text.index + 1)
-        key = _dense(key)
-    first = first_places(key.astype(np.int32), int(key.max(initial=-1)) + 1)
+        key = _compact(key)
+    first = find_first_places(key.astype(np.int32), int(key.max(initial=-1)) + 1)
     parts = [
         [None if place < 0 else str(text.labels[place]) for place in text.index[first].tolist()] for text in columns
     ]
     return tuple(zip(*parts, strict=True)), key.astype(np.int32)
 
 
-def _dense(key: Int64) -> Int64:
+def _compact(key: Int64) -> Int64:
     """The keys renumbered 0, 1, ... in their order; by counting if they are small."""
     largest = int(key.max(initial=0))
     if largest > max(1 << 20, 4 * len(key)):
@@ -136,7 +136,7 @@ def count_labels(labels: Sequence[Label], index: Int32, places: Int64 | None = N
 
     places: int64[rows] ascending, where each row stands in its source; None: they are the rows of the source
     """
-    return _tell_counts(labels, occurrences(index, len(labels)), first_places(index, len(labels)), places)
+    return _tell_counts(labels, count_occurrences(index, len(labels)), find_first_places(index, len(labels)), places)
 
 
 def count_text(text: Text, places: Int64 | None = None) -> dict[str | None, tuple[int, int]]:
@@ -186,7 +186,7 @@ def summarize_numbers(numbers: Numbers, places: Int64 | None = None) -> NumericS
     )
 
 
-def _looked_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:
+def _look_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:
     """int32[rows]: the code of each row's label; a null's is that of MISSING."""
     used = text.counts > 0
     code = np.full(len(text.labels) + 1, -1, dtype=np.int32)

@@ -30,12 +30,12 @@ class Text:
     @cached_property
     def counts(self) -> Int64:
         """int64[labels]: rows of each label."""
-        return occurrences(self.index, len(self.labels))
+        return count_occurrences(self.index, len(self.labels))
 
     @cached_property
     def first(self) -> Int64:
         """int64[labels]: the first row (from 0) of each label, -1 for a label of no row. O(rows)."""
-        return first_places(self.index, len(self.labels))
+        return find_first_places(self.index, len(self.labels))
 
     @property
     def nulls(self) -> int:
@@ -48,13 +48,13 @@ class Text:
         return strings
 
 
-def occurrences(index: Int32, count: int) -> Int64:
+def count_occurrences(index: Int32, count: int) -> Int64:
     """int64[count]: how often each of 0..count-1 occurs in `index`; entries of -1 are ignored."""
     known = index if index.min(initial=0) >= 0 else index[index >= 0]
     return np.bincount(known, minlength=count).astype(np.int64, copy=False)
 
 
-def first_places(index: Int32, count: int) -> Int64:
+def find_first_places(index: Int32, count: int) -> Int64:
     """int64[count]: where each of 0..count-1 first occurs in `index`, -1 if it does not; entries of -1 are ignored."""
     first = np.full(count + 1, -1, dtype=np.int64)  # the extra place takes the entries of -1
     backwards = np.arange(len(index) - 1, -1, -1, dtype=np.int64)

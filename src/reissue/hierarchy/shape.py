@@ -30,7 +30,7 @@ def shape_of(nodes: Nodes) -> Shape:
     count = len(nodes.names)
     members = np.bincount(np.array(nodes.parents[1:], dtype=np.int64), minlength=count).tolist()
     lo, hi = _intervals(nodes, members)
-    kept, parent, depth = _unchained(nodes, members)
+    kept, parent, depth = _drop_chains(nodes, members)
     order = sorted(range(len(kept)), key=lambda i: (depth[i], lo[kept[i]]))
     rank = [0] * len(kept)
     for new, old in enumerate(order):
@@ -66,7 +66,7 @@ def _intervals(nodes: Nodes, members: list[int]) -> tuple[list[int], list[int]]:
     return lo, hi
 
 
-def _unchained(nodes: Nodes, members: list[int]) -> tuple[list[int], list[int], list[int]]:
+def _drop_chains(nodes: Nodes, members: list[int]) -> tuple[list[int], list[int], list[int]]:
     """(node, parent, depth) of the nodes without exactly one member; parent is a position in this list."""
     kept: list[int] = []
     parent: list[int] = []

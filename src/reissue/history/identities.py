@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reissue.arrays.types import Int64
-from reissue.engine.identifiers import join_identifiers, plainest
+from reissue.engine.identifiers import join_identifiers, simplify
 from reissue.ledger import Ledger, Shelf
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Identities:
         """One that differs from this one only in what programs drop or add: zeros in front, capitals."""
         if not len(self.identifiers):
             return None
-        plain = plainest(self.identifiers)
-        same = np.flatnonzero(np.asarray(pc.equal(plain, plainest(pa.array([identifier]))[0])))
+        plain = simplify(self.identifiers)
+        same = np.flatnonzero(np.asarray(pc.equal(plain, simplify(pa.array([identifier]))[0])))
         return str(self.identifiers[int(same[0])]) if len(same) else None
 
     def including(self, identifiers: pa.Array, numbers: Int64) -> Identities:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reissue.arrays.types import Bool, Int64
-from reissue.engine.identifiers import join_identifiers, plainest
+from reissue.engine.identifiers import join_identifiers, simplify
 from reissue.errors import SnapshotError
 from reissue.history.identities import Identities
 
@@ -46,8 +46,8 @@ def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities:
 
 
 def _bare(identifiers: pa.Array) -> pa.Array:
-    """As `plainest`, and without what spreadsheets mark text by: '007, ="007"."""
-    return plainest(pc.utf8_trim(identifiers.cast(pa.large_string()), characters=MARKS))
+    """As `simplify`, and without what spreadsheets mark text by: '007, ="007"."""
+    return simplify(pc.utf8_trim(identifiers.cast(pa.large_string()), characters=MARKS))
 
 
 def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, place: str) -> None:

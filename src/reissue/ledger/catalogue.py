@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger.layout import FORMAT
-from reissue.ledger.records import PrivateFile, PublicFile, ReleaseRecord, State
+from reissue.ledger.records import CatalogueState, PrivateFile, PublicFile, ReleaseRecord
 from reissue.ledger.tables import CREATE, FILES, PUBLIC, RELEASES, SERIES
 
 Row = Mapping[str, Any]
@@ -129,7 +129,7 @@ class Catalogue(ABC):
             number=number,
         )
 
-    def load(self) -> State:
+    def load(self) -> CatalogueState:
         """Everything the catalogue says, read at one moment. O(files + releases)."""
         with self.reading() as connection:
             found = connection.execute(f"SELECT {_SERIES} FROM {SERIES} WHERE id = :series", series=self._series)
@@ -150,7 +150,7 @@ class Catalogue(ABC):
         for one in public:
             shown.setdefault(one["release"], []).append(PublicFile(one["path"], one["sha256"], one["size"]))
         try:
-            return State(
+            return CatalogueState(
                 seed=int(row["seed"]),
                 next_subject=row["next_subject"],
                 key_check=row["key_check"],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from reissue.errors import SeriesError
 from reissue.ledger.disk import hash_file, names_in
 from reissue.ledger.layout import Layout, folder_name, is_ours
-from reissue.ledger.records import Damage, ReleaseRecord, State
+from reissue.ledger.records import CatalogueState, Damage, ReleaseRecord
 from reissue.ledger.recovery import FORGOTTEN
 from reissue.ledger.store import RESTORE, Store
 
@@ -52,7 +52,7 @@ def check(layout: Layout, catalogue: Catalogue, store: Store) -> list[Damage]:
     return found + list(_unknown_releases(layout, state))
 
 
-def _pointer_and_config(layout: Layout, state: State) -> Iterator[Damage]:
+def _pointer_and_config(layout: Layout, state: CatalogueState) -> Iterator[Damage]:
     if layout.pointer.read_text(errors="replace") != state.pointer:
         yield Damage(file=layout.relative(layout.pointer), reason="it is not what was written.", remedy=RESTORE)
     name = layout.relative(layout.config)
@@ -113,7 +113,7 @@ def _difference(path: Path, sha256: str) -> str | None:
         return f"it cannot be read ({error.strerror})."
 
 
-def _unknown_releases(layout: Layout, state: State) -> Iterator[Damage]:
+def _unknown_releases(layout: Layout, state: CatalogueState) -> Iterator[Damage]:
     known = {folder_name(record.number) for record in state.releases}
     for name in names_in(layout.releases):
         if name not in known:

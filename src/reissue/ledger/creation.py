@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.errors import KeyMissing, LedgerDamaged, SeriesError
-from reissue.ledger.disk import make_private_folder, remove_tree, sync_folder, telling, write_durably
+from reissue.ledger.disk import explain_os_errors, make_private_folder, remove_tree, sync_folder, write_durably
 from reissue.ledger.faults import fault
 from reissue.ledger.keys import key_check, same_check
 from reissue.ledger.layout import FORMAT, Layout
 from reissue.ledger.lock import SeriesLock
-from reissue.ledger.records import Document, State
+from reissue.ledger.records import CatalogueState, Document
 from reissue.ledger.shelf import name_of
 from reissue.ledger.stage import document_table
 from reissue.ledger.store import Store
@@ -43,7 +43,7 @@ def create(
     """Make a series. Its private folder is built under another name; renaming it is the moment of creation."""
     layout, draft = Layout(root), Layout(root, _DRAFT)
     address = _SQLITE if catalogue_url is None else _remembered(catalogue_url)
-    with telling(f"Creating the series {root}"):
+    with explain_os_errors(f"Creating the series {root}"):
         made = not root.exists()
         root.mkdir(parents=True, exist_ok=True)
         _refuse_occupied(layout)
@@ -54,11 +54,11 @@ def create(
     try:
         _refuse_occupied(layout)
         fault("create.begun")
-        with telling(f"Creating the series {root}"):
+        with explain_os_errors(f"Creating the series {root}"):
             pointer = _prepare(draft, address)
         catalogue = open_catalogue(draft, pointer, catalogue_url, new=True)
         _fill(draft, catalogue, pointer, config=config, meta=meta, coding=coding, seed=seed, key=key)
-        with telling(f"Creating the series {root}"):
+        with explain_os_errors(f"Creating the series {root}"):
             _appear(layout, draft, config)
     except BaseException:
         _clear(layout, draft, made=made)
@@ -106,7 +106,7 @@ def open_catalogue(layout: Layout, pointer: Document, catalogue_url: str | None,
     return PostgreSQLCatalogue(parse_url(catalogue_url or place), series)
 
 
-def check_key(layout: Layout, state: State, key: bytes | None, series: str) -> None:
+def check_key(layout: Layout, state: CatalogueState, key: bytes | None, series: str) -> None:
     """Refuse a missing, wrong or needless key before any file is read."""
     if not state.key_check and key is not None:
         raise SeriesError(f"The series {layout.root} is not encrypted, but a key was given. Open it without a key.")

@@ -28,22 +28,22 @@ _REMEDIES = {
 
 
 @contextmanager
-def telling(doing: str) -> Iterator[None]:
+def explain_os_errors(doing: str) -> Iterator[None]:
     """Turn an operating system's error into a SeriesError that says what was being done and what to do."""
     try:
         yield
     except OSError as error:
-        raise SeriesError(told(doing, error)) from error
+        raise SeriesError(explain_os_error(doing, error)) from error
 
 
-def told(doing: str, error: OSError) -> str:
-    code, reason = cause(error)
+def explain_os_error(doing: str, error: OSError) -> str:
+    code, reason = find_cause(error)
     remedy = _REMEDIES.get(code, "Correct this and try again.")
     place = f" ({error.filename})" if error.filename else ""
     return f"{doing} failed: {reason}{place}. {remedy} What was committed before is untouched."
 
 
-def cause(error: OSError) -> tuple[int, str]:
+def find_cause(error: OSError) -> tuple[int, str]:
     """The number of an operating system's error, 0 if it has none, and its words."""
     code = error.errno or _code_in(str(error))
     return code, os.strerror(code) if code else str(error)

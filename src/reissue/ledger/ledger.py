@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger import checking, creation, parquet, recovery
-from reissue.ledger.disk import hash_file, make_private_folder, remove_tree, telling
+from reissue.ledger.disk import explain_os_errors, hash_file, make_private_folder, remove_tree
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
 from reissue.ledger.lock import SeriesLock
-from reissue.ledger.records import Damage, Document, PrivateFile, ReleaseRecord, State
+from reissue.ledger.records import CatalogueState, Damage, Document, PrivateFile, ReleaseRecord
 from reissue.ledger.shelf import Shelf, name_of
 from reissue.ledger.stage import Stage, check_version, document_table
 from reissue.ledger.store import Staged, Store
@@ -38,7 +38,7 @@ class Ledger:
     opening or of its own last change (`refresh` looks again). Not for use by several threads at once.
     """
 
-    def __init__(self, layout: Layout, catalogue: Catalogue, store: Store, state: State) -> None:
+    def __init__(self, layout: Layout, catalogue: Catalogue, store: Store, state: CatalogueState) -> None:
         self._layout = layout
         self._catalogue = catalogue
         self._store = store
@@ -241,7 +241,7 @@ class Ledger:
             hits: list[tuple[PrivateFile, pa.Table]] = []
             for file in self._state.of_role("identities"):
                 part = self._store.read(file)
-                others = parquet.without(part, identifier)
+                others = parquet.drop_identifier(part, identifier)
                 if len(others) < len(part):
                     hits.append((file, others))
             if not hits:
@@ -274,7 +274,7 @@ class Ledger:
         """One change outside a release: write files beside, place them, one transaction, sweep what it replaced."""
         with self.publisher():
             folder = self._layout.staging / "change"
-            with telling("Preparing a change"):
+            with explain_os_errors("Preparing a change"):
                 remove_tree(folder)
                 make_private_folder(folder)
             staged = write(folder)
@@ -292,7 +292,7 @@ class Ledger:
 
     def _settle(self) -> None:
         """On opening: recover if a killed run left something, unless a live publisher is at work."""
-        if not recovery.needed(self._layout, self._catalogue, self._store, self._state):
+        if not recovery.needs_recovery(self._layout, self._catalogue, self._store, self._state):
             return
         if not os.access(self._layout.private, os.W_OK):
             if self._state.waiting:
@@ -318,7 +318,7 @@ class Ledger:
         if problem:
             raise LedgerDamaged(f"{self._catalogue.place}: {problem} Restore private/ from a backup of the series.")
 
-    def _committed(self, state: State) -> None:
+    def _committed(self, state: CatalogueState) -> None:
         self._state = state
 
     def _document(self, role: str, name: str) -> Document:

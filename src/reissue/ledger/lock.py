@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reissue.errors import SeriesBusy, SeriesError
-from reissue.ledger.disk import PRIVATE_FILE, telling, told
+from reissue.ledger.disk import PRIVATE_FILE, explain_os_error, explain_os_errors
 
 
 class SeriesLock:
@@ -28,7 +28,7 @@ class SeriesLock:
 
     def acquire(self, patience: float) -> None:
         """Take the lock, or raise SeriesBusy that names the holder."""
-        with telling("Locking the series"):
+        with explain_os_errors("Locking the series"):
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         until = time.monotonic() + patience
         while True:
@@ -38,7 +38,7 @@ class SeriesLock:
             except OSError as error:
                 taken = error.errno in (errno.EWOULDBLOCK, errno.EACCES)
                 if not taken or time.monotonic() >= until:
-                    message = self._busy(handle) if taken else told("Locking the series", error)
+                    message = self._busy(handle) if taken else explain_os_error("Locking the series", error)
                     os.close(handle)
                     raise (SeriesBusy if taken else SeriesError)(message) from error
                 time.sleep(0.02)

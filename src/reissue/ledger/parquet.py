@@ -119,7 +119,7 @@ def shape_of(facts: Facts) -> pa.Table:
     return pack(arrays | {f"extra:{name}": array for name, array in facts.extras.items()})
 
 
-def facts_from(number: int, rows: pa.Table, shape: pa.Table) -> Facts:
+def read_facts(number: int, rows: pa.Table, shape: pa.Table) -> Facts:
     arrays = unpack(shape)
     attributes = rows.num_columns - 3
     codes = np.empty((rows.num_rows, attributes), dtype=arrays["codes_dtype"].dtype, order="F")
@@ -169,7 +169,7 @@ def identities_table(identifiers: pa.Array, numbers: NDArray[np.int64]) -> pa.Ta
     return pa.table({"identifier": identifiers, "subject": _arrow(np.asarray(numbers, dtype=np.int64))})
 
 
-def without(part: pa.Table, identifier: str) -> pa.Table:
+def drop_identifier(part: pa.Table, identifier: str) -> pa.Table:
     """A part of the identity map without one identifier. O(rows)."""
     content = identifier.encode()
     offsets = np.array([0, len(content)], dtype=np.int32)

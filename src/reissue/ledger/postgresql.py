@@ -67,7 +67,7 @@ class PostgreSQLCatalogue(Catalogue):
         with self._told("Reading"), self._engine.connect() as connection:
             connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
-                yield _Transaction(connection)
+                yield PostgreSQLTransaction(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -78,7 +78,7 @@ class PostgreSQLCatalogue(Catalogue):
             source = self._engine.connect() if self._holding is None else nullcontext(self._holding)
             with source as connection, connection.begin():
                 connection.execute(text("SET LOCAL synchronous_commit = 'on'"))
-                yield _Transaction(connection)
+                yield PostgreSQLTransaction(connection)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -130,7 +130,7 @@ class PostgreSQLCatalogue(Catalogue):
             ) from error
 
 
-class _Transaction:
+class PostgreSQLTransaction:
     """A running transaction as the catalogue sees it."""
 
     def __init__(self, connection: Server) -> None:

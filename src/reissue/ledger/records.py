@@ -99,7 +99,7 @@ class Damage:
 
 
 @dataclass(frozen=True)
-class State:
+class CatalogueState:
     """The catalogue's content at one moment.
 
     files: by (role, name), ordered by role and name; waiting: numbers of releases committed but not yet revealed

@@ -7,26 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.errors import LedgerDamaged, SeriesError
-from reissue.ledger.disk import make_private_folder, names_in, remove_tree, sync_folder, telling
+from reissue.ledger.disk import explain_os_errors, make_private_folder, names_in, remove_tree, sync_folder
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
-from reissue.ledger.records import State
+from reissue.ledger.records import CatalogueState
 from reissue.ledger.store import Store
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue
 
 
-def needed(layout: Layout, catalogue: Catalogue, store: Store, state: State) -> bool:
+def needs_recovery(layout: Layout, catalogue: Catalogue, store: Store, state: CatalogueState) -> bool:
     """Whether a killed run left something, or a publisher is at work right now."""
     leftovers = names_in(layout.staging) or _half_written(layout) or store.orphans(state.files.values())
     return bool(state.waiting or leftovers) or catalogue.needs_settling()
 
 
-def recover(layout: Layout, catalogue: Catalogue, store: Store) -> State:
+def recover(layout: Layout, catalogue: Catalogue, store: Store) -> CatalogueState:
     """Bring the series to a settled state; only under the lock. Doing it twice changes nothing."""
     catalogue.settle()
-    with telling("Settling the series"):
+    with explain_os_errors("Settling the series"):
         layout.releases.mkdir(exist_ok=True)  # a backup may have dropped empty folders
         for folder in (layout.files, layout.staging):
             make_private_folder(folder)
@@ -37,7 +37,7 @@ def recover(layout: Layout, catalogue: Catalogue, store: Store) -> State:
         reveal(layout, catalogue, number)
     if state.waiting:
         state = catalogue.load()
-    with telling("Discarding what an interrupted run left"):
+    with explain_os_errors("Discarding what an interrupted run left"):
         leftovers = names_in(layout.staging)
         for name in leftovers:
             remove_tree(layout.staging / name)
@@ -62,7 +62,7 @@ def refuse_hidden(layout: Layout, number: int) -> None:
     place = layout.relative(layout.release(number))
     if layout.release(number).exists():
         raise SeriesError(f"{place} exists, but the ledger knows no such release. {FORGOTTEN}")
-    with telling(f"Looking at {layout.relative(layout.releases)}"):
+    with explain_os_errors(f"Looking at {layout.relative(layout.releases)}"):
         same_disk = layout.releases.stat().st_dev == layout.staging.stat().st_dev
     if not same_disk:
         raise SeriesError(
@@ -83,7 +83,9 @@ def reveal(layout: Layout, catalogue: Catalogue, number: int) -> None:
                 f"{place} exists already, but the ledger has not put it there. Release {number} is committed and waits "
                 f"in {layout.relative(staged)}. Move the folder {place} away and open the series again."
             )
-        with telling(f"Revealing release {number} (it is committed; opening the series again will reveal it)"):
+        with explain_os_errors(
+            f"Revealing release {number} (it is committed; opening the series again will reveal it)"
+        ):
             os.rename(staged, shown)
             fault("commit.renamed")
             sync_folder(layout.releases)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
-from reissue.ledger.records import Document, PrivateFile, ReleaseRecord, State
+from reissue.ledger.records import CatalogueState, Document, PrivateFile, ReleaseRecord
 from reissue.ledger.store import Store
 from reissue.model.joined_fragments import join_facts, join_subjects
 from reissue.model.release import Facts, Table
@@ -26,7 +26,7 @@ class Shelf:
     """The files of a series at one moment. Everything is checked against its hash when it is read."""
 
     store: Store
-    state: State
+    state: CatalogueState
 
     @property
     def releases(self) -> list[ReleaseRecord]:
@@ -151,7 +151,7 @@ class Shelf:
 
     def _facts(self, number: int, name: str) -> Facts:
         rows = self.read(self.file("facts", name))
-        return parquet.facts_from(number, rows, self.read(self.file("shape", name)))
+        return parquet.read_facts(number, rows, self.read(self.file("shape", name)))
 
 
 def name_of(number: int) -> str:

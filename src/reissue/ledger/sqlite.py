@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger.catalogue import Catalogue, Connection, Row
-from reissue.ledger.disk import PRIVATE_FILE, hash_file, telling, write_durably
+from reissue.ledger.disk import PRIVATE_FILE, explain_os_errors, hash_file, write_durably
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
 
@@ -45,7 +45,7 @@ class SQLiteCatalogue(Catalogue):
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        with telling(f"Writing {self._layout.relative(self._layout.seal)}"):
+        with explain_os_errors(f"Writing {self._layout.relative(self._layout.seal)}"):
             write_durably(self._layout.seal, _OPEN)
         fault("catalogue.opened")
         try:
@@ -86,7 +86,7 @@ class SQLiteCatalogue(Catalogue):
                 return "its content is not what was written (SHA-256 differs from catalogue.sha256)."
 
     def _seal(self) -> None:
-        with telling(f"Writing {self._layout.relative(self._layout.seal)}"):
+        with explain_os_errors(f"Writing {self._layout.relative(self._layout.seal)}"):
             write_durably(self._layout.seal, self._digest())
 
     def _digest(self) -> bytes:
@@ -109,7 +109,7 @@ class SQLiteCatalogue(Catalogue):
         with closing(self._connect()) as connection:
             connection.execute(begin)
             try:
-                yield _Transaction(connection)
+                yield SQLiteTransaction(connection)
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # closing the connection gives up what cannot be rolled back
@@ -164,7 +164,7 @@ class SQLiteCatalogue(Catalogue):
         )
 
 
-class _Transaction:
+class SQLiteTransaction:
     """A running transaction as the catalogue sees it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:

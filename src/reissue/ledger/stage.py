@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged
 from reissue.ledger import parquet
-from reissue.ledger.disk import hash_file, make_private_folder, remove_tree, sync_folder, sync_tree, telling
+from reissue.ledger.disk import explain_os_errors, hash_file, make_private_folder, remove_tree, sync_folder, sync_tree
 from reissue.ledger.faults import fault
 from reissue.ledger.layout import Layout
-from reissue.ledger.records import Document, PublicFile, ReleaseRecord, State
+from reissue.ledger.records import CatalogueState, Document, PublicFile, ReleaseRecord
 from reissue.ledger.recovery import reveal
 from reissue.ledger.shelf import name_of, part_name
 from reissue.ledger.store import Staged, Store
@@ -84,8 +84,8 @@ class Stage:
         layout: Layout,
         catalogue: Catalogue,
         store: Store,
-        state: State,
-        done: Callable[[State], None],
+        state: CatalogueState,
+        done: Callable[[CatalogueState], None],
         parts: int = 1,
     ) -> None:
         self.number = number
@@ -100,7 +100,7 @@ class Stage:
         self._next_subject = state.next_subject
         self.folder = layout.staged(number)
         self.public: Path = layout.staged_public(number)
-        with telling(f"Preparing release {number}"):
+        with explain_os_errors(f"Preparing release {number}"):
             remove_tree(self.folder)
             make_private_folder(self.folder)
             self.public.mkdir()
@@ -160,7 +160,7 @@ class Stage:
         """
         self._check(record)
         fault("commit.begun")
-        with telling(f"Forcing release {self.number} to disk"):
+        with explain_os_errors(f"Forcing release {self.number} to disk"):
             sync_tree(self.public)
             sync_folder(self.folder)
             sync_folder(self._layout.staging)
@@ -180,7 +180,7 @@ class Stage:
         state = self._catalogue.load()
         self._done(state)
         self._store.sweep(state.files.values())
-        with telling("Clearing the staging folder"):
+        with explain_os_errors("Clearing the staging folder"):
             remove_tree(self.folder)
         fault("commit.swept")
         return state.releases[-1]
@@ -201,7 +201,7 @@ class Stage:
         self._staged.append(self._store.write(table, self.folder, role, name, self.number))
 
 
-def versions(state: State) -> list[int]:
+def versions(state: CatalogueState) -> list[int]:
     """The versions of the coding that are kept, ascending."""
     return [int(file.name) for file in state.of_role("coding")]
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.errors import LedgerDamaged
 from reissue.ledger import parquet
-from reissue.ledger.disk import names_in, sync_file, sync_folder, telling
+from reissue.ledger.disk import explain_os_errors, names_in, sync_file, sync_folder
 from reissue.ledger.faults import fault
 from reissue.ledger.keys import file_key, new_salt
 from reissue.ledger.layout import Layout, is_ours
@@ -43,13 +43,13 @@ class Store:
         salt = b"" if self._key is None else new_salt()
         key = None if self._key is None else file_key(self._key, salt)
         path = folder / f"{role}-{token_hex(8)}.parquet"  # its own, also when a worker tries again
-        with telling(f"Writing {self._layout.relative(path)}"):
+        with explain_os_errors(f"Writing {self._layout.relative(path)}"):
             sha256, size = parquet.write_table(path, table, key)
         return Staged(path, PrivateFile(role, name, release, sha256, size, salt.hex()))
 
     def place(self, staged: Iterable[Staged], moving: str) -> None:
         """Force files to disk and move them into place. One that is there already is replaced by its equal."""
-        with telling("Moving private files into place"):
+        with explain_os_errors("Moving private files into place"):
             for one in staged:
                 sync_file(one.path)
                 os.replace(one.path, self._layout.files / one.file.path)
@@ -99,7 +99,7 @@ class Store:
 
     def sweep(self, known: Iterable[PrivateFile]) -> None:
         """Delete what no row of the catalogue refers to: files of a killed run, and those just replaced."""
-        with telling("Deleting private files that are no longer needed"):
+        with explain_os_errors("Deleting private files that are no longer needed"):
             orphans = self.orphans(known)
             for path in orphans:
                 path.unlink(missing_ok=True)

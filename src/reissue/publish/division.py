@@ -87,9 +87,11 @@ class TableDivision:
         """The rows of each fragment, in the order of the source."""
         if self.count == 1:
             return [rows]
-        from reissue.engine.identifiers import hashes
+        from reissue.engine.identifiers import hash_identifiers
 
-        home = self.of(rows.codes, rows.numbers, hashes(rows.identifiers) if self.tree.by_identifier else None)
+        home = self.of(
+            rows.codes, rows.numbers, hash_identifiers(rows.identifiers) if self.tree.by_identifier else None
+        )
         order = np.argsort(home, kind="stable")
         ends = np.cumsum(np.bincount(home, minlength=self.count))[:-1]
         return [rows.part(places) for places in np.split(order, ends)]

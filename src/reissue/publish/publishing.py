@@ -16,7 +16,7 @@ from reissue.errors import InfeasiblePolicy
 from reissue.history.past_releases import codes_agree
 from reissue.history.public_files import Extent, write_description
 from reissue.ledger import Ledger, ReleaseRecord, Stage
-from reissue.ledger.disk import telling
+from reissue.ledger.disk import explain_os_errors
 from reissue.methods.registry import ADOPTED, policy_of, strategy_of
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
@@ -35,7 +35,7 @@ from reissue.publish.summary import (
     narrow_domains,
     number_new_subjects,
 )
-from reissue.utility.measure import together
+from reissue.utility.measure import sum_measures
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
@@ -147,7 +147,7 @@ class Publishing:
     ) -> None:
         """The files, private and public, and what a recipient needs to read the latter."""
         extent = Extent.together([one.extent for one in results]) if check is None else check.extent
-        with telling("Writing the release"):
+        with explain_os_errors("Writing the release"):
             names = self.executor.write(stage, self.formats, extent)
             style = results[0].style
             write_description(stage.public, job.number, style, extent, job.coding, self.strategy, names)
@@ -173,10 +173,10 @@ class Publishing:
         rows |= {key: sum(one.counts[key] for one in surveys) for key in ("new", "gone", "back", "changed")}
         costs = [one.utility for one in results]
         if check is None:
-            cost = together(costs)
+            cost = sum_measures(costs)
         else:
             rows["classes"] = check.extent.classes
-            cost = together(costs, check.extent.classes, check.squares)
+            cost = sum_measures(costs, check.extent.classes, check.squares)
         counts: dict[str, object] = {"rows": rows, "utility": describe_cost(cost)}
         if job.fragments > 1:
             counts |= {"fragments": [int(first) for first in firsts], "common_classes": job.common}

@@ -14,7 +14,7 @@ from reissue.errors import SchemaError
 from reissue.hierarchy.files import toml_of
 from reissue.schema.attributes import Attribute, Missing
 from reissue.schema.bins import Bins
-from reissue.schema.problems import Strict, unknown, validated
+from reissue.schema.problems import Strict, tell_unknown, validate
 from reissue.schema.roles import Schema, listed, role_problems
 from reissue.schema.written import read_attribute
 
@@ -92,7 +92,7 @@ def read_config(path: str | PathLike[str]) -> Config:
     given = toml_of(path)
     if isinstance(given.get("engine"), str):  # engine = "spark", above all sections
         given["engine"] = {"name": given["engine"]}
-    problems = [unknown(name, SECTIONS, "section") for name in given if name not in SECTIONS]
+    problems = [tell_unknown(name, SECTIONS, "section") for name in given if name not in SECTIONS]
     problems += [
         f"{name}: received {given[name]!r}. Write a section [{name}]."
         for name in SECTIONS
@@ -137,7 +137,7 @@ def _section_problems(given: Mapping[str, object]) -> list[str]:
     for name, model in models.items():
         section = given.get(name, {})
         if isinstance(section, dict):
-            problems += validated(model, section, name)[1]
+            problems += validate(model, section, name)[1]
     return problems
 
 
@@ -150,7 +150,7 @@ def schema_of(given: Mapping[str, object], base: str | PathLike[str] = ".") -> S
 
 
 def _schema(given: Mapping[str, object], base: Path) -> tuple[Schema | None, list[str]]:
-    table, problems = validated(_SchemaTable, dict(given), "")
+    table, problems = validate(_SchemaTable, dict(given), "")
     columns = given.get("quasi_identifiers")
     attributes: dict[str, Attribute] = {}
     for name, spec in columns.items() if isinstance(columns, Mapping) else ():

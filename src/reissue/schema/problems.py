@@ -26,17 +26,17 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def only(model: type[Table], given: object, path: str, example: str) -> Table:
+def read_table(model: type[Table], given: object, path: str, example: str) -> Table:
     """The table, or an error; `example` shows how to write one."""
     if not isinstance(given, Mapping):
         raise SchemaError(f"{path}: received {given!r}. Write {example}.")
-    table, problems = validated(model, dict(given), path)
+    table, problems = validate(model, dict(given), path)
     if table is None:
         raise SchemaError(" ".join(problems))
     return table
 
 
-def validated(model: type[Table], given: dict[str, object], path: str) -> tuple[Table | None, list[str]]:
+def validate(model: type[Table], given: dict[str, object], path: str) -> tuple[Table | None, list[str]]:
     """(the table, or None if something is wrong with it; what is wrong)."""
     try:
         return model.model_validate(given), []
@@ -52,7 +52,7 @@ def _sentence(error: ErrorDetails, path: str, allowed: tuple[str, ...]) -> str:
     if error["type"] == "missing":
         return f"{where}: missing. {HINTS.get(key, 'Add it.')}"
     if error["type"] == "extra_forbidden":
-        return unknown(where, allowed, "key")
+        return tell_unknown(where, allowed, "key")
     received = error["input"]
     if error["type"] == "literal_error":
         choices = str(error.get("ctx", {}).get("expected", "")).replace("'", '"')
@@ -62,7 +62,7 @@ def _sentence(error: ErrorDetails, path: str, allowed: tuple[str, ...]) -> str:
     return f"{where}: received {received!r}. {wanted}."
 
 
-def unknown(where: str, allowed: Iterable[str], kind: str) -> str:
+def tell_unknown(where: str, allowed: Iterable[str], kind: str) -> str:
     """An unknown key or section, with the nearest known one."""
     allowed = [name for name in allowed if name != "taxonomy"]  # only in stored schemas
     return f"{where}: unknown {kind}.{did_you_mean(where.rpartition('.')[2], allowed)} Allowed: {', '.join(allowed)}."

@@ -13,7 +13,7 @@ from reissue.errors import SchemaError
 from reissue.hierarchy import Hierarchy
 from reissue.hierarchy.rules import Intervals, Prefix
 from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, NumericType
-from reissue.schema.problems import Strict, only, validated
+from reissue.schema.problems import Strict, read_table, validate
 
 
 class _AttributeTable(Strict):
@@ -72,7 +72,7 @@ def read_attribute(path: str, given: object, base: Path) -> tuple[Attribute | No
         return None, [
             f'{path}: received {given!r}. Write a table such as {{ type = "numeric" }} or {{ hierarchy = "zip.csv" }}.'
         ]
-    table, problems = validated(_AttributeTable, dict(given), path)
+    table, problems = validate(_AttributeTable, dict(given), path)
     if table is None:
         return None, problems
     try:
@@ -134,7 +134,7 @@ def _intervals(given: object) -> Hierarchy:
         given = [given]
     if isinstance(given, list | tuple):
         given = {"widths": list(given)}
-    table = only(_IntervalsTable, given, "intervals", "[5, 10, 20] or {width = 5, factors = [2, 2]}")
+    table = read_table(_IntervalsTable, given, "intervals", "[5, 10, 20] or {width = 5, factors = [2, 2]}")
     if (table.width is None) == (table.widths is None):
         raise SchemaError("intervals: give either width (with levels or factors) or widths, such as [5, 10, 20].")
     if table.width is not None:
@@ -146,5 +146,5 @@ def _intervals(given: object) -> Hierarchy:
 def _prefix(given: object) -> Hierarchy:
     if isinstance(given, list | tuple):
         given = {"lengths": list(given)}
-    table = only(_PrefixTable, given, "prefix", "[3, 1] or {step = 1}")
+    table = read_table(_PrefixTable, given, "prefix", "[3, 1] or {step = 1}")
     return Hierarchy.from_dict(Prefix(tuple(table.lengths), table.step).to_dict())

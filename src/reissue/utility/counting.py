@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.utility.index import curve
+from reissue.utility.index import order_along_curve
 
 CHUNK = 4096
 WORDS = CHUNK // 64
@@ -18,7 +18,7 @@ Bits = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class RowGroups:
     """The sensitive values of every class.
 
     start: int64[classes + 1] where the class's groups begin; values: int32[groups]; counts: int64[groups]
@@ -29,9 +29,9 @@ class Groups:
     counts: Int64
 
     @staticmethod
-    def of(classes: Int32, values: Int32, counts: Int64, class_count: int) -> Groups:
+    def of(classes: Int32, values: Int32, counts: Int64, class_count: int) -> RowGroups:
         """From (class, value, count) sorted by class."""
-        return Groups(np.searchsorted(classes, np.arange(class_count + 1)).astype(np.int64), values, counts)
+        return RowGroups(np.searchsorted(classes, np.arange(class_count + 1)).astype(np.int64), values, counts)
 
     def below(self, classes: Int64) -> tuple[Int32, Float64]:
         """The values of some classes, rising, and float64[values + 1, classes]: rows with one of the first i values."""
@@ -57,7 +57,7 @@ def count_points(points: Int32, low: Int32, high: Int32) -> Int64:
     return total
 
 
-def weigh_rows(codes: Int32, classes: Int32, groups: Groups, low: Int32, high: Int32, values: Int32) -> Float64:
+def weigh_rows(codes: Int32, classes: Int32, groups: RowGroups, low: Int32, high: Int32, values: Int32) -> Float64:
     """float64[queries]: the sum over the rows inside low..high of the share of their class's values inside `values`.
 
     codes int32[rows, attributes]; classes int32[rows]; values int32[queries, 2].
@@ -74,13 +74,13 @@ def weigh_rows(codes: Int32, classes: Int32, groups: Groups, low: Int32, high: I
     return total
 
 
-def weigh_boxes(boxes: Int32, groups: Groups, low: Int32, high: Int32, values: Int32) -> Float64:
+def weigh_boxes(boxes: Int32, groups: RowGroups, low: Int32, high: Int32, values: Int32) -> Float64:
     """float64[queries]: the sum over classes of (rows with a value in `values`) * (share of the box in low..high).
 
     boxes int32[classes, attributes, 2], every class with rows. Blocks of neighbouring classes that a query misses are
     skipped whole: O(classes / BLOCK + classes in blocks that meet the query) per query.
     """
-    order = curve(boxes)
+    order = order_along_curve(boxes)
     total = np.zeros(len(low), dtype=np.float64)
     for first in range(0, len(order), CHUNK):
         some = order[first : first + CHUNK]

@@ -30,7 +30,7 @@ class Packed(NamedTuple):
 
 def pack(boxes: Int32) -> Packed:
     """The tree over int32[items, attributes, 2], items >= 1. O(n log n)."""
-    order = curve(boxes)
+    order = order_along_curve(boxes)
     boxes = np.ascontiguousarray(boxes[order])
     low, high = boxes[:, :, 0], boxes[:, :, 1]
     hulls, starts = [], [0]
@@ -43,7 +43,7 @@ def pack(boxes: Int32) -> Packed:
             return Packed(order, boxes, np.concatenate(hulls), np.array(starts, dtype=np.int64))
 
 
-def curve(boxes: Int32) -> Int64:
+def order_along_curve(boxes: Int32) -> Int64:
     """int64[items]: the items along a Z-order curve through their middles. O(n log n)."""
     attributes = boxes.shape[1]
     middle = boxes[:, :, 0].astype(np.int64) + boxes[:, :, 1]
@@ -59,7 +59,7 @@ def curve(boxes: Int32) -> Int64:
 
 
 @njit(cache=True)
-def below(tree: Packed, node: int, level: int) -> tuple[int, int]:
+def find_children(tree: Packed, node: int, level: int) -> tuple[int, int]:
     """The children of a node: a range of nodes, or of items for a node of level 0."""
     first = (node - tree.starts[level]) * FAN
     if level == 0:

@@ -12,9 +12,9 @@ from reissue.arrays.types import Float64, Int32
 from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
-from reissue.utility.index import FAN, Packed, below, pack
+from reissue.utility.index import FAN, Packed, find_children, pack
 from reissue.utility.loss import class_sizes
-from reissue.utility.published import People, clipped, people_in
+from reissue.utility.published import People, clip_boxes, people_in
 
 
 def record_linkage(release: Facts | ObservedRelease, domains: Sequence[Domain]) -> float:
@@ -44,7 +44,7 @@ def _ties_of_exact_rows(people: People) -> Float64:
 def _ties_of_boxes(release: Facts | ObservedRelease, people: People, domains: Sequence[Domain]) -> Float64:
     """float64[people]: how many classes are as near as the person's own; 0 where another class is nearer."""
     filled = np.flatnonzero(class_sizes(release) > 0)
-    boxes = clipped(release.boxes, domains)
+    boxes = clip_boxes(release.boxes, domains)
     tree = pack(boxes[filled])
     span = np.array([domain.span for domain in domains], dtype=np.float64)
     codes = np.ascontiguousarray(people.codes)
@@ -66,7 +66,7 @@ def _count_ties(tree: Packed, codes: Int32, boxes: Int32, classes: Int32, scale:
             node, level = stack[top], levels[top]
             if _distances(tree.hulls[node], codes[p], scale)[0] > own + 1e-12:
                 continue
-            first, last = below(tree, node, level)
+            first, last = find_children(tree, node, level)
             for child in range(first, last):
                 if level > 0:
                     stack[top], levels[top], top = child, level - 1, top + 1

@@ -24,7 +24,7 @@ def class_sizes(release: Facts | ObservedRelease) -> Int64:
     return np.bincount(release.classes, minlength=release.class_count).astype(np.int64)
 
 
-def _lost(release: Facts | ObservedRelease, domains: Sequence[Domain]) -> Float64:
+def _measure_loss(release: Facts | ObservedRelease, domains: Sequence[Domain]) -> Float64:
     """float64[classes, attributes]: the share of each domain that a class's published QI spans."""
     if release.anatomized:
         return np.zeros((release.class_count, len(domains)))
@@ -39,7 +39,7 @@ def ail(release: Facts | ObservedRelease, domains: Sequence[Domain], *, suppress
     rows = len(release.classes) + suppressed
     if rows == 0:
         return 0.0
-    total = class_sizes(release) @ _lost(release, domains).sum(axis=1) + suppressed * len(domains)
+    total = class_sizes(release) @ _measure_loss(release, domains).sum(axis=1) + suppressed * len(domains)
     return float(total / rows)
 
 
@@ -56,7 +56,7 @@ def ncp(
         raise SettingsError(
             f"weights are {list(weights)}; give {len(domains)} numbers of at least 0 that sum to 1, one per attribute."
         )
-    return np.clip(_lost(release, domains) @ np.asarray(weights, dtype=np.float64), 0.0, 1.0)
+    return np.clip(_measure_loss(release, domains) @ np.asarray(weights, dtype=np.float64), 0.0, 1.0)
 
 
 def gcp(

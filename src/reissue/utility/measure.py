@@ -66,7 +66,7 @@ def measure(release: Facts | ObservedRelease, snapshot: Coded, observed: Sequenc
     )
 
 
-def together(parts: Sequence[Utility], classes: int | None = None, squares: int | None = None) -> Utility:
+def sum_measures(parts: Sequence[Utility], classes: int | None = None, squares: int | None = None) -> Utility:
     """The measures of a release from those of its fragments, which were measured with the same `observed` ranges.
 
     classes, squares: how many classes there are, and the sum of their squared sizes, where fragments share them.

@@ -76,7 +76,7 @@ def observed_domains(snapshot: Coded) -> tuple[Domain, ...]:
     )
 
 
-def clipped(boxes: Int32, domains: Sequence[Domain]) -> Int32:
+def clip_boxes(boxes: Int32, domains: Sequence[Domain]) -> Int32:
     """Boxes cut to the domains: "anything" may be published wider than what anybody has."""
     low = np.array([domain.lo for domain in domains], dtype=np.int32)
     high = np.array([domain.hi for domain in domains], dtype=np.int32)

@@ -12,8 +12,8 @@ from reissue.errors import SettingsError
 from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
-from reissue.utility.counting import Groups, count_points, weigh_boxes, weigh_rows
-from reissue.utility.published import as_release, clipped, exact_rows
+from reissue.utility.counting import RowGroups, count_points, weigh_boxes, weigh_rows
+from reissue.utility.published import as_release, clip_boxes, exact_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +142,11 @@ def estimate(queries: Queries, release: Facts | ObservedRelease, domains: Sequen
     asked = np.stack([queries.value_low, queries.value_high], axis=1)
     if release.anatomized:
         codes, row_classes = exact_rows(release)
-        groups = Groups.of(classes, group_values, counts, release.class_count)
+        groups = RowGroups.of(classes, group_values, counts, release.class_count)
         return weigh_rows(codes, row_classes, groups, queries.low, queries.high, asked)
     filled, place = np.unique(classes, return_inverse=True)
-    groups = Groups.of(place.astype(np.int32), group_values, counts, len(filled))
-    return weigh_boxes(clipped(release.boxes[filled], domains), groups, queries.low, queries.high, asked)
+    groups = RowGroups.of(place.astype(np.int32), group_values, counts, len(filled))
+    return weigh_boxes(clip_boxes(release.boxes[filled], domains), groups, queries.low, queries.high, asked)
 
 
 def query_errors(queries: Queries, release: Facts | ObservedRelease, snapshot: Coded) -> QueryErrors:

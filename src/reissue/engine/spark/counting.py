@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from reissue.engine.spark.tasks import arrow_schema, mapped
+from reissue.engine.spark.tasks import arrow_schema, on_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark
 
 PLAIN = r"regexp_replace(lower(ltrim('0', trim(BOTH concat('=', char(39), char(34)) FROM {}))), '[.]0+$', '')"
-"""An identifier without what programs drop or add: as `identifiers.plainest`, and without a spreadsheet's marks."""
+"""An identifier without what programs drop or add: as `identifiers.simplify`, and without a spreadsheet's marks."""
 
 
 def rename_columns(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -44,7 +44,7 @@ def add_numbers(frame: DataFrame, name: str, task: Callable[[pa.Table], Iterable
             table = pa.Table.from_batches([batch])
             yield table.append_column(name, pa.array(task(table)))
 
-    return frame.mapInArrow(mapped(run, schema), schema)
+    return frame.mapInArrow(on_batches(run, schema), schema)
 
 
 def join_latest(spark: Spark, rows: DataFrame, known: DataFrame | None) -> DataFrame:

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
-from reissue.engine.identifiers import hashes, normalize
-from reissue.engine.spark.tasks import mapped_in_arrow, named
+from reissue.engine.identifiers import hash_identifiers, normalize
+from reissue.engine.spark.tasks import column_named, map_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -78,7 +78,7 @@ class SparkRows(Found):
         rows = self.rows
         if columns is not None:
             known = [ROW] if self.ordered else [identifier] if identifier not in names else []
-            rows = rows.select(*map(named, [*names, *known]))
+            rows = rows.select(*map(column_named, [*names, *known]))
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             for table in chunks(batches):
@@ -89,7 +89,7 @@ class SparkRows(Found):
                     table, places = table.take(pa.array(order)), places[order]
                 yield from task(table, places)
 
-        return mapped_in_arrow(rows, run, schema)
+        return map_partitions(rows, run, schema)
 
     def close(self) -> None:
         self.rows.unpersist()
@@ -105,7 +105,7 @@ def _find_places(table: pa.Table, identifier: str) -> Int64:
         return np.asarray(table.column(ROW))
     if identifier in table.column_names:
         with suppress(pa.ArrowException, ValueError):  # told as a problem of the column later
-            return hashes(normalize(table.column(identifier), plain=False)[0]).view(np.int64)
+            return hash_identifiers(normalize(table.column(identifier), plain=False)[0]).view(np.int64)
     return np.zeros(table.num_rows, dtype=np.int64)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
-from reissue.engine.spark.tasks import mapped, spark_schema
+from reissue.engine.spark.tasks import on_batches, spark_schema
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -40,7 +40,7 @@ def select_numbers(frame: Frame, column: str, numbers: Int64, schema: pa.Schema)
             yield pa.Table.from_batches([batch]).filter(pa.array(np.isin(batch.column(column), numbers)))
 
     made = spark_schema(schema)
-    return frame.select(*schema.names).mapInArrow(mapped(run, made), made)
+    return frame.select(*schema.names).mapInArrow(on_batches(run, made), made)
 
 
 def has_several(spark: Spark, frame: Frame, by: str, of: str, why: str) -> bool:

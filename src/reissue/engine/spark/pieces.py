@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from reissue.engine import read
 from reissue.engine.spark.found import PIECE, Found, Task
-from reissue.engine.spark.tasks import mapped
+from reissue.engine.spark.tasks import on_batches
 from reissue.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Pieces(Found):
 
         count = max(1, len(pieces))
         numbers = self.spark.session.range(0, len(pieces), 1, count)
-        return numbers.mapInArrow(mapped(run, schema), schema)
+        return numbers.mapInArrow(on_batches(run, schema), schema)
 
 
 def _read(piece: Piece, wanted: pa.Schema, encoded: frozenset[str]) -> pa.Table:
@@ -84,7 +84,7 @@ def pieces_of(
     with ThreadPoolExecutor(16) as pool:
         footers = list(pool.map(_footer, paths))
     header = footers[0][0].names
-    names = read.chosen(header, wanted)
+    names = read.choose_columns(header, wanted)
     read.refuse_twins(name, header, names)
     schema = _agreed(name, [(path, footer[0]) for path, footer in zip(paths, footers, strict=True)], names)
     pieces, first = [], 0

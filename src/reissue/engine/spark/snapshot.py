@@ -15,7 +15,7 @@ from reissue.coding import Coding, SnapshotSummary
 from reissue.coding.summary import Counted, Labels
 from reissue.engine.identifiers import Repeated, normalize
 from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_repeated
-from reissue.engine.problems import Check, Problem, Problems, WrongLabels
+from reissue.engine.problems import Check, Problems, SnapshotProblem, WrongLabels
 from reissue.engine.snapshot import Snapshot
 from reissue.engine.spark import sources, summary
 from reissue.engine.spark.found import Found, SparkRows
@@ -104,22 +104,22 @@ def load(spark: Spark, source: SparkSource, schema: Schema) -> SparkSnapshot:
     if not found.schema.names:
         problems.refuse()
     try:
-        return _checked(found, schema, problems)
+        return _check(found, schema, problems)
     except BaseException:
         found.close()
         raise
 
 
-def _checked(found: Found, schema: Schema, problems: Problems) -> SparkSnapshot:
+def _check(found: Found, schema: Schema, problems: Problems) -> SparkSnapshot:
     counted, parts, forms = _summarize_all(found, schema)
     if not parts:
         tell_empty(problems)
         parse(found.schema.empty_table(), schema, problems)
     told = summary.merge_problems(part.problems for part in parts)
-    told += _repeated(found, schema, forms, told) if parts else []
-    problems.found = summary.in_order([*problems.found, *told], schema)
+    told += _find_repeated(found, schema, forms, told) if parts else []
+    problems.found = summary.sort_problems([*problems.found, *told], schema)
     problems.refuse()
-    seen = replace(_seen(counted, parts, schema), name=found.name, lines=found.lines, ordered=found.ordered)
+    seen = replace(_make_summary(counted, parts, schema), name=found.name, lines=found.lines, ordered=found.ordered)
     return SparkSnapshot(found.name, sum(part.rows for part in parts), seen, schema, found, forms)
 
 
@@ -148,18 +148,18 @@ def _summarize(found: Found, schema: Schema, forms: Forms) -> tuple[list[dict[st
     return [row for row in rows if row["column"] is not None], parts
 
 
-def _repeated(
-    found: Found, schema: Schema, forms: Forms, told: Iterable[Problem | WrongLabels]
-) -> list[Problem | WrongLabels]:
+def _find_repeated(
+    found: Found, schema: Schema, forms: Forms, told: Iterable[SnapshotProblem | WrongLabels]
+) -> list[SnapshotProblem | WrongLabels]:
     """What there is to tell about identifiers of several rows."""
     name, plain, collect = schema.identifier, forms[schema.identifier], found.spark.collect
     if name not in found.schema.names or any(one.column == name and one.check == Check.TYPE for one in told):
         return []
 
     def hashed(table: pa.Table, _: Int64) -> Iterable[pa.Table]:
-        from reissue.engine.identifiers import hashes
+        from reissue.engine.identifiers import hash_identifiers
 
-        yield pa.table({"hash": hashes(normalize(table.column(name), plain)[0].drop_null()).view(np.int64)})
+        yield pa.table({"hash": hash_identifiers(normalize(table.column(name), plain)[0].drop_null()).view(np.int64)})
 
     def task(table: pa.Table, places: Int64) -> Iterable[pa.Table]:
         yield pa.table({"id": normalize(table.column(name), plain)[0], "row": places}).drop_null()
@@ -170,11 +170,11 @@ def _repeated(
         return []
     made = found.map(task, spark_schema(pa.schema([("id", pa.string()), ("row", pa.int64())])), [name])
     problems = Problems("", None)
-    tell_repeated(name, *_most_repeated(made, collect), problems)
+    tell_repeated(name, *_count_repeated(made, collect), problems)
     return problems.found
 
 
-def _most_repeated(made: DataFrame, collect: Collect) -> tuple[int, list[Repeated]]:
+def _count_repeated(made: DataFrame, collect: Collect) -> tuple[int, list[Repeated]]:
     """As `engine.identifiers.repeated`, of a table with `id` and `row`; only the first row of each is told."""
     from pyspark.sql import functions as F
 
@@ -185,7 +185,7 @@ def _most_repeated(made: DataFrame, collect: Collect) -> tuple[int, list[Repeate
     return total.column("extra")[0].as_py() or 0, shown
 
 
-def _seen(counted: list[dict[str, object]], parts: list[SnapshotPart], schema: Schema) -> SnapshotSummary:
+def _make_summary(counted: list[dict[str, object]], parts: list[SnapshotPart], schema: Schema) -> SnapshotSummary:
     categories: dict[str, dict[str | None, tuple[int, int]]] = {}
     sensitive: dict[Labels, tuple[int, int]] = {}
     for row in counted:

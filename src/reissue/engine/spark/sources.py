@@ -16,7 +16,7 @@ from reissue.engine import read
 from reissue.engine.csv_file import CsvFile
 from reissue.engine.spark.found import ROW, Found, SparkRows
 from reissue.engine.spark.pieces import pieces_of
-from reissue.engine.spark.tasks import arrow_schema, mapped, named, spark_schema, unwrapped
+from reissue.engine.spark.tasks import arrow_schema, column_named, on_batches, spark_schema, unwrap_errors
 from reissue.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def find(spark: Spark, source: SparkSource, wanted: Sequence[str] | None, encode
 
 def _folder(spark: Spark, path: Path, wanted: Sequence[str] | None, encoded: frozenset[str]) -> Found:
     """All Parquet files of a folder; one that Spark divided by the values of columns (a=1/b=2) is left to Spark."""
-    if read.divided_by_values(path):
+    if read.is_divided_by_values(path):
         return _spark_parquet(spark, str(path.absolute()), wanted)
     files = read.files_of(path)
     if files[0].suffix.lower() == ".csv":
@@ -68,9 +68,9 @@ def _folder(spark: Spark, path: Path, wanted: Sequence[str] | None, encoded: fro
 
 
 def _frame(spark: Spark, name: str, frame: DataFrame, wanted: Sequence[str] | None) -> SparkRows:
-    names = read.chosen(frame.columns, wanted)
+    names = read.choose_columns(frame.columns, wanted)
     read.refuse_twins(name, frame.columns, names)
-    rows = frame.select(*map(named, names))
+    rows = frame.select(*map(column_named, names))
     return SparkRows(spark, name, tuple(frame.columns), arrow_schema(rows.schema), rows=rows)
 
 
@@ -89,7 +89,7 @@ def _table(spark: Spark, name: str, wanted: Sequence[str] | None) -> SparkRows:
 
 def _spark_parquet(spark: Spark, address: str, wanted: Sequence[str] | None) -> SparkRows:
     try:
-        with unwrapped():
+        with unwrap_errors():
             frame = spark.session.read.parquet(address)
     except Exception as error:
         raise SnapshotError(
@@ -101,7 +101,7 @@ def _spark_parquet(spark: Spark, address: str, wanted: Sequence[str] | None) -> 
 
 def _csv(spark: Spark, path: Path, file: CsvFile, wanted: Sequence[str] | None) -> SparkRows:
     """One worker parses the file, since a line break may be part of a value; Spark keeps the rows it found."""
-    names = read.chosen(file.header, wanted)
+    names = read.choose_columns(file.header, wanted)
     read.refuse_twins(str(path), file.header, names)
     schema = pa.schema([pa.field(name, pa.string()) for name in names])
     kept = spark_schema(schema.append(pa.field(ROW, pa.int64())))
@@ -115,8 +115,8 @@ def _csv(spark: Spark, path: Path, file: CsvFile, wanted: Sequence[str] | None) 
                 first += batch.num_rows
 
     if names:
-        rows = spark.session.range(0, 1, 1, 1).mapInArrow(mapped(run, kept), kept)
-        rows = rows.repartition(named(ROW)).persist()
+        rows = spark.session.range(0, 1, 1, 1).mapInArrow(on_batches(run, kept), kept)
+        rows = rows.repartition(column_named(ROW)).persist()
     else:
         rows = spark.session.createDataFrame([], kept)
     return SparkRows(spark, str(path), file.header, schema, file.lines, rows=rows)

@@ -15,12 +15,12 @@ import pyarrow as pa
 from reissue.arrays.types import Int64
 from reissue.coding import Kind, NumericSummary
 from reissue.coding.summary import Labels
-from reissue.engine.identifiers import whole_floats
+from reissue.engine.identifiers import are_whole_floats
 from reissue.engine.numbers import Numbers, dates_and_numbers
 from reissue.engine.parsing import Forms, parse
-from reissue.engine.problems import SHOWN, Check, Problem, Problems, WrongLabels
+from reissue.engine.problems import SHOWN, Check, Problems, SnapshotProblem, WrongLabels
 from reissue.engine.read import is_text
-from reissue.engine.snapshot import count_labels, count_text, joint, summarize_numbers
+from reissue.engine.snapshot import count_labels, count_text, join_labels, summarize_numbers
 from reissue.engine.text import Text, is_plain, text_of
 from reissue.schema import Numeric, Schema
 from reissue.schema.attributes import MOST_DECIMALS
@@ -51,7 +51,7 @@ class SnapshotPart:
     plain: Mapping[str, bool]
     dated: Mapping[str, bool]
     numbers: Mapping[str, NumericSummary]
-    problems: tuple[Problem | WrongLabels, ...]
+    problems: tuple[SnapshotProblem | WrongLabels, ...]
 
 
 def first_guess(schema: Schema) -> dict[str, bool]:
@@ -73,25 +73,25 @@ def summarize(table: pa.Table, places: Int64, schema: Schema, forms: Forms) -> p
     columns = parsed.attributes.items()
     numbers = {name: summarize_numbers(one, places) for name, one in columns if isinstance(one, Numbers)}
     texts = {name: count_text(one, places) for name, one in columns if isinstance(one, Text)}
-    counted = [_counted(name, {(label,): told for label, told in text.items()}) for name, text in texts.items()]
+    counted = [_label_rows(name, {(label,): told for label, told in text.items()}) for name, text in texts.items()]
     sensitive = [one for one in parsed.sensitive.values() if one is not None]
     if sensitive and len(sensitive) == len(schema.sensitive):
-        values, index = joint(sensitive)
-        counted.append(_counted(SENSITIVE, count_labels(values, index, places)))
-    told = tuple(_placed(problem, places) for problem in problems.found)
-    part = SnapshotPart(table.num_rows, *_evidence(table, schema), numbers, told)
+        values, index = join_labels(sensitive)
+        counted.append(_label_rows(SENSITIVE, count_labels(values, index, places)))
+    told = tuple(_place_problem(problem, places) for problem in problems.found)
+    part = SnapshotPart(table.num_rows, *_find_evidence(table, schema), numbers, told)
     row = [[None], [[str(places[0])]], [table.num_rows], [int(places[0])], [pickle.dumps(part)]]
     return pa.concat_tables([*counted, pa.table(row, COUNTED)])
 
 
-def _counted(name: str, counted: Mapping[Labels, tuple[int, int]]) -> pa.Table:
+def _label_rows(name: str, counted: Mapping[Labels, tuple[int, int]]) -> pa.Table:
     rows, first = zip(*counted.values(), strict=True) if counted else ((), ())
     labels = [list(one) for one in counted]
     return pa.table([[name] * len(labels), labels, rows, first, [None] * len(labels)], COUNTED)
 
 
-def _placed(problem: Problem | WrongLabels, places: Int64) -> Problem | WrongLabels:
-    if isinstance(problem, Problem):
+def _place_problem(problem: SnapshotProblem | WrongLabels, places: Int64) -> SnapshotProblem | WrongLabels:
+    if isinstance(problem, SnapshotProblem):
         return replace(problem, rows=tuple(places[list(problem.rows)].tolist()))
     return replace(  # the labels may be as many as the rows: some do
         problem,
@@ -102,7 +102,7 @@ def _placed(problem: Problem | WrongLabels, places: Int64) -> Problem | WrongLab
     )
 
 
-def _evidence(table: pa.Table, schema: Schema) -> tuple[dict[str, bool], dict[str, bool]]:
+def _find_evidence(table: pa.Table, schema: Schema) -> tuple[dict[str, bool], dict[str, bool]]:
     plain: dict[str, bool] = {}
     dated: dict[str, bool] = {}
     for name in table.column_names:
@@ -118,7 +118,7 @@ def _evidence(table: pa.Table, schema: Schema) -> tuple[dict[str, bool], dict[st
                 text = text_of(column)
                 dated[name] = bool((dates_and_numbers(text)[0] & (text.counts > 0)).any())
         elif name == schema.identifier and _is_text(kind):
-            plain[name] = whole_floats(column.cast(pa.large_string()))
+            plain[name] = are_whole_floats(column.cast(pa.large_string()))
         elif pa.types.is_timestamp(kind) or (pa.types.is_floating(kind) and name != schema.identifier):
             plain[name] = is_plain(column)
     return plain, dated
@@ -164,13 +164,13 @@ def merge_numbers(parts: Sequence[NumericSummary]) -> NumericSummary:
     )
 
 
-def merge_problems(parts: Iterable[Sequence[Problem | WrongLabels]]) -> list[Problem | WrongLabels]:
+def merge_problems(parts: Iterable[Sequence[SnapshotProblem | WrongLabels]]) -> list[SnapshotProblem | WrongLabels]:
     """The problems of the whole: rows counted together, of each column only up to the check that ends its reading."""
-    together: dict[tuple[object, ...], Problem | WrongLabels] = {}
+    together: dict[tuple[object, ...], SnapshotProblem | WrongLabels] = {}
     for one in (problem for part in parts for problem in part):
-        key = (one.column, one.check, type(one), one.after or (one.before if isinstance(one, Problem) else ""))
+        key = (one.column, one.check, type(one), one.after or (one.before if isinstance(one, SnapshotProblem) else ""))
         other = together.get(key)
-        if isinstance(one, Problem) and isinstance(other, Problem):
+        if isinstance(one, SnapshotProblem) and isinstance(other, SnapshotProblem):
             earlier = min(one, other, key=lambda problem: problem.rows)
             rows = tuple(sorted([*one.rows, *other.rows])[:SHOWN])
             one = replace(earlier, rows=rows, total=one.total + other.total)
@@ -182,7 +182,9 @@ def merge_problems(parts: Iterable[Sequence[Problem | WrongLabels]]) -> list[Pro
     return [one for one in together.values() if one.column == "" or one.check <= ends.get(one.column, max(Check))]
 
 
-def in_order(problems: Iterable[Problem | WrongLabels], schema: Schema) -> list[Problem | WrongLabels]:
+def sort_problems(
+    problems: Iterable[SnapshotProblem | WrongLabels], schema: Schema
+) -> list[SnapshotProblem | WrongLabels]:
     """As the embedded engine tells them: of the table, then column by column and check by check."""
     rank = {name: number for number, name in enumerate(["", *schema.columns])}
     return sorted(problems, key=lambda one: (rank[one.column], one.check))

@@ -26,13 +26,13 @@ Mapped = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 PartitionTask = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.Table]]
 
 
-def packed(error: ReissueError) -> str:
+def pack_error(error: ReissueError) -> str:
     """One of our errors as text without spaces: Spark hands a worker's failure on as the text of a traceback."""
     told = json.dumps([type(error).__name__, str(error)])
     return MARK + base64.b64encode(told.encode()).decode()
 
 
-def unpacked(text: str) -> ReissueError | None:
+def unpack_error(text: str) -> ReissueError | None:
     """The error of ours that a text holds. Names and text only, never pickled objects: data may be in the text."""
     found = re.search(MARK + r"([A-Za-z0-9+/=]+)", text)
     if found is None:
@@ -46,14 +46,14 @@ def unpacked(text: str) -> ReissueError | None:
 
 
 @contextmanager
-def unwrapped() -> Iterator[None]:
+def unwrap_errors() -> Iterator[None]:
     """Within it, an error of ours that a worker raised arrives as itself, and any failure of Spark as EngineFailed."""
     try:
         yield
     except ReissueError:
         raise
     except Exception as error:
-        ours = unpacked(str(error))
+        ours = unpack_error(str(error))
         if ours is not None:
             raise ours from None
         if not type(error).__module__.startswith(("pyspark", "py4j")):
@@ -72,42 +72,42 @@ def _reason(text: str) -> str:
 
 
 @contextmanager
-def wrapped() -> Iterator[None]:
-    """Around work on a worker: the other end of `unwrapped`."""
+def wrap_errors() -> Iterator[None]:
+    """Around work on a worker: the other end of `unwrap_errors`."""
     try:
         yield
     except ReissueError as error:
-        raise RuntimeError(packed(error)) from None
+        raise RuntimeError(pack_error(error)) from None
 
 
-def mapped(task: PartitionTask, schema: StructType) -> Mapped:
+def on_batches(task: PartitionTask, schema: StructType) -> Mapped:
     """A task for mapInArrow: its tables are brought to the announced schema."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         wanted = arrow_schema(schema)
-        with wrapped():
+        with wrap_errors():
             for table in task(batches):
-                yield from conformed(table, wanted).to_batches()
+                yield from conform(table, wanted).to_batches()
 
     return run
 
 
-def mapped_in_arrow(frame: DataFrame, task: PartitionTask, schema: StructType) -> DataFrame:
+def map_partitions(frame: DataFrame, task: PartitionTask, schema: StructType) -> DataFrame:
     """What `task` makes of each partition. It sees the frame's own names, though Spark could not pass all of them."""
     names = frame.columns
 
     def named(batches: Iterator[pa.RecordBatch]) -> Iterable[pa.Table]:
         return task(batch.rename_columns(names) for batch in batches)
 
-    return numbered_columns(frame).mapInArrow(mapped(named, schema), schema)
+    return number_columns(frame).mapInArrow(on_batches(named, schema), schema)
 
 
-def numbered_columns(frame: DataFrame) -> DataFrame:
+def number_columns(frame: DataFrame) -> DataFrame:
     """The frame with names that need no quotes: pyspark itself takes a point in a name for a path."""
     return frame.toDF(*[f"n{number}" for number in range(len(frame.columns))])
 
 
-def named(name: str) -> Column:
+def column_named(name: str) -> Column:
     """A column by its name, whatever characters the name has."""
     from pyspark.sql import functions as F
 
@@ -122,13 +122,13 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """The Spark types of Arrow columns; see `storable`."""
+    """The Spark types of Arrow columns; see `storable_type`."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return from_arrow_schema(pa.schema([pa.field(field.name, storable(field.type)) for field in schema]))
+    return from_arrow_schema(pa.schema([pa.field(field.name, storable_type(field.type)) for field in schema]))
 
 
-def conformed(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+def conform(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     """The table's columns in the order and types wanted; dictionaries become plain values."""
     arrays = []
     for field in wanted:
@@ -141,11 +141,11 @@ def conformed(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     return pa.table(arrays, schema=pa.schema([pa.field(field.name, field.type) for field in wanted]))
 
 
-def storable(kind: pa.DataType) -> pa.DataType:
+def storable_type(kind: pa.DataType) -> pa.DataType:
     """The nearest type that Spark has: no unsigned numbers, no dictionaries, no times of day, microseconds at most."""
     types = pa.types
     if types.is_dictionary(kind):
-        return storable(kind.value_type)
+        return storable_type(kind.value_type)
     if types.is_timestamp(kind):
         return pa.timestamp("us", None if kind.tz is None else "UTC")
     if types.is_large_string(kind) or types.is_string_view(kind) or types.is_time(kind) or types.is_null(kind):

@@ -16,15 +16,15 @@ import pyarrow as pa
 from reissue.engine.spark.session import start
 from reissue.engine.spark.tasks import (
     arrow_schema,
-    conformed,
-    mapped,
-    named,
-    numbered_columns,
-    packed,
+    column_named,
+    conform,
+    number_columns,
+    on_batches,
+    pack_error,
     spark_schema,
-    unpacked,
-    unwrapped,
-    wrapped,
+    unpack_error,
+    unwrap_errors,
+    wrap_errors,
 )
 from reissue.errors import ReissueError, SettingsError
 
@@ -58,7 +58,7 @@ class Spark:
 
     def collect(self, frame: DataFrame, why: str) -> pa.Table:
         """Bring rows to the driver. All that ever come, come through here, and are counted under `why`."""
-        with unwrapped():
+        with unwrap_errors():
             table = frame.toArrow()
         self.transfers[why] += table.num_rows
         return table
@@ -74,7 +74,7 @@ class Spark:
                     yield from task(items[number])
 
         made = spark_schema(schema)
-        return self.session.range(0, len(items), 1, max(1, len(items))).mapInArrow(mapped(run, made), made)
+        return self.session.range(0, len(items), 1, max(1, len(items))).mapInArrow(on_batches(run, made), made)
 
     def join(self, left: DataFrame, right: DataFrame, on: Sequence[str], how: How) -> DataFrame:
         """Rows of `left` with the columns of their matches in `right`; null matches nothing.
@@ -86,15 +86,15 @@ class Spark:
         both = sorted(set(left.columns) & set(added))
         if both:
             raise ValueError(f"both tables have the columns {both}; rename them before joining on {list(on)}.")
-        return left.join(right, on=list(on), how=JOINS[how]).select(*map(named, [*left.columns, *added]))
+        return left.join(right, on=list(on), how=JOINS[how]).select(*map(column_named, [*left.columns, *added]))
 
     def count(self, table: DataFrame, by: Sequence[str]) -> DataFrame:
         """One row per distinct combination of `by`, with its number of rows in `count` (int64); null is a value."""
-        return table.groupBy(*map(named, by)).count()
+        return table.groupBy(*map(column_named, by)).count()
 
     def table(self, rows: pa.Table) -> DataFrame:
         schema = spark_schema(rows.schema)
-        return self.session.createDataFrame(conformed(rows, arrow_schema(schema)), schema)
+        return self.session.createDataFrame(conform(rows, arrow_schema(schema)), schema)
 
     def each(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]:
         """What `task` returns for each item, in the order of the items; every item is a task of its own on a worker.
@@ -113,14 +113,14 @@ class Spark:
                     try:
                         result = pickle.dumps(task(pickle.loads(payload)))
                     except ReissueError as error:
-                        failure = packed(error)
+                        failure = pack_error(error)
                     arrays = [pa.array([number]), pa.array([result], pa.binary()), pa.array([failure], pa.string())]
                     yield pa.RecordBatch.from_arrays(arrays, ["item", "result", "failure"])
 
         done = frame.mapInArrow(run, "item long, result binary, failure string")
         told = sorted(self.collect(done, "results of tasks").to_pylist(), key=lambda row: int(row["item"]))
         for row in told:
-            failure = unpacked(row["failure"] or "")
+            failure = unpack_error(row["failure"] or "")
             if failure is not None:
                 raise failure
         return [pickle.loads(row["result"]) for row in told]
@@ -152,11 +152,11 @@ class Spark:
         keys = [f"n{names.index(name)}" for name in by]
 
         def run(key: tuple[pa.Scalar, ...], group: pa.Table) -> pa.Table:
-            with wrapped():
+            with wrap_errors():
                 result = kernel(group.rename_columns(names), tuple(value.as_py() for value in key))
-                return conformed(result, arrow_schema(made))
+                return conform(result, arrow_schema(made))
 
-        return numbered_columns(frame).groupBy(*keys).applyInArrow(run, made)
+        return number_columns(frame).groupBy(*keys).applyInArrow(run, made)
 
     def on_one(self, frame: DataFrame, task: Callable[[pa.Table], Result]) -> Result | None:
         """What `task` returns of all rows (in any order), which one worker gets; None if there are none.
@@ -203,7 +203,7 @@ class Spark:
     def write_table(self, frame: DataFrame, name: str) -> None:
         """A new Spark table, `table:name` or `table:catalog.database.name`; one that exists is refused."""
         self.refuse_existing(name)
-        with unwrapped():
+        with unwrap_errors():
             frame.write.mode("error").format("parquet").saveAsTable(name.removeprefix(TABLE))
 
     def refuse_existing(self, name: str) -> None:
@@ -221,7 +221,7 @@ def number_range(key: str, bounds: Sequence[object]) -> Column:
         if low == high:
             return F.lit(low)
         middle = (low + high) // 2
-        return F.when(named(key) >= F.lit(bounds[middle]), tree(middle + 1, high)).otherwise(tree(low, middle))
+        return F.when(column_named(key) >= F.lit(bounds[middle]), tree(middle + 1, high)).otherwise(tree(low, middle))
 
     return tree(0, len(bounds)).cast("int")
 

@@ -38,10 +38,10 @@ def assign_fragments(rows: Frame, division: TableDivision) -> Frame:
     """The rows with `fragment`."""
 
     def find(table: pa.Table) -> Int32:
-        from reissue.engine.identifiers import hashes
+        from reissue.engine.identifiers import hash_identifiers
 
         part = read_rows(table)
-        keys = hashes(part.identifiers) if division.tree.by_identifier else None
+        keys = hash_identifiers(part.identifiers) if division.tree.by_identifier else None
         return division.of(part.codes, part.numbers, keys)
 
     return add_numbers(rows, "fragment", find)
