@@ -94,6 +94,30 @@ def test_every_strategy_gives_the_same_release(name: str, tmp_path: Path) -> Non
         series.close()
 
 
+def test_standing_classes_are_the_same_on_both_engines(tmp_path: Path) -> None:
+    """Told on Spark with totals, flat embedded: the facts of classes, tokens and dealt values agree, too."""
+    strategies = [ri.Standing(totals=0.5), ri.Standing(form="told", totals=0.5)]
+    made = [
+        ri.Series.create(tmp_path / engine, NOTED, strategies[0], seed=11, fragments=FRAGMENTS, formats=["parquet"])
+        for engine in ("embedded", "spark")
+    ]
+    file = tmp_path / "snapshot.parquet"
+    for number, table in enumerate(People(2).months(2, CHURN), start=1):
+        pq.write_table(table, file, row_group_size=200)
+        for series in made:
+            series.publish(file, strategy=strategies[number - 1], engine=series.path.name)
+        assert_same(*made, number)
+        here, there = (series._ledger.facts(number).extras for series in made)
+        assert set(here) == set(there)
+        for name in here:
+            assert np.array_equal(here[name], there[name]), name
+        assert (made[1].releases[number - 1].path / "totals.parquet").exists()
+    assert made[1].verify(rebuild=True) == []
+    assert not made[1].audit(attacks=ri.Standing.withstands, engine="spark").breaches
+    for series in made:
+        series.close()
+
+
 @pytest.mark.parametrize("strategy", [ri.MInvariance(m=3), ri.BCF(k=5)], ids=lambda s: s.name)
 def test_engines_take_turns_and_the_guarantee_holds(strategy: Strategy, tmp_path: Path) -> None:
     """Spark first, then embedded, then Spark again; another series stays embedded throughout."""

@@ -13,6 +13,7 @@ from reissue.history.public_files import Extent
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.release import Style
+from reissue.model.standing_classes import StandingClasses
 from reissue.publish.changes import ForbiddenChange, PermittedRows, renewal_sentence
 from reissue.publish.fragment import CodedRows, FragmentRelease
 from reissue.publish.self_check import CommonCheck
@@ -57,7 +58,10 @@ class FragmentSurvey:
 
 @dataclass(frozen=True, eq=False)
 class FragmentSummary:
-    """One fragment of the release, in numbers and sentences. values: int64[values] how often each is published."""
+    """One fragment of the release, in numbers and sentences. values: int64[values] how often each is published.
+
+    totals: int64[values] what it adds to published totals; None if there are none
+    """
 
     tally: Mapping[str, int]
     steps: tuple[str, ...]
@@ -66,6 +70,7 @@ class FragmentSummary:
     extent: Extent
     style: Style
     values: Int64
+    totals: Int64 | None = None
 
     @staticmethod
     def of(made: FragmentRelease, observed: Sequence[Domain]) -> FragmentSummary:
@@ -78,7 +83,9 @@ class FragmentSummary:
         }
         utility = measure(made.facts, made.coded, observed)
         extent, style = Extent.of(made.facts), made.facts.style
-        return FragmentSummary(tally, made.steps, made.stopped, utility, extent, style, made.values)
+        kept = StandingClasses.read(made.facts.extras)
+        totals = None if kept is None else kept.totals
+        return FragmentSummary(tally, made.steps, made.stopped, utility, extent, style, made.values, totals)
 
 
 def number_new_subjects(next_subject: int, surveys: Sequence[FragmentSurvey]) -> list[int]:

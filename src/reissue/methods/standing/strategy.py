@@ -106,7 +106,7 @@ class Standing(Strategy):
 
     def _rows(self, present: Coded, dealt: Int32, seed: int) -> Partition:
         """Boxes of everybody present; in the flat form dealt values, never true ones, may refuse a cut."""
-        shown = len(np.unique(dealt))
+        shown = np.count_nonzero(np.bincount(dealt))
         if len(present) < self.row_k:
             raise InfeasiblePolicy(
                 f"row_k = {self.row_k} cannot hold: there are only {len(present):,} rows to publish. Lower row_k to "
@@ -132,7 +132,7 @@ class Standing(Strategy):
         """What the ledger is to keep of the release."""
         present = standing >= 0
         fresh = formed.tokens.numbered_from(places.next_class)
-        live = np.unique(standing[present])
+        live = np.flatnonzero(np.bincount(standing[present])).astype(np.int32)
         noise = totals = None
         if self.totals is not None:
             quiet = is_quiet(history, stayed, formed.blended > 0)
@@ -164,7 +164,7 @@ class Standing(Strategy):
         elif formed.refusal is not None:
             steps.append(f"{new:,} newcomers wait: they are too few or too alike to be a class. {formed.refusal}")
         elif new:
-            count = len(np.unique(formed.standing))
+            count = int(formed.standing.max()) + 1
             steps.append(
                 f"{new:,} newcomers (people never published before, or whose value changed) form {count:,} classes for "
                 f"life, cut without looking at who has which value, {self.class_requirement.sentence()}."

@@ -17,10 +17,9 @@ from reissue.arrays.types import Bool, Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.settings import Format
 from reissue.engine.spark.counting import read_files
-from reissue.errors import SettingsError
 from reissue.history.identities import find_name, read_identities
 from reissue.history.lookalikes import refuse_lookalikes_on_spark
-from reissue.history.public_files import Extent
+from reissue.history.public_files import Extent, totals_table
 from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.store import Staged
@@ -60,8 +59,6 @@ class OnSpark(Executor):
         self._plan: Staged | None = None
 
     def start(self, strategy: Strategy, progress: Callable[[str], None]) -> None:
-        if strategy.stands:
-            raise SettingsError(f"'{strategy.name}' is not made on Spark. Publish with the engine \"embedded\".")
         progress("start")
         from reissue.engine.spark.verbs import connect
 
@@ -170,7 +167,7 @@ class OnSpark(Executor):
         parts = max(1, extent.rows // PART_ROWS)
         for table, schema in self._made[0].schemas.items():
             shares = [
-                FragmentRows(job, made.public[table], int(offset), extent.classes)
+                FragmentRows(job, made.public[table], int(offset), extent.classes, made.summary.style == "told")
                 for job, made, offset in zip(self._jobs, self._made, offsets, strict=False)
             ]
             rows = partial(FragmentRows.rows, by_class=table == "values")
@@ -184,7 +181,17 @@ class OnSpark(Executor):
             names += writer.names
         for made in self._made:
             stage.take(made.private)
-        return names
+        return names + self._write_totals(stage, formats)
+
+    def _write_totals(self, stage: Stage, formats: Sequence[Format]) -> list[str]:
+        """The totals of all fragments, if they are published: a few rows, written here."""
+        totals = [made.summary.totals for made in self._made if made.summary.totals is not None]
+        if not totals:
+            return []
+        table = totals_table(np.sum(totals, axis=0), self._coding)
+        writer = PublicWriter(stage.public, stage.folder, "totals", tuple(sorted(formats)), 1, table.schema)
+        stage.show(writer.write_rows(0, table))
+        return writer.names
 
     def after(self, record: ReleaseRecord) -> None:
         """The published rows as a Spark table; of an anatomized release two tables."""

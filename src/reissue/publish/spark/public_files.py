@@ -28,22 +28,27 @@ class FragmentRows:
     """One fragment's share of a public table.
 
     offset: classes of the fragments before it; classes: of all fragments; neither matters where classes are common
+    in_order: whether its classes are numbered in the order in which they were formed, which nobody is to know
     """
 
     job: FragmentJob
     staged: Staged
     offset: int
     classes: int
+    in_order: bool = False
 
     def rows(self, by_class: bool) -> list[pa.Table]:
         """The rows with the release's class numbers, and KEY by which they are to be sorted: at random, or by class."""
         job = self.job
         table = job.shelf.store.read_staged(self.staged)
-        place = table.column_names.index(name_class_column(job.coding))
-        classes = table.column(place).to_numpy().astype(np.int64)
-        if job.fragments > 1 and not job.common:
-            classes = permute_ids(classes + self.offset, self.classes, job.seed)
-        table = table.set_column(place, table.schema.field(place), pa.array(classes.astype(np.int32)))
+        name = name_class_column(job.coding)
+        classes = np.zeros(0, dtype=np.int64)
+        if name in table.column_names:  # rows that show dealt values tell no class
+            place = table.column_names.index(name)
+            classes = table.column(place).to_numpy().astype(np.int64)
+            if self.in_order or (job.fragments > 1 and not job.common):
+                classes = permute_ids(classes + self.offset, self.classes, job.seed)
+            table = table.set_column(place, table.schema.field(place), pa.array(classes.astype(np.int32)))
         if by_class:
             key = classes
         else:
@@ -77,6 +82,10 @@ class PublicWriter:
 
     def write(self, part: int, rows: pa.Table) -> list[PublicFile]:
         rows = rows.drop_columns([KEY]).rename_columns(self.schema.names).cast(self.schema)
+        return self.write_rows(part, rows)
+
+    def write_rows(self, part: int, rows: pa.Table) -> list[PublicFile]:
+        """Rows that are as they are to be published."""
         return [self._written(part, rows, format) for format in self.formats]
 
     def _written(self, part: int, rows: pa.Table, format: Format) -> PublicFile:
