@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.audit.description import InProcess, SeriesView, WholeSeries
+from reissue.audit.description import SeriesView, WholeSeries, Workers
 from reissue.audit.spark.fragment import FragmentReader
 from reissue.audit.timeline import (
     count_release,
@@ -28,7 +28,7 @@ from tests.support.divided import CHURN, SCHEMA, People
 
 
 def view_of(series: Observed) -> SeriesView:
-    return SeriesView([WholeSeries(series)], InProcess())
+    return SeriesView([WholeSeries(series)], Workers())
 
 
 def test_sizes_and_utility_as_defined() -> None:
@@ -120,7 +120,7 @@ def test_what_fragments_count_adds_up(fragments: int, strategy: Strategy, tmp_pa
     here = view_of(whole)
     fragments_here = FragmentReader.every(shelf, coding, shelf.separate)
     assert len(fragments_here) == fragments
-    there = SeriesView(fragments_here, InProcess())
+    there = SeriesView(fragments_here, Workers())
     assert there.people == here.people
     for told, entry in zip(there.timeline, here.timeline, strict=True):
         for name in ("number", "anatomized", "rows", "classes", "members"):

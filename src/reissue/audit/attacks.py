@@ -1,19 +1,107 @@
-"""Run every attack that applies, and say of the others why they do not."""
+"""Which attacks an audit is asked for, with which settings; every one that applies is run, the others say why not."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 
 from reissue.audit.description import SeriesView
 from reissue.coding import CodingNames
-from reissue.errors import InputError, SettingsError
+from reissue.errors import InputError, SettingsError, did_you_mean
 from reissue.methods import registry
 from reissue.methods.attack import Attack, Outcome
+from reissue.methods.beliefs.knowledge import Knowledge
 
 NAMED = {"knowledge", "compromised"}
 """Settings that name files and people."""
+RISK = "risk_threshold"
+"""A setting of the audit itself, of no attack."""
+
+
+# -- What is asked: the config's [audit] section, and what the caller says, which wins
+
+
+def check_section(section: Mapping[str, object]) -> dict[str, object]:
+    """The section as a series keeps it; every attack that has one of its settings must accept it."""
+    if not section:
+        return {}
+    try:
+        attacks, settings = resolve_request(section, None, {})
+        names = choose_attacks(attacks)
+        known = {key for name in names for key in _settings(name)} | {"attacks", RISK}
+        for key in section:
+            if key not in known:
+                hint = did_you_mean(key, known)
+                raise SettingsError(f"no attack has a setting '{key}'.{hint} Known are: {', '.join(sorted(known))}.")
+        for name in names:
+            registry.attack_from(name, settings)
+    except SettingsError as error:
+        raise SettingsError(f"[audit] {error}") from None
+    return dict(section)
+
+
+def resolve_request(
+    section: Mapping[str, object], attacks: Sequence[str] | None, given: Mapping[str, object]
+) -> tuple[Sequence[str] | None, dict[str, object]]:
+    """(attacks, thresholds) of one audit; of the section only settings that one of these attacks has."""
+    chosen = attacks or _as_names(section.get("attacks"))
+    known = {key for name in choose_attacks(chosen) for key in _settings(name)} | {RISK}
+    settings = {**{key: value for key, value in section.items() if key in known}, **given}
+    if isinstance(settings.get("knowledge"), Mapping):
+        settings["knowledge"] = _knowledge(settings["knowledge"])  # type: ignore[arg-type]
+    _check_risk(settings.get(RISK))
+    return chosen, {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
+
+
+def choose_attacks(attacks: Sequence[str] | None) -> list[str]:
+    """The attacks asked for, each once; all by default."""
+    if isinstance(attacks, str):
+        attacks = [attacks]
+    names = list(dict.fromkeys(attacks)) if attacks else list(registry.ATTACKS)
+    for name in names:
+        registry.attack_class(name)
+    return names
+
+
+def check_given(names: Sequence[str], given: Mapping[str, object]) -> None:
+    """Refuse thresholds that none of the attacks knows."""
+    known = {key for name in names for key in _settings(name)}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise SettingsError(
+            f"No attack of this audit has a setting '{unknown[0]}'. They have: {', '.join(sorted(known))}."
+        )
+
+
+def _as_names(attacks: object) -> list[str] | None:
+    if attacks is None:
+        return None
+    names = [attacks] if isinstance(attacks, str) else attacks
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) for name in names):
+        raise SettingsError(f"attacks is {attacks!r}; list their names: {', '.join(registry.ATTACKS)}.")
+    return list(names)
+
+
+def _settings(attack: str) -> list[str]:
+    return [field.name for field in fields(registry.attack_class(attack))]
+
+
+def _check_risk(value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1):
+        raise SettingsError(f"{RISK} is {value!r}; it is a chance, above 0 and at most 1.")
+
+
+def _knowledge(given: Mapping[str, object]) -> Knowledge:
+    knowledge = registry.knowledge_from(given)
+    for file in knowledge.files:  # an attack that is skipped for want of its file would look like one that held
+        if not Path(file).is_file():
+            raise SettingsError(f"The knowledge file {file} does not exist. Check its path.")
+    return knowledge
+
+
+# -- What is run
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,26 +120,6 @@ class AttackResult:
         if self.outcome is None:
             return "skipped"
         return "breached" if self.outcome.breaches else "held"
-
-
-def chosen_names(attacks: Sequence[str] | None) -> list[str]:
-    """The attacks asked for, each once; all by default."""
-    if isinstance(attacks, str):
-        attacks = [attacks]
-    names = list(dict.fromkeys(attacks)) if attacks else list(registry.ATTACKS)
-    for name in names:
-        registry.attack_class(name)
-    return names
-
-
-def check_given(names: Sequence[str], given: Mapping[str, object]) -> None:
-    """Refuse thresholds that none of the attacks knows."""
-    known = {field.name for name in names for field in fields(registry.attack_class(name))}
-    unknown = sorted(set(given) - known)
-    if unknown:
-        raise SettingsError(
-            f"No attack of this audit has a setting '{unknown[0]}'. They have: {', '.join(sorted(known))}."
-        )
 
 
 def run_attacks(

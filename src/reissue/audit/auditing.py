@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
-from reissue.audit.attacks import AttackResult, check_given, chosen_names, run_attacks
-from reissue.audit.description import InProcess, SeriesView, WholeSeries
+from reissue.audit.attacks import AttackResult, check_given, choose_attacks, run_attacks
+from reissue.audit.description import SeriesView, WholeSeries, Workers
 from reissue.audit.document import shown_classes
 from reissue.audit.foreign.series import ReleaseNotes, read_series
 from reissue.audit.result import Audit
@@ -61,7 +61,7 @@ def audit(
     seconds=5, ...) win over them. names: whether people appear by identifier.
     """
     say = progress or (lambda stage: None)
-    chosen = chosen_names(attacks)
+    chosen = choose_attacks(attacks)
     check_given(chosen, thresholds)
     foreign = read_series(releases, schema, snapshots, match, names, say)
     many = f"{len(releases)} releases" if len(releases) > 1 else "1 release"
@@ -73,7 +73,7 @@ def audit(
         about={"name": many, "kind": "releases", **_policy(strategy)},
         notes=foreign.notes,
         names_shown=names,
-        view=SeriesView([WholeSeries(foreign.observed)], InProcess()),
+        view=SeriesView([WholeSeries(foreign.observed)], Workers()),
         insensitive=ReadColumns([one.insensitive for one in foreign.release_notes]),
         run=lambda attack: attack.run(foreign.observed),
         refusal=refuse_styles([str(one.about.get("style")) for one in foreign.release_notes]),
@@ -100,7 +100,7 @@ def audit_series(
     if not ledger.releases:
         raise SeriesError("Nothing has been published yet, so there is nothing to audit.")
     say = progress or (lambda stage: None)
-    chosen = chosen_names(attacks)
+    chosen = choose_attacks(attacks)
     check_given(chosen, thresholds)
     settings = check_engine(engine)
     standing = any(record.strategy != ADOPTED and strategy_class(record.strategy).stands for record in ledger.releases)
@@ -155,7 +155,7 @@ def _read_whole(ledger: Ledger, coding: Coding, strategy: Strategy, past: Sequen
     columns = ReadColumns.of(_folders(ledger), coding.schema.insensitive)
     identities = Identities.read(ledger)
     observed = _observe(coding, releases, identities if names else None)
-    view = SeriesView([WholeSeries(observed)], InProcess())
+    view = SeriesView([WholeSeries(observed)], Workers())
     return _of_series(ledger, coding, strategy, observed, identities, names, view, columns, lambda a: a.run(observed))
 
 

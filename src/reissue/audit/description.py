@@ -9,9 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from operator import add
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -177,21 +177,8 @@ class WholeSeries(SeriesFragment):
         return {(release.number, int(one)): summarize_class(release, int(one)) for release, one in shown}
 
 
-class Workers(Protocol):
-    """Who looks at the fragments."""
-
-    lasting: bool
-    """Whether what they read stays as it is."""
-
-    def each(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]: ...
-
-    def count_fits(self, items: Sequence[Item], task: Callable[[Item], Iterable[pa.Table]]) -> pa.Table:
-        """Columns release, sample, fitting, count: kinds of keys with rows, added up. task: tells rows of FITTING"""
-        ...
-
-
-class InProcess:
-    """Nobody else."""
+class Workers:
+    """Who looks at the fragments: this process. lasting: whether what they read stays as it is"""
 
     lasting = True
 
@@ -199,6 +186,7 @@ class InProcess:
         return [task(item) for item in items]
 
     def count_fits(self, items: Sequence[Item], task: Callable[[Item], Iterable[pa.Table]]) -> pa.Table:
+        """Columns release, sample, fitting, count: kinds of keys with rows, added up. task: tells rows of FITTING"""
         rows = pa.concat_tables([table for item in items for table in task(item)])
         sums = rows.group_by(["release", "key"]).aggregate([("sample", "sum"), ("fitting", "sum")])
         release, sample, fitting = (np.asarray(sums[name]) for name in ("release", "sample_sum", "fitting_sum"))
@@ -216,7 +204,7 @@ class SeriesView:
 
     @cached_property
     def _censuses(self) -> list[FragmentCensus]:
-        return self._workers.each(self._fragments, _take_census)
+        return self._workers.each(self._fragments, lambda fragment: fragment.take_census())
 
     @cached_property
     def fragments(self) -> list[SeriesFragment]:
@@ -246,7 +234,7 @@ class SeriesView:
         hulls = [[one.hull for one in parts] for parts in zip(*(c.tallies for c in self._censuses), strict=True)]
         known = [census.turnover for census in self._censuses if census.turnover]
         turnover = [reduce(add, parts) for parts in zip(*known, strict=True)] or [None] * len(hulls)
-        found = self._workers.count_fits(self._fragments, partial(_count_fits, hulls))
+        found = self._workers.count_fits(self._fragments, lambda fragment: fragment.count_fits(hulls))
         table = np.column_stack([np.asarray(column).astype(np.int64) for column in found.columns])
         table = table[np.lexsort(table.T[::-1])]
         return [
@@ -264,7 +252,7 @@ class SeriesView:
         """At least these classes."""
         wanted = _by_release(set(classes) - set(self._summaries))
         if wanted:
-            for some in self._workers.each(self.fragments, partial(_summarize, wanted)):
+            for some in self._workers.each(self.fragments, lambda fragment: fragment.summarize(wanted)):
                 self._summaries |= some
         return self._summaries
 
@@ -275,15 +263,3 @@ def _by_release(classes: Iterable[ClassRef]) -> dict[int, Int64]:
     for number, one in sorted(classes):
         found.setdefault(number, []).append(one)
     return {number: np.array(its, dtype=np.int64) for number, its in found.items()}
-
-
-def _take_census(fragment: SeriesFragment) -> FragmentCensus:
-    return fragment.take_census()
-
-
-def _count_fits(hulls: Sequence[Sequence[Int32 | None]], fragment: SeriesFragment) -> Iterator[pa.Table]:
-    return fragment.count_fits(hulls)
-
-
-def _summarize(wanted: Mapping[int, Int64], fragment: SeriesFragment) -> dict[ClassRef, ClassSummary]:
-    return fragment.summarize(wanted)

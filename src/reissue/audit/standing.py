@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from reissue.audit.description import ClassRef, ClassSummary, InProcess, SeriesView, WholeSeries
+from reissue.audit.description import ClassRef, ClassSummary, SeriesView, WholeSeries, Workers
 from reissue.model.observed import Observed
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses
@@ -32,8 +32,8 @@ class StandingView(SeriesView):
     """The timeline is that of the rows; the classes of findings, and whose value changed, are what the attacks saw."""
 
     def __init__(self, shown: Observed, attacked: Observed) -> None:
-        super().__init__([WholeSeries(shown)], InProcess())
-        self._attacked = SeriesView([WholeSeries(attacked)], InProcess())
+        super().__init__([WholeSeries(shown)], Workers())
+        self._attacked = SeriesView([WholeSeries(attacked)], Workers())
 
     @property
     def changed_value(self) -> int:

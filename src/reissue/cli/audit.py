@@ -150,16 +150,16 @@ def _of_files(
     progress: Callable[[str], None],
 ) -> Audit:
     from reissue.audit import audit as run
+    from reissue.audit.attacks import check_section, resolve_request
     from reissue.audit.auditing import strategy_of_config
     from reissue.schema import read_config
-    from reissue.series.asking import asked, checked_audit
 
     read = read_config(config)
     try:
-        section, strategy = checked_audit(read.audit), strategy_of_config(read.policy)
+        section, strategy = check_section(read.audit), strategy_of_config(read.policy)
     except SettingsError as error:
         raise SettingsError(f"{config}: {error}") from None
-    chosen, thresholds = asked(section, attacks, _thresholds(settings))
+    chosen, thresholds = resolve_request(section, attacks, _thresholds(settings))
     return run(
         releases,
         read.schema,

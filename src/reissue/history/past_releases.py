@@ -49,15 +49,18 @@ class PastReleases(LazySequence[Facts]):
         facts = self._facts(record.number)
         if record.coding_version == self._coding.version:
             return facts
-        from reissue.partition.global_recoding import Cut  # kernels, which most series never need here
-
         made_under = Coding.from_dict(self._shelf.coding(record.coding_version))
         boxes, codes = self._coding.remap(made_under, facts.boxes, facts.codes)
+        recoded = replace(facts, boxes=boxes, codes=codes)
+        if boxes is facts.boxes or not facts.extras:
+            return recoded
+        from reissue.partition.global_recoding import Cut  # kernels, which most series never need here
+
         cut = Cut.read(facts.extras)
-        if cut is None or boxes is facts.boxes:
-            return replace(facts, boxes=boxes, codes=codes)
+        if cut is None:
+            return recoded
         then = cut.recoded(made_under.domains, lambda labels: self._coding.remap(made_under, labels, codes[:0])[0])
-        return replace(facts, boxes=boxes, codes=codes, extras={**facts.extras, **then.table()})
+        return replace(recoded, extras={**facts.extras, **then.table()})
 
     def _facts(self, number: int) -> Facts:
         if isinstance(self._shelf, Ledger):  # it keeps what is in use

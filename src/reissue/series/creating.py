@@ -116,9 +116,9 @@ def key_of(key: str | bytes | None) -> bytes | None:
 def _checked_audit(section: Mapping[str, object]) -> dict[str, object]:
     if not section:
         return {}  # attacks are imported only where they are asked for
-    from reissue.series.asking import checked_audit
+    from reissue.audit.attacks import check_section
 
-    return checked_audit(section)
+    return check_section(section)
 
 
 def _text(section: Mapping[str, object], key: str) -> str | None:

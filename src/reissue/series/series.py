@@ -236,9 +236,9 @@ class Series:
         engine: where attacks run that can be divided ("embedded" or "spark"); the audit is the same on both.
         """
         from reissue.audit import audit_series
-        from reissue.series.asking import asked
+        from reissue.audit.attacks import resolve_request
 
-        chosen, settings = asked(_mapping(self._ledger.meta.get("audit", {})), attacks, thresholds)
+        chosen, settings = resolve_request(_mapping(self._ledger.meta.get("audit", {})), attacks, thresholds)
         return audit_series(
             self._ledger,
             self.coding,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from reissue.audit.description import FITTING, SeriesView
+from reissue.audit.description import FITTING, SeriesView, Workers
 from reissue.audit.spark.counted import attack_paths, share_counts
 from reissue.audit.spark.fragment import FragmentReader
 from reissue.audit.spark.names import SparkNames, find_mentioned, name_outcome
@@ -35,7 +35,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class SparkAttacks:
+class SparkAttacks(Workers):
     """How an audit runs its attacks on Spark, views the series, and names the few people that attacks find.
 
     Use as a context: what Spark keeps between attacks is let go at the end. names: whether people appear by identifier
@@ -84,7 +84,7 @@ class SparkAttacks:
     def _in_parts(self, attack: Attack) -> Outcome | None:
         """None if nobody is in the series, or steps are shared out better than parts."""
         if self._divided:
-            outcomes = self._spark.each(self._readers, partial(_attack_fragment, attack))
+            outcomes = self._spark.each(self._readers, lambda fragment: fragment.attack(attack))
         elif attack.divides(WorkDivision.STEPS) and len(self._shelf.releases) > 2 and self._linked.largest > MOST:
             return None
         else:
@@ -140,7 +140,8 @@ class SparkAttacks:
         return [one for one in self.view.fragments if isinstance(one, FragmentReader)]
 
     def _on_one_worker(self, attack: Attack) -> Outcome:
-        outcome = self._spark.each([attack], partial(_attack_whole, self._whole, self._names_shown))[0]
+        whole, names = self._whole, self._names_shown
+        outcome = self._spark.each([attack], lambda one: whole.attack_whole(one, names))[0]
         return outcome if attack.looks_for_names else self._named(outcome)
 
     def _named(self, outcome: Outcome) -> Outcome:
@@ -164,11 +165,3 @@ class SparkAttacks:
     def insensitive(self, folders: Sequence[Path]) -> SparkColumns:
         """The insensitive columns of the releases that are published in these folders."""
         return SparkColumns(self._spark, folders, self._coding.schema.insensitive)
-
-
-def _attack_fragment(attack: Attack, fragment: FragmentReader) -> Outcome | None:
-    return fragment.attack(attack)
-
-
-def _attack_whole(whole: FragmentReader, names: bool, attack: Attack) -> Outcome:
-    return whole.attack_whole(attack, names)

@@ -149,9 +149,7 @@ def _attack_parts(
     found: dict[int, Found] = {}
     if attack.estimates:
         near = select_where(own, f"kind = '{NEARBY}'")
-        back = sum_for_fragments(
-            spark, select_where(near, "asked"), near.drop("kind"), attack.support, ["release", "key"]
-        )
+        back = sum_for_fragments(spark, select_where(near, "asked"), near, attack.support, ["release", "key"])
         found = spark.of_groups(back, "fragment", learn_nearby)
     rest = [fragment for fragment in range(len(readers)) if fragment not in found]  # asked for nothing
     found |= dict(zip(rest, spark.each(rest, learn), strict=True))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Int64
 from reissue.history.identities import Identities
 from reissue.ledger import Shelf
 from reissue.ledger.parquet import numbers_of
@@ -21,6 +22,9 @@ from reissue.model.placeholders import fill_in_all_words, fill_in_words
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark
+
+
+_PERSON = re.compile(r"\{subject:(-?\d+)\}")
 
 
 class SparkNames:
@@ -94,26 +98,4 @@ def _name_finding(finding: Finding, words: Words) -> Finding:
 
 def find_mentioned(outcome: Outcome) -> set[int]:
     """The people whom the findings and notes of a worker's outcome name."""
-    listening = _ListeningWords(set())
-    name_outcome(outcome, listening)
-    return listening.subjects
-
-
-@dataclass(frozen=True)
-class _ListeningWords(Words):
-    """Words that only take note of whom they are asked for."""
-
-    subjects: set[int]
-
-    def box(self, box: Int32) -> str:
-        return ""
-
-    def value(self, code: int) -> str:
-        return ""
-
-    def subject(self, number: int) -> str:
-        self.subjects.add(number)
-        return ""
-
-    def release(self, number: int) -> str:
-        return ""
+    return {int(number) for number in _PERSON.findall(repr((outcome.findings, outcome.notes)))}

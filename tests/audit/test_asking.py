@@ -11,9 +11,9 @@ import pyarrow.csv
 import pytest
 
 import reissue as ri
+from reissue.audit.attacks import check_section, resolve_request
 from reissue.cli import main
 from reissue.errors import SettingsError
-from reissue.series.asking import asked, checked_audit
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, write_config
 
 SECTION = """
@@ -88,7 +88,7 @@ def test_what_no_attack_understands_is_refused_before_anything_is_created(
     section: dict[str, object], wrong: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError, match=wrong):
-        checked_audit(section)
+        check_section(section)
     schema = ri.Schema(identifier="name", quasi_identifiers={"age": ri.Numeric()}, sensitive="diagnosis")
     with pytest.raises(SettingsError, match=wrong):
         ri.Series.create(tmp_path / "s", schema, ri.Static(k=2), audit=section)
@@ -112,12 +112,12 @@ def test_what_is_wrong_in_a_file_is_told_with_the_file(more: str, wrong: str, tm
 
 
 def test_nothing_asked_is_everything() -> None:
-    assert checked_audit({}) == {}
-    assert asked({}, None, {}) == (None, {})
-    assert asked({}, (), {"k": 3}) == (None, {"k": 3})
+    assert check_section({}) == {}
+    assert resolve_request({}, None, {}) == (None, {})
+    assert resolve_request({}, (), {"k": 3}) == (None, {"k": 3})
 
 
 def test_what_is_given_with_an_audit_is_checked_too() -> None:
     for value in ("abc", 0, True, 1.5):
         with pytest.raises(SettingsError, match="risk_threshold is"):
-            asked({}, None, {"risk_threshold": value})
+            resolve_request({}, None, {"risk_threshold": value})
