@@ -9,6 +9,9 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.observed import ObservedRelease
 
+FEW = 60
+"""Releases that have so few classes in all are looked at whole."""
+
 
 class PlainRelease:
     """One release; only the classes that were asked for are in `counts` and `people`.

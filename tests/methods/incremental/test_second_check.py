@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.errors import GuaranteeBroken
 from reissue.methods.incremental import difference, running_knowledge, second_check, second_tracing, tracing
-from reissue.methods.incremental.checked import CheckedStrategy
 from reissue.methods.incremental.tracing_filter import TracingPart
 from reissue.methods.plain_release import PlainRelease
 from reissue.model.observed import Observed, ObservedRelease
 from tests.methods.incremental.test_incremental_attacks import tiny_cases
 from tests.methods.incremental.tiny import differences, intersections, traced, value_of
+from tests.support.planted import Case, Fault, Insertions, assert_noticed
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -96,38 +92,20 @@ def pass_everything(*_: object) -> bool:
 
 
 FAULTS = {
-    "the flow of the share of a value": (difference, "too_frequent", find_no_frequent_value, "difference"),
-    "the flow of the people left over": (difference, "_too_few", find_no_small_rest, "difference"),
-    "the components without flows": (difference, "_suspect", suspect_nobody, "difference"),
-    "the running multiset": (running_knowledge, "_intersect", keep_the_newer_values, "intersection"),
-    "the traces": (tracing, "_traced", trace_nothing, "record tracing"),
-    "the filter of the traces": (TracingPart, "suspicious", pass_everything, "record tracing"),
+    "the flow of the share of a value": Fault(difference, "too_frequent", find_no_frequent_value, "difference"),
+    "the flow of the people left over": Fault(difference, "_too_few", find_no_small_rest, "difference"),
+    "the components without flows": Fault(difference, "_suspect", suspect_nobody, "difference"),
+    "the running multiset": Fault(running_knowledge, "_intersect", keep_the_newer_values, "intersection"),
+    "the traces": Fault(tracing, "_traced", trace_nothing, "record tracing"),
+    "the filter of the traces": Fault(TracingPart, "suspicious", pass_everything, "record tracing"),
 }
-SCHEMA = ri.Schema(
-    identifier="person", quasi_identifiers={"age": ri.Numeric(), "weight": ri.Numeric()}, sensitive="illness"
-)
-
-
-def months(seed: int, first: int, more: int, values: int, span: int, count: int) -> Iterator[pa.Table]:
-    rng, total = np.random.default_rng(seed), first + more * (count - 1)
-    age, weight, illness = (rng.integers(0, top, total) for top in (span, span, values))
-    for rows in range(first, total + 1, more):
-        columns = {"person": np.arange(rows), "age": age[:rows], "weight": weight[:rows]}
-        yield pa.table({**columns, "illness": [f"illness {value}" for value in illness[:rows]]})
-
-
-def publish_all(series: ri.Series, tables: Iterable[pa.Table]) -> None:
-    for table in tables:
-        series.publish(table)
-
-
 CASES = {
-    "the flow of the share of a value": (ri.CheckedIncognito(k=2, c=0.5), (1, 48, 24, 4, 11, 3)),
-    "the flow of the people left over": (ri.CheckedIncognito(k=4, c=0.8), (4, 63, 38, 4, 8, 3)),
-    "the components without flows": (ri.CheckedIncognito(k=2, c=0.8), (3, 68, 10, 2, 5, 3)),
-    "the running multiset": (ri.CheckedMondrian(k=3, c=0.8), (36, 42, 17, 3, 7, 6)),
-    "the traces": (ri.CheckedIncognito(k=3, c=0.8), (7, 76, 28, 4, 11, 3)),
-    "the filter of the traces": (ri.CheckedIncognito(k=3, c=0.7), (11, 28, 12, 4, 7, 3)),
+    "the flow of the share of a value": Case(ri.CheckedIncognito(k=2, c=0.5), Insertions(1, 48, 24, 4, 11, 3)),
+    "the flow of the people left over": Case(ri.CheckedIncognito(k=4, c=0.8), Insertions(4, 63, 38, 4, 8, 3)),
+    "the components without flows": Case(ri.CheckedIncognito(k=2, c=0.8), Insertions(3, 68, 10, 2, 5, 3)),
+    "the running multiset": Case(ri.CheckedMondrian(k=3, c=0.8), Insertions(36, 42, 17, 3, 7, 6)),
+    "the traces": Case(ri.CheckedIncognito(k=3, c=0.8), Insertions(7, 76, 28, 4, 11, 3)),
+    "the filter of the traces": Case(ri.CheckedIncognito(k=3, c=0.7), Insertions(11, 28, 12, 4, 7, 3)),
 }
 
 
@@ -135,21 +113,4 @@ CASES = {
 def test_a_fault_in_a_shared_kernel_is_noticed_and_nothing_is_committed(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (where, name, wrong, attack), (strategy, people) = FAULTS[fault], CASES[fault]
-    with ri.Series.create(tmp_path / "right", SCHEMA, strategy, seed=7) as series:
-        publish_all(series, months(*people))  # without the fault all is well
-    with monkeypatch.context() as planted:
-        planted.setattr(where, name, wrong)
-        with ri.Series.create(tmp_path / "wrong", SCHEMA, strategy, seed=7) as series:
-            with pytest.raises(GuaranteeBroken, match=rf"\({attack}\), although the attack itself found nothing"):
-                publish_all(series, months(*people))
-            files = sorted((tmp_path / "wrong" / "releases").iterdir())
-            refused = len(series.releases) + 1
-            assert len(files) == len(series.releases), "what was refused is not there"
-            assert series.verify() == []
-        planted.setattr(CheckedStrategy, "second_check", lambda *_: None)
-        with ri.Series.create(tmp_path / "deceived", SCHEMA, strategy, seed=7) as series:
-            publish_all(series, islice(months(*people), refused))
-    with ri.Series.open(tmp_path / "deceived") as series:
-        breached = {finding.attack for finding in series.audit().breaches}
-    assert attack.replace(" ", "-") in breached, "the fault deceived strategy and attack alike"
+    assert_noticed(FAULTS[fault], CASES[fault], tmp_path, monkeypatch)

@@ -15,9 +15,11 @@ from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.methods.bcf.memory import ChainLog
 from reissue.methods.bcf.records import Records
 from reissue.methods.bcf.search import Score, TopDown
+from reissue.methods.bcf.second_check import find_breach
 from reissue.methods.bcf.task import make_task
 from reissue.methods.strategy import INSERT_ONLY, Changes, Planner
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
+from reissue.model.observed import Observed
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Ratio, Requirement
 from reissue.model.settings import Share, ValueCount, Within
@@ -141,6 +143,10 @@ class BCF(Planner):
             "recursive_l": l,
         }
         return {name: limit for name, limit in asked.items() if limit is not None}
+
+    def second_check(self, series: Observed, seed: int) -> str | None:
+        """The candidates of some people by plain counting."""
+        return find_breach(series, self.thresholds(), seed)
 
     def _log(self, history: History) -> ChainLog:
         if len(history) == 0 or "chain" in history.caches:

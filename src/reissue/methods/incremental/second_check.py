@@ -18,15 +18,14 @@ from functools import lru_cache
 import numpy as np
 
 from reissue.arrays.types import Int64
-from reissue.methods.plain_release import PlainRelease, draw_some
+from reissue.methods.incremental.second_tracing import find_trace
+from reissue.methods.plain_release import FEW, PlainRelease, draw_some
 from reissue.model.observed import Observed
 
 PEOPLE = 40, 1_000
 """How many people are intersected: so many, and one more for so many rows."""
 CLASSES = 12, 2_000
 """Around how many classes sets are enumerated: so many, and one more for so many rows."""
-FEW = 60
-"""Where two releases have so few classes in all, they are looked at whole."""
 TOGETHER = 8
 """Of how many connected classes all sets are enumerated."""
 ROUNDS = 3
@@ -39,8 +38,6 @@ def find_breach(series: Observed, k: int, c: float, seed: int) -> str | None:
     People are followed through all releases; sets and rows are looked at beside one earlier release, or beside all if
     there are few classes in all.
     """
-    from reissue.methods.incremental.second_tracing import find_trace
-
     if len(series) < 2:
         return None
     rng, share = np.random.default_rng(seed), Fraction(c).limit_denominator(1_000_000)

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from reissue.arrays.types import Bool, Int32
-from reissue.methods.incremental.second_check import FEW
-from reissue.methods.plain_release import PlainRelease
+from reissue.methods.plain_release import FEW, PlainRelease
 
 STARTS = 3, 20_000
 """Of larger ones, so many classes and one more for so many rows, with all classes that their boxes meet."""
