@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reissue.arrays.mixing import hash_numbers, permute_ids
 from reissue.model.domain import Domain
 from reissue.model.fragments import (
     BY_IDENTIFIER,
@@ -13,11 +14,9 @@ from reissue.model.fragments import (
     divide_by_identifier,
     draw_sample,
     find_owners,
-    hash_numbers,
+    join_facts,
     number_globally,
-    permute_ids,
 )
-from reissue.model.joined_fragments import join_facts
 from reissue.model.release import Facts
 from reissue.model.requirement import Requirement
 from tests.support.histories import uniform_tree

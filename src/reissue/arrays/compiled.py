@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from pickle import Unpickler, UnpicklingError
 from types import CodeType
@@ -128,8 +129,9 @@ else:
         return compiled
 
 
+@cache
 def warm_up() -> None:
-    """Let numba set itself up, by running the smallest kernel."""
+    """Let numba set itself up, by running the smallest kernel: once in a process."""
     njit(cache=True)(_nothing)()
 
 

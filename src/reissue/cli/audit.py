@@ -114,7 +114,7 @@ def refuse_unchecked(skipped: Mapping[str, str]) -> None:
 
 def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     """KEY=VALUE arguments, without those that are options of their own."""
-    from reissue.series.options import parsed_settings
+    from reissue.series.creating import parsed_settings
 
     parsed = parsed_settings(settings)
     for name in ("attacks", "engine", "match", "names", "progress", "strategy"):

@@ -186,7 +186,7 @@ def compare_config(
 ) -> Comparison:
     """The same as a config file says. settings: KEY=VALUE texts; `k=[2,5]` or `k=2,5` is a grid."""
     from reissue.audit.auditing import strategy_of_config
-    from reissue.series.options import parsed_settings
+    from reissue.series.creating import parsed_settings
 
     read = read_config(str(config))
     given = {key: _listed(value) for key, value in parsed_settings(settings).items()}
@@ -204,7 +204,7 @@ def compare_config(
 
 def _listed(value: object) -> object:
     """`2,5` as the list that it means; other text as it is."""
-    from reissue.series.options import parsed_settings
+    from reissue.series.creating import parsed_settings
 
     if not isinstance(value, str) or "," not in value:
         return value

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from reissue.arrays.mixing import permute_ids
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.engine.output import (
@@ -24,7 +25,6 @@ from reissue.engine.text import Text
 from reissue.errors import ReleaseError
 from reissue.methods.registry import policy_of
 from reissue.methods.strategy import Strategy
-from reissue.model.fragments import permute_ids
 from reissue.model.release import Candidate, Coded, Facts, Style
 from reissue.model.standing_classes import StandingClasses
 
@@ -44,7 +44,7 @@ class Extent:
     @staticmethod
     def of(facts: Facts) -> Extent:
         """Classes are those that are published: of the form `told` the standing ones, with their tokens."""
-        kept = StandingClasses.read(facts.extras)
+        kept = facts.standing
         if kept is None or not kept.told:
             return Extent.of_sizes(np.bincount(facts.classes, minlength=facts.class_count))
         home = np.unique(kept.tokens.standing, return_inverse=True)[1]
@@ -72,19 +72,18 @@ def add_standing(tables: dict[str, pa.Table], facts: Facts, classes: int, seed: 
 
     classes: how many are published
     """
-    kept = StandingClasses.read(facts.extras)
     if facts.style == "told":
         for name, table in tables.items():
             tables[name] = scatter_classes(table, classes, seed, coding, by_class=name == "values")
-    if kept is not None and kept.totals is not None:
-        tables["totals"] = totals_table(kept.totals, coding)
+    if facts.standing is not None and facts.standing.totals is not None:
+        tables["totals"] = totals_table(facts.standing.totals, coding)
 
 
 def make_public_tables(
     facts: Facts, insensitive: pa.Table | None, rows: Int64 | None, order: Int64, coding: Coding
 ) -> dict[str, pa.Table]:
     """What is published of these facts, by the name of the file; its rows in this order."""
-    class_name, kept = name_class_column(coding), StandingClasses.read(facts.extras)
+    class_name, kept = name_class_column(coding), facts.standing
     classes, values = facts.classes[order], facts.values[order] if kept is None else kept.dealt[order]
     rows = None if rows is None else rows[order]
     if facts.anatomized:

@@ -14,7 +14,7 @@ from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
 from reissue.ledger.records import CatalogueState, Document, PrivateFile, ReleaseRecord
 from reissue.ledger.store import Store
-from reissue.model.joined_fragments import join_facts, join_subjects
+from reissue.model.fragments import join_facts, join_subjects
 from reissue.model.release import Facts, Table
 
 OF_FRAGMENTS = ("facts", "shape", "cache", "identities")

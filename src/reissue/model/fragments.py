@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from reissue.arrays.mixing import UInt64, hash_numbers, permute_ids
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.model.domain import Domain
+from reissue.model.release import Facts
 
-if TYPE_CHECKING:  # kernels, which reading a ledger does not need
+if TYPE_CHECKING:
     from reissue.model.requirement import Requirement
     from reissue.model.requirement_kernels import Limits
 
-UInt64 = NDArray[np.uint64]
 
 BY_IDENTIFIER = -1
 """In place of an attribute: rows are told apart by the hash of their identifier."""
@@ -229,39 +230,6 @@ def find_owners(starts: Int64, count: int, numbers: Int64) -> Int32:
     return ((np.searchsorted(starts, numbers, side="right") - 1) % count).astype(np.int32)
 
 
-def permute_ids(numbers: Int64, count: int, seed: int) -> Int64:
-    """The numbers 0..count-1 renamed by a secret permutation of them, each by itself: no table of all is needed.
-
-    Six rounds of a Feistel network on the smallest even number of bits; what falls outside is sent round again.
-    """
-    half = np.uint64((max(1, int(count - 1).bit_length()) + 1) // 2)
-    mask = np.uint64((1 << int(half)) - 1)
-    keys = np.random.SeedSequence([seed, 3]).generate_state(6, np.uint64)
-    found = numbers.astype(np.uint64)
-    outside = np.ones(len(found), dtype=np.bool_)
-    while outside.any():
-        left, right = found[outside] >> half, found[outside] & mask
-        for key in keys:
-            left, right = right, left ^ (mix_bits(right ^ key) & mask)
-        found[outside] = (left << half) | right
-        outside = found >= count
-    return found.astype(np.int64)
-
-
-def hash_numbers(numbers: UInt64, seed: int) -> UInt64:
-    """Numbers that look random, one for each: a hash keyed by the seed."""
-    key = np.random.SeedSequence([seed, 4]).generate_state(1, np.uint64)[0]
-    return mix_bits(mix_bits(numbers) ^ key)
-
-
-def mix_bits(x: UInt64) -> UInt64:
-    """The finalizer of SplitMix64: every bit of the input changes about half of the output's."""
-    with np.errstate(over="ignore"):
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
-
-
 def number_globally(subjects: Int64, fragment: int, count: int) -> Int64:
     """A fragment's subjects in the whole series: people keep their numbers, its counterfeits -1, -2, ... are spread."""
     return np.where(subjects < 0, (subjects + 1) * count - fragment - 1, subjects)
@@ -271,3 +239,74 @@ def derive_seed(seed: int, number: int) -> int:
     """A seed of its own for each release of a series, or for each fragment of a release."""
     low, high = np.random.SeedSequence([seed, number]).generate_state(2, np.uint64)
     return int(low) | int(high) << 64
+
+
+def join_facts(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
+    """A release from the facts of its fragments: its classes, people and counterfeits under the names outsiders see.
+
+    Classes are renamed by `permute_ids` over the whole release; unless they are `common` to all fragments, which then
+    have the same boxes and the names of the release already. O(rows log rows).
+    """
+    if len(parts) == 1:
+        return parts[0]
+    counts = [0 if common else part.class_count for part in parts]
+    offset = np.cumsum([0, *counts]).astype(np.int64)
+    if common:
+        names, shapes = np.arange(parts[0].class_count, dtype=np.int32), parts[:1]
+    else:
+        names, shapes = permute_ids(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32), parts
+    subjects = _numbers([part.subjects for part in parts])
+    order = np.argsort(subjects, kind="stable")
+    codes = np.empty((len(subjects), parts[0].codes.shape[1]), dtype=parts[0].codes.dtype, order="F")
+    for a in range(codes.shape[1]):
+        codes[:, a] = np.concatenate([part.codes[:, a] for part in parts])[order]
+    classes = np.concatenate([names[offset[i] + part.classes] for i, part in enumerate(parts)])
+    boxes = np.empty((len(names), *parts[0].boxes.shape[1:]), dtype=np.int32)
+    boxes[names] = np.concatenate([part.boxes for part in shapes])
+    extras = {name: _extra(name, parts, shapes, names, order) for name in _common_names(parts)}
+    return Facts(
+        number=parts[0].number,
+        boxes=boxes,
+        subjects=subjects[order],
+        classes=classes[order],
+        values=np.concatenate([part.values for part in parts])[order],
+        codes=codes,
+        anatomized=parts[0].anatomized,
+        extras={name: extra for name, extra in extras.items() if extra is not None},
+    )
+
+
+def _common_names(parts: Sequence[Facts]) -> list[str]:
+    return [name for name in parts[0].extras if all(name in part.extras for part in parts)]
+
+
+def _extra(
+    name: str, parts: Sequence[Facts], shapes: Sequence[Facts], names: Int32, order: Int64
+) -> NDArray[np.generic] | None:
+    """What the whole has under a name: by class, by row, one part after the other, added up, or what all have alike."""
+    own = [part.extras[name] for part in parts]
+    if name.endswith("_standing"):  # fragments number their classes for life each from 0
+        own = [numbers.astype(np.int64) + (fragment << 32) for fragment, numbers in enumerate(own)]
+    if name.startswith("class_"):
+        both = np.concatenate([part.extras[name] for part in shapes])
+        found = np.empty_like(both)
+        found[names] = both
+        return found
+    if name.startswith("row_"):
+        return np.concatenate(own)[order]
+    if name.startswith("part_"):
+        return np.concatenate(own)
+    if name.startswith("sum_"):
+        return np.asarray(np.sum(own, axis=0))
+    same = all(np.array_equal(one, own[0], equal_nan=one.dtype.kind == "f") for one in own)
+    return own[0] if same else None
+
+
+def join_subjects(parts: Sequence[Int64]) -> Int64:
+    """The subjects of a release from those of its fragments, as `join_facts` has them. O(rows log rows)."""
+    return parts[0] if len(parts) == 1 else np.sort(_numbers(parts))
+
+
+def _numbers(parts: Sequence[Int64]) -> Int64:
+    """int64[rows]: the subjects of all fragments, one after the other, by their numbers in the whole series."""
+    return np.concatenate([number_globally(subjects, i, len(parts)) for i, subjects in enumerate(parts)])

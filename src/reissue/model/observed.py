@@ -12,7 +12,6 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
-from reissue.model.standing_classes import StandingClasses
 
 if TYPE_CHECKING:
     from reissue.model.overlap import Groups
@@ -94,7 +93,7 @@ class ObservedRelease:
             return Members(facts.subjects[rows], facts.classes[rows], facts.codes[rows], facts.values[rows])
 
         members, fakes = part(slice(first, None)), part(slice(0, first))
-        kept = StandingClasses.read(facts.extras)
+        kept = facts.standing
         shown = facts.values if kept is None else kept.dealt
         return ObservedRelease(facts.number, facts.boxes, facts.classes, shown, members, facts.anatomized, fakes)
 

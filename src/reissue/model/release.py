@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
+from reissue.model.standing_classes import StandingClasses
 
 IntT = TypeVar("IntT", np.int32, np.int64)
 
@@ -79,6 +81,11 @@ class Facts:
     @property
     def class_count(self) -> int:
         return len(self.boxes)
+
+    @cached_property
+    def standing(self) -> StandingClasses | None:
+        """What standing classes keep of the release; None where there are none."""
+        return StandingClasses.read(self.extras) if "row_standing" in self.extras else None
 
     @property
     def style(self) -> Style:

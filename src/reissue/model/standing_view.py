@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reissue.arrays.mixing import mix_bits
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.domain import Domain
-from reissue.model.fragments import mix_bits
 from reissue.model.observed import Members, ObservedRelease, Words
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses

@@ -8,15 +8,16 @@ from typing import cast
 
 import numpy as np
 
+from reissue.arrays.mixing import UInt64
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.ledger import Document, Ledger, ReleaseRecord
 from reissue.methods.registry import ADOPTED, strategy_class
 from reissue.methods.strategy import Strategy
-from reissue.model.fragments import Fragments, UInt64, divide_by_identifier, find_owners
+from reissue.model.fragments import Fragments, divide_by_identifier, find_owners
 from reissue.model.requirement import Requirement
-from reissue.publish.fragment import CodedRows
+from reissue.publish.fragment import SnapshotRows
 
 ROWS = 2_000_000
 """Rows of a fragment, where the series does not say how many fragments it wants."""
@@ -83,7 +84,7 @@ class TableDivision:
         found[known] = find_owners(self.starts, self.count, numbers[known])
         return found
 
-    def parts(self, rows: CodedRows) -> list[CodedRows]:
+    def parts(self, rows: SnapshotRows) -> list[SnapshotRows]:
         """The rows of each fragment, in the order of the source."""
         if self.count == 1:
             return [rows]

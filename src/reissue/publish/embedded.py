@@ -15,20 +15,18 @@ from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import write_release
 from reissue.engine.settings import Format
 from reissue.engine.snapshot import load
-from reissue.history.identities import Identities
-from reissue.history.lookalikes import refuse_lookalikes
+from reissue.history.identities import Identities, refuse_lookalikes
 from reissue.history.public_files import Extent, add_standing, find_source_rows, make_public_tables
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
-from reissue.model.fragments import Fragments, divide, draw_sample, number_globally
-from reissue.model.joined_fragments import join_facts
+from reissue.model.fragments import Fragments, divide, draw_sample, join_facts, number_globally
 from reissue.publish.division import TableDivision
 from reissue.publish.executor import Executor
-from reissue.publish.fragment import CodedRows, FragmentJob, FragmentRelease
+from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
 from reissue.publish.self_check import CommonCheck
-from reissue.publish.summary import FragmentSummary, FragmentSurvey
+from reissue.publish.summary import FragmentChanges, FragmentSummary
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ class Embedded(Executor):
         codes, values = snapshot.encode(coding)
         numbers = self._identities.numbers(snapshot.identifiers)
         self._coding = coding
-        self._rows = CodedRows(snapshot.identifiers, numbers, codes, values, snapshot.insensitive)
+        self._rows = SnapshotRows(snapshot.identifiers, numbers, codes, values, snapshot.insensitive)
         return len(self._rows)
 
     def cut(self, count: int, side: Requirement) -> Fragments:
@@ -64,15 +62,15 @@ class Embedded(Executor):
         some = np.flatnonzero(draw_sample(np.arange(len(rows)), len(rows), self._ledger.seed))
         return divide(rows.codes[some], rows.values[some], self._coding.domains, count, side)
 
-    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentSurvey]:
+    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentChanges]:
         self._jobs, self._parts = jobs, division.parts(self._rows)
         permitted = [job.compare_with_past(part) for job, part in zip(jobs, self._parts, strict=True)]
         self._compared = [one.compared for one in permitted]
         each = zip(jobs, self._parts, self._compared, strict=True)
         self._counts = [job.count_for_others(part, compared) for job, part, compared in each]
-        return [FragmentSurvey.of(one, part) for one, part in zip(permitted, self._parts, strict=True)]
+        return [FragmentChanges.of(one, part) for one, part in zip(permitted, self._parts, strict=True)]
 
-    def refuse_lookalikes(self, surveys: Sequence[FragmentSurvey]) -> None:
+    def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
         rows, place = self._rows, f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
         gone = np.concatenate([compared.gone for compared in self._compared])
         refuse_lookalikes(rows.identifiers, rows.numbers < 0, gone, self._identities, place)
@@ -143,7 +141,7 @@ class Embedded(Executor):
 
 
 def _find_sources(
-    jobs: Sequence[FragmentJob], parts: Sequence[CodedRows], made: Sequence[FragmentRelease]
+    jobs: Sequence[FragmentJob], parts: Sequence[SnapshotRows], made: Sequence[FragmentRelease]
 ) -> tuple[Int64, pa.Table]:
     """(int64[published] where each row of the joined facts has its insensitive columns, those of all fragments)."""
     offset, own, subjects = 0, [], []

@@ -17,7 +17,7 @@ from reissue.model.fragments import Fragments
 from reissue.publish.division import TableDivision
 from reissue.publish.fragment import FragmentJob
 from reissue.publish.self_check import CommonCheck
-from reissue.publish.summary import FragmentSummary, FragmentSurvey
+from reissue.publish.summary import FragmentChanges, FragmentSummary
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ class Executor(ABC):
         """Cuts for so many fragments, from a sample of the rows; each is to satisfy the requirement as one class."""
 
     @abstractmethod
-    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentSurvey]:
+    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentChanges]:
         """Deal the rows out, compare them with their past, and count what fragments need to know of each other."""
 
     @abstractmethod
-    def refuse_lookalikes(self, surveys: Sequence[FragmentSurvey]) -> None:
+    def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
         """Raise SnapshotError if known people come under identifiers that a program has altered."""
 
     @abstractmethod

@@ -24,19 +24,19 @@ from reissue.model.observed import Words
 from reissue.model.paths import count_paths
 from reissue.model.release import Candidate, Coded, Facts, History, Table, take_rows
 from reissue.publish.changes import ComparedRows, PermittedRows, compare, permit
-from reissue.publish.joint_series import check_joint_series
 from reissue.publish.self_check import (
     CommonCheck,
     check_attacks,
     check_classes,
     check_common,
+    check_joint_series,
     check_promise,
     check_rows,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class CodedRows:
+class SnapshotRows:
     """Rows of a snapshot in codes, in the order of their source: all of them, or those of one fragment.
 
     identifiers: large_string[rows]; numbers: int64[rows] the latest number of each identifier, -1 if it has none
@@ -53,11 +53,11 @@ class CodedRows:
     def __len__(self) -> int:
         return len(self.values)
 
-    def part(self, rows: Int64) -> CodedRows:
+    def part(self, rows: Int64) -> SnapshotRows:
         """Some of the rows."""
         codes, places = take_rows(self.codes, rows), pa.array(rows)
         insensitive = None if self.insensitive is None else self.insensitive.take(places)
-        return CodedRows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
+        return SnapshotRows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
 
     def identifier_at(self, row: int) -> str:
         return str(self.identifiers[row].as_py())
@@ -130,7 +130,7 @@ class FragmentJob:
     def own_seed(self) -> int:
         return self.seed if self.fragments == 1 else derive_seed(self.seed, self.fragment + 1)
 
-    def compare_with_past(self, rows: CodedRows) -> PermittedRows:
+    def compare_with_past(self, rows: SnapshotRows) -> PermittedRows:
         """The rows against the last word on each subject of this fragment."""
         last = self.past[-1] if len(self.past) else None
         compared = compare(rows.numbers, rows.codes, rows.values, last, self.caches.get(ABSENT))
@@ -139,7 +139,7 @@ class FragmentJob:
             compared = compared.without(left_out)
         return permit(self.strategy, compared, rows.codes, rows.values, self.coding, rows.identifier_at, self.on_change)
 
-    def count_for_others(self, rows: CodedRows, compared: ComparedRows) -> FragmentCounts | None:
+    def count_for_others(self, rows: SnapshotRows, compared: ComparedRows) -> FragmentCounts | None:
         """What the other fragments need to know of these rows; None if the strategy looks at each by itself."""
         if self.fragments == 1:
             return None
@@ -165,7 +165,7 @@ class FragmentJob:
         return check_common(self.strategy, boxes, paths, self.coding.domains, len(self.coding.values), words)
 
     def make(
-        self, rows: CodedRows, compared: ComparedRows, first: int, whole: TableCounts | None = None
+        self, rows: SnapshotRows, compared: ComparedRows, first: int, whole: TableCounts | None = None
     ) -> FragmentRelease:
         """Anonymize the rows and check the result; new subjects are numbered from `first` on."""
         coded = self._coded(rows, compared, first)
@@ -190,13 +190,13 @@ class FragmentJob:
         own = {name: table for name, table in self.caches.items() if name != ABSENT}
         return History(self.past, own, self.own_seed, self.first_new, whole)
 
-    def _coded(self, rows: CodedRows, compared: ComparedRows, first: int) -> Coded:
+    def _coded(self, rows: SnapshotRows, compared: ComparedRows, first: int) -> Coded:
         new = compared.numbers < 0
         subjects = compared.numbers.copy()
         subjects[new] = np.arange(first, first + new.sum())
         return Coded(subjects, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
 
-    def _prepared(self, rows: CodedRows, subjects: Int64) -> Strategy:
+    def _prepared(self, rows: SnapshotRows, subjects: Int64) -> Strategy:
         """The strategy with its knowledge read in the series' terms, if it wants any."""
 
         def lookup(identifiers: Sequence[str]) -> Int64:

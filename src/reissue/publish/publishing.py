@@ -28,8 +28,8 @@ from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, name_subjects
 from reissue.publish.self_check import CommonCheck
 from reissue.publish.summary import (
+    FragmentChanges,
     FragmentSummary,
-    FragmentSurvey,
     describe_cost,
     describe_steps,
     narrow_domains,
@@ -127,7 +127,7 @@ class Publishing:
             and last.coding_version == self.coding.version
         )
 
-    def _refuse_changes(self, surveys: Sequence[FragmentSurvey], coding: Coding) -> None:
+    def _refuse_changes(self, surveys: Sequence[FragmentChanges], coding: Coding) -> None:
         """Stop here if the snapshot changed in ways that the strategy cannot protect."""
         problems = [problem for survey in surveys for problem in survey.problems]
         refuse(self.strategy, problems, coding.schema, lambda text: name_subjects(text, self.executor.find_name))
@@ -162,7 +162,7 @@ class Publishing:
     def _record(
         self,
         job: FragmentJob,
-        surveys: Sequence[FragmentSurvey],
+        surveys: Sequence[FragmentChanges],
         results: Sequence[FragmentSummary],
         firsts: Sequence[int],
         check: CommonCheck | None,

@@ -10,10 +10,11 @@ import numpy as np
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.lazy import LazySequence
 from reissue.arrays.types import Int32, Int64
-from reissue.errors import refuse_release
+from reissue.errors import InfeasiblePolicy, refuse_release
 from reissue.history.public_files import Extent
+from reissue.ledger import ReleaseRecord
 from reissue.methods.attack import WorkDivision
-from reissue.methods.registry import attack_from
+from reissue.methods.registry import ADOPTED, attack_from, strategy_class
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.boxes import contain, widen_to_nodes
 from reissue.model.domain import Domain
@@ -21,6 +22,7 @@ from reissue.model.fragment_counts import TableCounts
 from reissue.model.observed import Listing, Observed, ObservedRelease, Words
 from reissue.model.paths import make_counted_releases
 from reissue.model.release import Coded, Facts, History
+from reissue.model.standing_view import EpisodeWords, observe_classes
 
 
 def check_rows(facts: Facts, snapshot: Coded, suppressed: int, common: bool = False) -> None:
@@ -164,3 +166,39 @@ def check_common(
             refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
     check_again(strategy, observed, len(releases))
     return CommonCheck(Extent.of_sizes(sizes), int((sizes**2).sum()), tuple(strategy.stops))
+
+
+LOOKED_AT = ("intersection", "difference")
+"""Attacks that lay a person's classes side by side; measured against c, whatever the number of people left."""
+
+
+def check_joint_series(
+    strategy: Strategy,
+    records: Sequence[ReleaseRecord],
+    facts: Facts,
+    history: History,
+    snapshot: Coded,
+    words: Words,
+) -> list[str]:
+    """Attack the whole series, if it has releases without standing classes; raises InfeasiblePolicy where c is lost.
+
+    records: of the earlier releases, which are read only if some of them are of another kind.
+    """
+    others = [one for one in records if one.strategy == ADOPTED or not strategy_class(one.strategy).stands]
+    if not strategy.stands or not others:
+        return []
+    past = [history.releases[position] for position in range(len(history))]
+    releases = [*observe_classes([*past, facts], snapshot.domains)]
+    observed = Observed(releases, snapshot.domains, snapshot.value_count, EpisodeWords(words), history.first_new)
+    c = strategy.thresholds()["c"]
+    for name in LOOKED_AT:
+        outcome = attack_from(name, {"c": c, "k": 1.0}).run(observed, involving=facts.number)
+        if outcome.breaches:
+            people = max((len(ids) for ids in outcome.at_risk.values()), default=0)
+            raise InfeasiblePolicy(
+                f"Earlier releases of this series were not made by '{strategy.name}', and beside them c = {c:g} is "
+                f"lost for good: the {name} attack succeeds against {people:,} people. "
+                f"{outcome.breaches[0].sentence} Raise c, or begin a new series with people who were not published "
+                "before."
+            )
+    return list(LOOKED_AT)

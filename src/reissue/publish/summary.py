@@ -15,13 +15,13 @@ from reissue.model.domain import Domain
 from reissue.model.release import Style
 from reissue.model.standing_classes import StandingClasses
 from reissue.publish.changes import ForbiddenChange, PermittedRows, renewal_sentence
-from reissue.publish.fragment import CodedRows, FragmentRelease
+from reissue.publish.fragment import FragmentRelease, SnapshotRows
 from reissue.publish.self_check import CommonCheck
 from reissue.utility.measure import Utility, measure
 
 
 @dataclass(frozen=True, eq=False)
-class FragmentSurvey:
+class FragmentChanges:
     """One fragment's rows compared with its past, and what cannot be protected.
 
     counts: rows, and how many subjects are new, gone, back, changed, renewed
@@ -38,7 +38,7 @@ class FragmentSurvey:
         return self.counts["new"]
 
     @staticmethod
-    def of(permitted: PermittedRows, rows: CodedRows) -> FragmentSurvey:
+    def of(permitted: PermittedRows, rows: SnapshotRows) -> FragmentChanges:
         compared = permitted.compared
         counts = {
             "rows": len(rows),
@@ -48,7 +48,7 @@ class FragmentSurvey:
             "changed": int((compared.updated | compared.moved.any(axis=1)).sum()),
             "renewed": permitted.renewed,
         }
-        return FragmentSurvey(
+        return FragmentChanges(
             counts=counts,
             problems=permitted.problems,
             low=rows.codes.min(axis=0) if len(rows) else None,
@@ -88,13 +88,13 @@ class FragmentSummary:
         return FragmentSummary(tally, made.steps, made.stopped, utility, extent, style, made.values, totals)
 
 
-def number_new_subjects(next_subject: int, surveys: Sequence[FragmentSurvey]) -> list[int]:
+def number_new_subjects(next_subject: int, surveys: Sequence[FragmentChanges]) -> list[int]:
     """The number of each fragment's first new subject: fragment after fragment."""
     new = np.cumsum([0, *(survey.new for survey in surveys)])[:-1]
     return [next_subject + int(before) for before in new]
 
 
-def narrow_domains(surveys: Sequence[FragmentSurvey], coding: Coding) -> tuple[Domain, ...]:
+def narrow_domains(surveys: Sequence[FragmentChanges], coding: Coding) -> tuple[Domain, ...]:
     """The domains narrowed to the codes that occur in the snapshot."""
     lows = [survey.low for survey in surveys if survey.low is not None]
     highs = [survey.high for survey in surveys if survey.high is not None]
@@ -116,7 +116,7 @@ def describe_cost(cost: Utility) -> dict[str, float]:
 
 def describe_steps(
     strategy: Strategy,
-    surveys: Sequence[FragmentSurvey],
+    surveys: Sequence[FragmentChanges],
     results: Sequence[FragmentSummary],
     check: CommonCheck | None,
 ) -> list[str]:

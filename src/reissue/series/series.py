@@ -15,8 +15,15 @@ from reissue.ledger import Damage, Ledger, ReleaseRecord
 from reissue.methods.registry import ADOPTED, policy_of, strategy_from, strategy_of
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
-from reissue.series.creating import NewSeries, key_of
-from reissue.series.options import FORMATS, checked_formats, checked_on_change, parsed_settings, strings
+from reissue.series.creating import (
+    FORMATS,
+    NewSeries,
+    checked_formats,
+    checked_on_change,
+    key_of,
+    parsed_settings,
+    strings,
+)
 from reissue.series.release import Release
 
 if TYPE_CHECKING:
@@ -214,7 +221,7 @@ class Series:
         Columns subject (the identifier; null for counterfeits and forgotten people), number (the surrogate), class,
         value, counterfeit.
         """
-        from reissue.series.membership import membership_table
+        from reissue.series.release import membership_table
 
         if not 1 <= number <= len(self._ledger.releases):
             raise SeriesError(f"There is no release {number}; the series has {len(self._ledger.releases)}.")
@@ -254,7 +261,7 @@ class Series:
         """Re-hash every file; with `rebuild` also prove the caches right, and mend them if they are not."""
         damages = list(self._ledger.verify())
         if rebuild and not damages:
-            from reissue.series.mending import mend_caches
+            from reissue.series.upkeep import mend_caches
 
             with self._ledger.publisher():
                 damages += mend_caches(self._ledger, self.strategy, self.coding)
@@ -274,14 +281,14 @@ class Series:
 
     def extend(self, column: str, hierarchy: Hierarchy) -> None:
         """Add the values of `hierarchy` to that column's; earlier releases stay valid."""
-        from reissue.series.extending import extend
+        from reissue.series.upkeep import extend
 
         with self._ledger.publisher():
             extend(self._ledger, self.coding, [(column, hierarchy)])
 
     def extend_from_files(self, assignments: Sequence[str]) -> list[str]:
         """Extend from `COLUMN=FILE` arguments; a sentence for each. All are checked before any is kept."""
-        from reissue.series.extending import assigned, extend
+        from reissue.series.upkeep import assigned, extend
 
         given = assigned(assignments)
         with self._ledger.publisher():

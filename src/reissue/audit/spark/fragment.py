@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.lazy import LazySequence
+from reissue.arrays.mixing import permute_ids
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.description import ClassRef, ClassSummary, SeriesFragment, summarize_class
 from reissue.coding import Coding, CodingWords
@@ -16,7 +17,7 @@ from reissue.history.past_releases import read_releases
 from reissue.ledger import Shelf
 from reissue.methods.attack import Attack, Outcome
 from reissue.model.domain import Domain
-from reissue.model.fragments import number_globally, permute_ids
+from reissue.model.fragments import number_globally
 from reissue.model.observed import Observed, ObservedRelease, Words
 from reissue.model.placeholders import TokenWords
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from reissue.arrays.mixing import hash_numbers
 from reissue.arrays.sets import lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError
@@ -24,7 +25,6 @@ from reissue.methods.beliefs.knowledge import (
 from reissue.methods.beliefs.posterior import find_small
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
-from reissue.model.fragments import hash_numbers
 from reissue.model.observed import Members, Observed, ObservedRelease, leave_out_repeats
 from reissue.model.release import Coded, take_rows
 

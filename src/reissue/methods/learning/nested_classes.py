@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.mixing import mix_bits
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.model.fragments import mix_bits
 
 
 @dataclass(frozen=True, eq=False)

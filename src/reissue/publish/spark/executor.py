@@ -17,8 +17,7 @@ from reissue.arrays.types import Bool, Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.settings import Format
 from reissue.engine.spark.counting import read_files
-from reissue.history.identities import find_name, read_identities
-from reissue.history.lookalikes import refuse_lookalikes_on_spark
+from reissue.history.identities import find_name, read_identities, refuse_lookalikes_on_spark
 from reissue.history.public_files import Extent, totals_table
 from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
 from reissue.ledger import Ledger, ReleaseRecord, Stage
@@ -34,7 +33,7 @@ from reissue.publish.self_check import CommonCheck
 from reissue.publish.spark.fragment import FragmentTask, plan_from_table, plan_to_table, survey_fragments
 from reissue.publish.spark.public_files import KEY, KEY_FIELD, FragmentRows, PublicWriter, number_columns
 from reissue.publish.spark.rows import assign_fragments, cut_sample, join_numbers, safe_column_names
-from reissue.publish.summary import FragmentSummary, FragmentSurvey
+from reissue.publish.summary import FragmentChanges, FragmentSummary
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -89,13 +88,13 @@ class OnSpark(Executor):
         some = self._encoded(partial(draw_sample, total=self._snapshot.rows, seed=self._ledger.seed))
         return cut_sample(self._spark, some, count, self._coding, side)
 
-    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentSurvey]:
+    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentChanges]:
         rows = assign_fragments(self._numbered, division)
         self._jobs, self._writers = jobs, [stage.writer(job.fragment) for job in jobs]
         self._surveyed = survey_fragments(self._spark, rows, jobs, self._writers)
         return [one.survey for one in self._surveyed]
 
-    def refuse_lookalikes(self, surveys: Sequence[FragmentSurvey]) -> None:
+    def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
         """Where at most half are new it is not looked at, since it would read the snapshot again."""
         shelf = self._ledger.shelf
         if shelf.state.of_role("identities") and 2 * sum(one.new for one in surveys) >= self._snapshot.rows:

@@ -25,9 +25,9 @@ from reissue.ledger.store import Staged
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.release import Candidate, Counterfeits
-from reissue.publish.fragment import CodedRows, FragmentJob, FragmentRelease
+from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
 from reissue.publish.spark.rows import read_rows
-from reissue.publish.summary import FragmentSummary, FragmentSurvey
+from reissue.publish.summary import FragmentChanges, FragmentSummary
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -41,7 +41,7 @@ class SurveyedFragment:
             number of its columns what the planner needs
     """
 
-    survey: FragmentSurvey
+    survey: FragmentChanges
     rows: Staged
     counts: FragmentCounts | None
     nearby: Staged | None
@@ -66,7 +66,7 @@ def survey_fragments(
             for name, counted in counts.planned.items():
                 planned[name] = writers[fragment].rows(combinations_to_table(counted)), len(counted.columns)
             counts = replace(counts, nearby=Counts.none(), planned={})
-        return SurveyedFragment(FragmentSurvey.of(permitted, rows), staged, counts, nearby, planned)
+        return SurveyedFragment(FragmentChanges.of(permitted, rows), staged, counts, nearby, planned)
 
     found = spark.of_groups(frame, "fragment", survey, "summaries of fragments")
     missing = [job.fragment for job in jobs if job.fragment not in found]
@@ -107,7 +107,7 @@ class FragmentTask:
     nearby: Staged | None = None
     plan: Staged | None = None
 
-    def given(self) -> tuple[CodedRows, TableCounts | None]:
+    def given(self) -> tuple[SnapshotRows, TableCounts | None]:
         """The fragment's rows, and what it is told."""
         read = self.job.shelf.store.read_staged
         rows, whole = read_rows(read(self.staged)), self.whole
@@ -137,7 +137,7 @@ class FragmentTask:
             paths = self.writer.rows(combinations_to_table(made.paths)), len(made.paths.columns)
         return FragmentResult(FragmentSummary.of(made, self.observed), tuple(private), public, schemas, paths)
 
-    def _public(self, rows: CodedRows, made: FragmentRelease) -> dict[str, pa.Table]:
+    def _public(self, rows: SnapshotRows, made: FragmentRelease) -> dict[str, pa.Table]:
         """As `make_public_tables`, without dictionaries: the parts are sorted together before they are published."""
         sources: Int64 | None = None
         if rows.insensitive is not None:

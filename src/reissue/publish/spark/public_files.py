@@ -10,13 +10,13 @@ from secrets import token_hex
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.mixing import hash_numbers, permute_ids
 from reissue.engine.output import write_table
 from reissue.engine.settings import Format
 from reissue.history.public_files import name_class_column
 from reissue.ledger import PublicFile
 from reissue.ledger.disk import hash_file, sync_file
 from reissue.ledger.store import Staged
-from reissue.model.fragments import hash_numbers, permute_ids
 from reissue.publish.fragment import FragmentJob
 
 KEY = "__reissue_order__"

@@ -15,7 +15,7 @@ from reissue.history.identities import read_identities
 from reissue.ledger import Shelf
 from reissue.model.fragments import Fragments, divide
 from reissue.publish.division import TableDivision
-from reissue.publish.fragment import CodedRows
+from reissue.publish.fragment import SnapshotRows
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -64,7 +64,7 @@ def _numbered_columns(names: Iterable[str], letter: str) -> list[str]:
     return [name for name in names if name[0] == letter and name[1:].isdigit()]
 
 
-def read_rows(table: pa.Table) -> CodedRows:
+def read_rows(table: pa.Table) -> SnapshotRows:
     """The columns that `SparkSnapshot.encoded` describes, as arrays; what is not there is empty."""
     names = _numbered_columns(table.column_names, "c")
     codes = np.empty((table.num_rows, len(names)), dtype=np.int32, order="F")
@@ -77,7 +77,7 @@ def read_rows(table: pa.Table) -> CodedRows:
     if isinstance(identifiers, pa.ChunkedArray):
         identifiers = pa.concat_arrays(identifiers.cast(pa.large_string()).chunks or [nobody])
     numbers = table.column("number").to_numpy() if "number" in table.column_names else np.full(table.num_rows, -1)
-    return CodedRows(
+    return SnapshotRows(
         identifiers,
         numbers.astype(np.int64),
         codes,

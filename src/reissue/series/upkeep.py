@@ -1,4 +1,4 @@
-"""New values for the hierarchies of a series."""
+"""What is done to a series between releases: new values for its hierarchies, and caches proved right or mended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from itertools import pairwise
 from reissue.coding import Coding
 from reissue.errors import SchemaError
 from reissue.hierarchy import Hierarchy
-from reissue.ledger import Ledger
+from reissue.history.past_releases import PastReleases, compare_caches, rebuild_caches
+from reissue.ledger import Damage, Ledger, part_name
+from reissue.methods.strategy import Strategy
+from reissue.model.release import Table
 
 
 def assigned(assignments: Sequence[str]) -> list[tuple[str, str, Hierarchy]]:
@@ -32,3 +35,17 @@ def extend(ledger: Ledger, coding: Coding, additions: Sequence[tuple[str, Hierar
         if new:
             ledger.add_coding(after.version, after.to_dict())
     return grown
+
+
+def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Damage]:
+    """Rebuild every cache from the facts, and put it in the place of one that differs. Needs the publisher's lock."""
+    wrong: list[str] = []
+    right: dict[str, Table] = {}
+    for fragment in ledger.shelf.fragments:
+        own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment))
+        wrong += compare_caches(own, ledger.caches(fragment))
+        right |= {part_name(name, fragment): table for name, table in own.items()}
+    if wrong:
+        ledger.replace_caches(right)
+    reason, remedy = "it did not follow from the facts.", "It has been rebuilt; nothing is left to do."
+    return [Damage(file=f"cache {name}", reason=reason, remedy=remedy) for name in wrong]
