@@ -122,9 +122,9 @@ def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:
         say(f"\nFor example: {naive.breaches[0].sentence}")
     left = [name for name, outcome in protected.outcomes.items() if outcome.breaches]
     if left:
-        from reissue.audit.auditing import with_remedy
+        from reissue.audit.auditing import name_with_remedy
 
-        what = ", ".join(map(with_remedy, left))
+        what = ", ".join(map(name_with_remedy, left))
         say(
             f"\nm-invariance does not promise to stop {what}. `reissue compare` tries every strategy on your snapshots."
         )

@@ -25,19 +25,19 @@ _REMEDIES = {
 }
 
 
-def json_text(document: object, path: str | PathLike[str] | None) -> str:
+def write_json(document: object, path: str | PathLike[str] | None) -> str:
     """The document as JSON, also written to `path` if one is given."""
-    return saved(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+    return write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
 
 
-def saved(text: str, path: str | PathLike[str] | None) -> str:
+def write_text(text: str, path: str | PathLike[str] | None) -> str:
     """The text, also written to `path` if one is given."""
     if path is not None:
-        save(text.encode(), path)
+        write_bytes(text.encode(), path)
     return text
 
 
-def save(content: bytes, path: str | PathLike[str]) -> None:
+def write_bytes(content: bytes, path: str | PathLike[str]) -> None:
     """Write a file as a whole: on a full disk, or if it is interrupted, what was there before is still there."""
     try:
         target = Path(path).resolve()  # a link stays one

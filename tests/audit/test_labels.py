@@ -7,7 +7,7 @@ import pytest
 
 import reissue as ri
 from reissue.audit import audit
-from reissue.audit.foreign.labels import Reader, as_range, intervals, learned, members_of_set
+from reissue.audit.foreign.labels import LabelReader, learn_labels, read_intervals, split_set, to_range
 from reissue.coding import Coding
 from reissue.errors import ReleaseError
 
@@ -27,7 +27,7 @@ def coding(**labels: list[str]) -> Coding:
         },
         sensitive="s",
     )
-    return learned(Coding.start(schema), {"age": ["17-90"], **labels})
+    return learn_labels(Coding.start(schema), {"age": ["17-90"], **labels})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def coding(**labels: list[str]) -> Coding:
     ],
 )
 def test_numbers(label: str, expected: tuple[int, int]) -> None:
-    read, _ = intervals(coding(), "age", [label])
+    read, _ = read_intervals(coding(), "age", [label])
     assert tuple(read[0]) == expected
 
 
@@ -75,14 +75,14 @@ def test_numbers(label: str, expected: tuple[int, int]) -> None:
 def test_hierarchies(column: str, label: str, leaves: list[str]) -> None:
     made = coding()
     hierarchy = made.hierarchies[column]
-    (low, high), notes = intervals(made, column, [label])[0][0], intervals(made, column, [label])[1]
+    (low, high), notes = read_intervals(made, column, [label])[0][0], read_intervals(made, column, [label])[1]
     assert list(hierarchy.leaves[low : high + 1]) == leaves
     assert not notes
 
 
 def test_sets_with_gaps_are_read_as_the_smallest_group_and_that_is_said() -> None:
     made = coding()
-    read, notes = intervals(made, "place", ["{France, Spain}", "{Spain, Japan}"])
+    read, notes = read_intervals(made, "place", ["{France, Spain}", "{Spain, Japan}"])
     assert list(made.hierarchies["place"].leaves[read[0][0] : read[0][1] + 1]) == ["France", "Italy", "Spain"]
     assert tuple(read[1]) == (0, 4)
     assert "'{France, Spain}' as 'Europe'" in notes[0]
@@ -95,8 +95,8 @@ def test_sets_with_gaps_are_read_as_the_smallest_group_and_that_is_said() -> Non
 )  # fmt: skip
 def test_unknown_labels_are_named(column: str, label: str) -> None:
     def read() -> None:
-        learned(coding(), {column: [label]})
-        intervals(coding(), column, [label])
+        learn_labels(coding(), {column: [label]})
+        read_intervals(coding(), column, [label])
 
     with pytest.raises(ReleaseError, match=column) as caught:
         read()
@@ -113,19 +113,19 @@ def test_rules_know_their_groups_without_snapshots() -> None:
         },
         sensitive="s",
     )
-    made = learned(Coding.start(schema), {"zip": ["120*", "12*", "13045"], "day": ["2026-01", "2026"]})
-    (narrow, wide, other), _ = intervals(made, "zip", ["120*", "12*", "13045"])
+    made = learn_labels(Coding.start(schema), {"zip": ["120*", "12*", "13045"], "day": ["2026-01", "2026"]})
+    (narrow, wide, other), _ = read_intervals(made, "zip", ["120*", "12*", "13045"])
     assert wide[0] <= narrow[0] <= narrow[1] <= wide[1] < other[0]
-    (month, year), _ = intervals(made, "day", ["2026-01", "2026"])
+    (month, year), _ = read_intervals(made, "day", ["2026-01", "2026"])
     assert year[0] <= month[0] <= month[1] <= year[1]
 
 
 def test_small_things() -> None:
-    assert members_of_set("{a}") == ["a"]
-    assert members_of_set("a") is None
-    assert members_of_set("{}") is None
-    assert as_range("20 .. 29") == "20 to 29"
-    assert Reader(ri.Hierarchy.from_nested({"g": ["a b", "c"]}), {}).interval(" a b ") == (0, 0)
+    assert split_set("{a}") == ["a"]
+    assert split_set("a") is None
+    assert split_set("{}") is None
+    assert to_range("20 .. 29") == "20 to 29"
+    assert LabelReader(ri.Hierarchy.from_nested({"g": ["a b", "c"]}), {}).interval(" a b ") == (0, 0)
 
 
 def test_suppressed_rows_are_no_class_and_empty_cells_are_stars() -> None:

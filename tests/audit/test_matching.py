@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reissue.arrays.types import Int32
-from reissue.audit.foreign.matching import by_content, by_exact, by_order
+from reissue.audit.foreign.matching import match_by_content, match_by_order, match_exactly
 from reissue.errors import ReleaseError
 
 
@@ -51,7 +51,7 @@ def test_content_equals_brute_force(seed: int) -> None:
     values = rng.integers(0, 2, rows).astype(np.int32)
     codes = rng.integers(0, 6, (people, 1)).astype(np.int32)
     true_values = rng.integers(0, 2, people).astype(np.int32)
-    found = by_content(boxes, classes, values, codes, true_values)
+    found = match_by_content(boxes, classes, values, codes, true_values)
     best, ambiguous = brute(boxes, classes, values, codes, true_values)
     placed = np.flatnonzero(found.classes >= 0)
     assert len(placed) == best
@@ -75,15 +75,15 @@ def test_order_names_the_row() -> None:
     zero = np.zeros(2, dtype=np.int32)
     codes = np.array([[1], [9]], dtype=np.int32)
     with pytest.raises(ReleaseError, match="row 1 attribute 0"):
-        by_order(boxes, zero, zero, codes, zero, lambda row, a: f"row {row} attribute {a}")
+        match_by_order(boxes, zero, zero, codes, zero, lambda row, a: f"row {row} attribute {a}")
     with pytest.raises(ReleaseError, match="row 0 attribute None"):
-        by_order(
+        match_by_order(
             boxes, zero, zero, np.minimum(codes, 3), np.array([1, 0], np.int32), lambda r, a: f"row {r} attribute {a}"
         )
     with pytest.raises(ReleaseError, match="2 rows and its snapshot 1"):
-        by_order(boxes, zero, zero, codes[:1], zero[:1], lambda r, a: "")
+        match_by_order(boxes, zero, zero, codes[:1], zero[:1], lambda r, a: "")
     hidden = np.array([0, -1], dtype=np.int32)
-    assert by_order(boxes, hidden, zero, codes, zero, lambda r, a: "").classes.tolist() == [0, -1]
+    assert match_by_order(boxes, hidden, zero, codes, zero, lambda r, a: "").classes.tolist() == [0, -1]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -97,7 +97,7 @@ def test_exact_rows_and_values_of_each_class_are_both_kept(seed: int) -> None:
     _, classes = np.unique(classes, return_inverse=True)
     shuffled = rng.permutation(people + extra)
     rows = codes[shuffled], classes[shuffled].astype(np.int32)
-    found = by_exact(rows, (classes.astype(np.int32), values), codes[:people], values[:people])
+    found = match_exactly(rows, (classes.astype(np.int32), values), codes[:people], values[:people])
     assert (found.classes >= 0).all()
     assert found.unmatched == extra
     for one in range(3):

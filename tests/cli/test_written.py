@@ -18,7 +18,7 @@ import pytest
 import reissue as ri
 from reissue.cli import main
 from reissue.compare import compare
-from reissue.documents import json_text, save, saved
+from reissue.documents import write_bytes, write_json, write_text
 from reissue.errors import InputError, SeriesError
 from tests.report.documents import EXAMPLE
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
@@ -75,39 +75,39 @@ def test_a_full_disk_keeps_the_old_page_and_tells_what_was_found(
 
 def test_an_interrupt_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a.json"
-    json_text({"month": 1}, file)
+    write_json({"month": 1}, file)
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        json_text({"month": 2}, file)
+        write_json({"month": 2}, file)
     assert json.loads(file.read_text()) == {"month": 1}
     assert os.listdir(tmp_path) == ["a.json"]
 
 
 def test_links_permissions_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
     kept, link = tmp_path / "kept.html", tmp_path / "latest.html"
-    saved("old", kept)
+    write_text("old", kept)
     kept.chmod(0o640)
     link.symlink_to(kept)
-    saved("new", link)
+    write_text("new", link)
     assert link.is_symlink()
     assert kept.read_text() == "new"
     assert kept.stat().st_mode & 0o777 == 0o640
-    save(b"nothing to lose", "/dev/null")
+    write_bytes(b"nothing to lose", "/dev/null")
     assert not Path("/dev/null").is_file()
     longest = tmp_path / ("x" * 250 + ".html")
-    saved("a name as long as names may be", longest)
+    write_text("a name as long as names may be", longest)
     assert longest.exists()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"There is no such folder. Make it, or choose another place."):
-        saved("x", tmp_path / "none" / "a.json")
+        write_text("x", tmp_path / "none" / "a.json")
     with pytest.raises(InputError, match=r"Writing .* failed: Is a directory"):
-        saved("x", tmp_path)
+        write_text("x", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from reissue.compare import Comparison, compare_config
 from reissue.compare.advice import advise
 from reissue.compare.running import Run
 from reissue.errors import InputError, SettingsError, SnapshotError
-from reissue.report import comparison_html
+from reissue.report import render_comparison
 from reissue.schema import read_config
 from reissue.series import Series
 from tests.report.browser import shown
@@ -166,10 +166,10 @@ def test_the_page_escapes_what_runs_say(comparison: Comparison) -> None:
     hostile = "</script><script>window.pwned=1</script>"
     for run in document["runs"]:  # type: ignore[attr-defined]
         run["label"] = run["reason"] = hostile
-    page = comparison_html(document)
+    page = render_comparison(document)
     assert hostile not in page
     with pytest.raises(InputError, match="reissue-comparison/9"):
-        comparison_html({**document, "format": "reissue-comparison/9"})
+        render_comparison({**document, "format": "reissue-comparison/9"})
 
 
 def test_the_page_says_what_the_command_says(comparison: Comparison) -> None:
@@ -180,13 +180,15 @@ def test_the_page_says_what_the_command_says(comparison: Comparison) -> None:
         "It is broken by intersection. Take it only if such attackers are out of question:", attacker,
         "It promises nothing.", "Could not be used on these snapshots:", "  bcf: somebody left",
     ]  # fmt: skip
-    page = comparison_html(document)
+    page = render_comparison(document)
     assert f"out of question:</p><ul><li>{attacker.strip()}</li></ul><p>It promises nothing.</p></div>" in page
     assert "query error" in page
     best = next(run for run in document["runs"] if run["label"] == document["recommendation"]["label"])  # type: ignore[index, attr-defined]
     for status, look, words in (("held", "good", "✓ Take "), ("breached", "unsure", "? ")):
         best["attacks"] = {name: {**attack, "status": status} for name, attack in best["attacks"].items()}
-        assert f'<div class="verdict {look}" id="verdict" tabindex="-1">\n<strong>{words}' in comparison_html(document)
+        assert f'<div class="verdict {look}" id="verdict" tabindex="-1">\n<strong>{words}' in render_comparison(
+            document
+        )
 
 
 def test_the_page_loads_nothing_in_a_real_browser(browser: Browser, comparison: Comparison, tmp_path: Path) -> None:

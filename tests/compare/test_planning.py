@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from reissue.compare.planning import plans, shared_thresholds
+from reissue.compare.planning import make_plans, share_thresholds
 from reissue.errors import SettingsError
 from reissue.methods.baselines.static import Static
 from reissue.methods.invariance.strategy import MInvariance
@@ -15,23 +15,23 @@ from reissue.methods.registry import STRATEGIES
 
 def test_every_registered_strategy_gets_settings_that_it_accepts() -> None:
     policy = Static(k=4, c=0.5)
-    made = plans((), policy, shared_thresholds(policy, {}), {})
+    made = make_plans((), policy, share_thresholds(policy, {}), {})
     assert [plan.name for plan in made] == list(STRATEGIES)
     assert {plan.name: plan.reason for plan in made if plan.strategy is None} == {}
 
 
 def test_thresholds_follow_from_the_policy() -> None:
-    assert shared_thresholds(MInvariance(m=3), {}) == {"k": 3, "m": 3, "c": 0.5, "e": 2, "n": 2}
-    assert shared_thresholds(Static(k=10, c=0.3), {}) == {"k": 10, "m": 4, "c": 0.3, "e": 2, "n": 2}
-    assert shared_thresholds(Static(k=10), {}) == {"k": 10, "m": 4, "c": 0.5, "e": 2, "n": 2}
-    assert shared_thresholds(Static(k=10, l=3), {})["m"] == 3
-    assert shared_thresholds(None, {}) == {"k": 4, "m": 4, "c": 0.5, "e": 2, "n": 2}
-    assert shared_thresholds(Static(k=10), {"k": [2, 5], "static.c": 0.1})["k"] == 2
+    assert share_thresholds(MInvariance(m=3), {}) == {"k": 3, "m": 3, "c": 0.5, "e": 2, "n": 2}
+    assert share_thresholds(Static(k=10, c=0.3), {}) == {"k": 10, "m": 4, "c": 0.3, "e": 2, "n": 2}
+    assert share_thresholds(Static(k=10), {}) == {"k": 10, "m": 4, "c": 0.5, "e": 2, "n": 2}
+    assert share_thresholds(Static(k=10, l=3), {})["m"] == 3
+    assert share_thresholds(None, {}) == {"k": 4, "m": 4, "c": 0.5, "e": 2, "n": 2}
+    assert share_thresholds(Static(k=10), {"k": [2, 5], "static.c": 0.1})["k"] == 2
 
 
 def test_a_list_is_a_grid_and_a_strategys_own_setting_wins() -> None:
-    shared = shared_thresholds(None, {"k": [2, 5]})
-    made = plans(["static", "bcf"], None, shared, {"k": [2, 5], "static.c": [0.4, 0.9], "bcf.k": 3})
+    shared = share_thresholds(None, {"k": [2, 5]})
+    made = make_plans(["static", "bcf"], None, shared, {"k": [2, 5], "static.c": [0.4, 0.9], "bcf.k": 3})
     assert [(plan.name, plan.settings.get("k"), plan.settings.get("c")) for plan in made] == [
         ("static", 2, 0.4),
         ("static", 2, 0.9),
@@ -43,12 +43,12 @@ def test_a_list_is_a_grid_and_a_strategys_own_setting_wins() -> None:
 
 def test_the_configs_strategy_keeps_its_own_settings() -> None:
     policy = MInvariance(m=3, on_ineligible="counterfeit")
-    (plan,) = plans(["m-invariance"], policy, shared_thresholds(policy, {}), {})
+    (plan,) = make_plans(["m-invariance"], policy, share_thresholds(policy, {}), {})
     assert plan.strategy == policy
 
 
 def test_impossible_settings_are_a_run_that_says_why() -> None:
-    (plan,) = plans(["m-invariance"], None, shared_thresholds(None, {}), {"m-invariance.m": 1})
+    (plan,) = make_plans(["m-invariance"], None, share_thresholds(None, {}), {"m-invariance.m": 1})
     assert plan.strategy is None
     assert "at least 2" in str(plan.reason)
 
@@ -59,7 +59,7 @@ def test_impossible_settings_are_a_run_that_says_why() -> None:
 )
 def test_what_fits_no_strategy_is_refused(given: dict[str, object], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        plans((), None, shared_thresholds(None, given), given)
+        make_plans((), None, share_thresholds(None, given), given)
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_what_fits_no_strategy_is_refused(given: dict[str, object], message: str
 )
 def test_slips_in_settings_are_no_strategy_that_cannot_be_used(given: dict[str, object], said: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(said)):
-        plans(["static", "m-invariance"], None, shared_thresholds(None, {}), given)
+        make_plans(["static", "m-invariance"], None, share_thresholds(None, {}), given)

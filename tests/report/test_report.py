@@ -16,8 +16,16 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from reissue.errors import InputError
-from reissue.report import audit_html, charts
-from reissue.report.text import clean, numbers, opening, script_json, settings_text, share, unit
+from reissue.report import charts, render_audit
+from reissue.report.text import (
+    choose_unit,
+    clean,
+    format_share,
+    list_numbers,
+    list_settings,
+    open_sentence,
+    to_script_json,
+)
 from tests.report.browser import shown
 from tests.report.documents import HOSTILE, Document, example, hostile, long_series
 
@@ -52,12 +60,12 @@ class Elements(HTMLParser):
 
 @cache
 def harmless_shape() -> list[tuple[str, list[str]]]:
-    return [(tag, sorted(attributes)) for tag, attributes in Elements(audit_html(hostile("harmless"))).tags]
+    return [(tag, sorted(attributes)) for tag, attributes in Elements(render_audit(hostile("harmless"))).tags]
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return audit_html(example())
+    return render_audit(example())
 
 
 def test_it_says_everything_the_document_says(page: str) -> None:
@@ -82,7 +90,7 @@ def test_steps_are_shown(
 ) -> None:
     document = example()
     document["releases"][0]["steps"] = ["1. Read 4 rows.", "2. Cut them into 2 classes."]
-    assert "2. Cut them into 2 classes." in Elements(audit_html(document)).text
+    assert "2. Cut them into 2 classes." in Elements(render_audit(document)).text
 
 
 def test_without_people_nothing_is_made_up() -> None:
@@ -92,7 +100,7 @@ def test_without_people_nothing_is_made_up() -> None:
         release |= {"members": None, "changes": None, "counterfeits": None, "ambiguous": None}
     for attack in document["attacks"]:
         attack |= {"at_risk": [], "subjects_at_risk": None}
-    text = Elements(audit_html(document)).text
+    text = Elements(render_audit(document)).text
     assert "people in the series– not known" in text.replace("\n", "")
     assert "people at risk– not known" in text.replace("\n", "")
     assert "people at risk cannot be counted" in text
@@ -115,7 +123,7 @@ def test_what_was_not_checked_is_not_green(breached: int, held: int, skipped: in
     lists = {"breached": breached, "held": held, "skipped": skipped}
     names = {f"attacks_{status}": [f"attack {i}" for i in range(count)] for status, count in lists.items()}
     document["verdict"] |= {"breached": breached > 0, **names}
-    page = audit_html(document)
+    page = render_audit(document)
     assert f'<div class="verdict {look}"' in page
     assert f"<strong>{words}</strong>" in page
 
@@ -123,40 +131,40 @@ def test_what_was_not_checked_is_not_green(breached: int, held: int, skipped: in
 def test_files_were_not_made_by_the_policy_they_are_held_against() -> None:
     document = example()
     document["series"] |= {"strategy": "static", "settings": {"k": 4}, "kind": "releases"}
-    assert "held against the promise of static (k = 4)" in Elements(audit_html(document)).text
+    assert "held against the promise of static (k = 4)" in Elements(render_audit(document)).text
     document["series"]["kind"] = "series"
-    assert "made with static (k = 4)" in Elements(audit_html(document)).text
+    assert "made with static (k = 4)" in Elements(render_audit(document)).text
 
 
 def test_an_attack_that_found_nothing_says_what_it_did_not_look_at() -> None:
     document = example()
     document["attacks"][0] |= {"worst": None, "notes": ["release 2 starts a new chain."], "status": "held"}
-    assert "Found nothing. Release 2 starts a new chain." in Elements(audit_html(document)).text
+    assert "Found nothing. Release 2 starts a new chain." in Elements(render_audit(document)).text
 
 
 def test_a_finding_without_classes_or_attributes_is_no_obstacle() -> None:
     document = example()
     document["attacks"][0]["findings"][0] |= {"classes": [], "classes_total": 0, "value": None, "threshold": None}
-    assert "No classes to draw" in audit_html(document)
+    assert "No classes to draw" in render_audit(document)
     document["attributes"] = []
-    assert "No classes to draw" in audit_html(document)
+    assert "No classes to draw" in render_audit(document)
 
 
 def test_another_format_is_refused() -> None:
     with pytest.raises(InputError, match="reissue-audit/2"):
-        audit_html({**example(), "format": "reissue-audit/2"})
+        render_audit({**example(), "format": "reissue-audit/2"})
     with pytest.raises(InputError, match="lacks releases"):
-        audit_html({key: value for key, value in example().items() if key != "releases"})
+        render_audit({key: value for key, value in example().items() if key != "releases"})
 
 
 def test_24_full_releases_stay_under_3_megabytes() -> None:
-    assert len(audit_html(long_series()).encode()) < 3_000_000
+    assert len(render_audit(long_series()).encode()) < 3_000_000
 
 
 def test_charts_are_valid_vega_lite() -> None:
     import altair
 
-    for name, spec in charts.audit_charts(example()).items():
+    for name, spec in charts.draw_audit(example()).items():
         assert altair.Chart.from_dict(dict(spec)).to_dict(), name
 
 
@@ -171,7 +179,7 @@ def test_no_address_and_no_foreign_element(page: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:20].encode("ascii", "replace").decode())
 def test_data_cannot_become_markup(text: str) -> None:
     """Whatever stands in the data: the same elements with the same attributes' names as for harmless text."""
-    made = audit_html(hostile(text))
+    made = render_audit(hostile(text))
     assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == harmless_shape()
     made.encode("utf-8")
     assert len(made) < 1_300_000, "a long cell does not flood the page"
@@ -180,13 +188,13 @@ def test_data_cannot_become_markup(text: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(text=st.text(min_size=1))
 def test_no_text_at_all_becomes_markup(text: str) -> None:
-    made = audit_html(hostile(text))
+    made = render_audit(hostile(text))
     assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == harmless_shape()
 
 
 def test_json_in_a_script_cannot_end_it() -> None:
     for text in HOSTILE:
-        assert not re.search("[<>&\u2028\u2029]", script_json({"value": text, text[:50]: 1}))
+        assert not re.search("[<>&\u2028\u2029]", to_script_json({"value": text, text[:50]: 1}))
 
 
 def test_clean_hides_nothing_silently() -> None:
@@ -200,32 +208,32 @@ def test_clean_hides_nothing_silently() -> None:
     [(0, "0%"), (1, "100%"), (0.5, "50%"), (0.333, "33.3%"), (0.0001, "<0.1%"), (0.9999, ">99.9%"), (None, "–")],
 )
 def test_a_share_never_rounds_to_nothing_or_all(value: float | None, text: str) -> None:
-    assert share(value) == text
+    assert format_share(value) == text
 
 
 def test_words_around_numbers_and_names() -> None:
-    assert numbers([1, 2, 4, 5, 6, 9]) == "1, 2, 4 to 6, 9"
-    assert numbers([]) == ""
-    assert (unit("people", 1), unit("people", 2), unit("share of one value", 1)) == (
+    assert list_numbers([1, 2, 4, 5, 6, 9]) == "1, 2, 4 to 6, 9"
+    assert list_numbers([]) == ""
+    assert (choose_unit("people", 1), choose_unit("people", 2), choose_unit("share of one value", 1)) == (
         "person",
         "people",
         "share of one value",
     )
-    assert (unit("people on each side", 1), unit("people on each side", 2)) == (
+    assert (choose_unit("people on each side", 1), choose_unit("people on each side", 2)) == (
         "person on each side",
         "people on each side",
     )
-    assert settings_text({"m": 4, "invariant": 1.0}) == "m = 4, the same values for life"
-    assert opening("subject 4 has flu") == "Subject 4 has flu"
-    assert opening("anna has flu") == "anna has flu", "names are nobody's to change"
-    assert settings_text({"k": 5, "knowledge": {"values": "estimate", "second": None}}) == (
+    assert list_settings({"m": 4, "invariant": 1.0}) == "m = 4, the same values for life"
+    assert open_sentence("subject 4 has flu") == "Subject 4 has flu"
+    assert open_sentence("anna has flu") == "anna has flu", "names are nobody's to change"
+    assert list_settings({"k": 5, "knowledge": {"values": "estimate", "second": None}}) == (
         "k = 5, knowledge = (values = estimate)"
     )
 
 
 def test_lines_can_be_told_apart_and_nobody_at_risk_has_none() -> None:
     document = long_series(3)
-    chart = charts.risk_over_time(document["attacks"])
+    chart = charts.draw_risk(document["attacks"])
     assert chart is not None
     encoding = chart["encoding"]
     assert isinstance(encoding, dict)
@@ -233,19 +241,19 @@ def test_lines_can_be_told_apart_and_nobody_at_risk_has_none() -> None:
     assert len(set(looks)) == 10
     for attack in document["attacks"][1:]:
         attack["at_risk"] = [{**at, "subjects": 0} for at in attack["at_risk"]]
-    chart = charts.risk_over_time(document["attacks"])
+    chart = charts.draw_risk(document["attacks"])
     assert chart is not None
     assert chart["encoding"]["color"]["scale"]["domain"] == ["Attack 0"]  # type: ignore[index]
     document["attacks"][0]["at_risk"] = [{**at, "subjects": 0} for at in document["attacks"][0]["at_risk"]]
-    assert charts.risk_over_time(document["attacks"]) is None
-    assert "No attack puts anybody at risk in any release." in Elements(audit_html(document)).text
+    assert charts.draw_risk(document["attacks"]) is None
+    assert "No attack puts anybody at risk in any release." in Elements(render_audit(document)).text
 
 
 def test_settings_are_repeated_only_where_they_change() -> None:
     document = long_series(4)
     for release, m in zip(document["releases"], (3, 3, 4, 4), strict=True):
         release["settings"] = {"m": m}
-    text = Elements(audit_html(document)).text
+    text = Elements(render_audit(document)).text
     assert re.findall(r"Release \d: m-invariance(?: \(m = \d\))?", text) == [
         "Release 1: m-invariance (m = 3)",
         "Release 2: m-invariance",
@@ -257,8 +265,8 @@ def test_settings_are_repeated_only_where_they_change() -> None:
 def test_without_the_extra_it_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules[{name!r}] = None\n"
-        "import json; from reissue.report import audit_html; from reissue.errors import MissingExtra\n"
-        "try:\n    audit_html(json.load(open({path!r})))\n"
+        "import json; from reissue.report import render_audit; from reissue.errors import MissingExtra\n"
+        "try:\n    render_audit(json.load(open({path!r})))\n"
         "except MissingExtra as error:\n    assert 'reissue[report]' in str(error); print('said')"
     )
     from tests.report.documents import EXAMPLE
@@ -271,14 +279,14 @@ def test_without_the_extra_it_says_what_to_install() -> None:
 
 def written(folder: Path, document: Document) -> Path:
     file = folder / "report.html"
-    file.write_text(audit_html(document), encoding="utf-8")
+    file.write_text(render_audit(document), encoding="utf-8")
     return file
 
 
 def test_the_page_makes_no_request_and_draws_its_charts(browser: Browser, tmp_path: Path) -> None:
     file = written(tmp_path, example())
     with shown(browser, file) as (page, seen):
-        assert page.locator(".chart svg").count() == len(charts.audit_charts(example()))
+        assert page.locator(".chart svg").count() == len(charts.draw_audit(example()))
         assert page.locator(".chart svg path").count() > 5
         assert page.locator(".vega-actions, .chart a").count() == 0, "nothing offers to upload a chart"
         for summary in page.locator("summary").all():
@@ -305,7 +313,7 @@ def test_the_policy_stops_what_escaping_would_miss(browser: Browser, tmp_path: P
     """Were a script or an image to get into the page after all, the browser would refuse it."""
     file = tmp_path / "report.html"
     foreign = "<script>window.pwned=1</script><img src='http://example.invalid/x.png' onerror='window.pwned=2'>"
-    file.write_text(audit_html(example()).replace("</main>", foreign + "</main>"), encoding="utf-8")
+    file.write_text(render_audit(example()).replace("</main>", foreign + "</main>"), encoding="utf-8")
     with shown(browser, file) as (page, seen):
         page.wait_for_timeout(300)
         assert page.evaluate("window.pwned") is None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import reissue as ri
-from reissue.documents import json_text, saved
+from reissue.documents import write_json, write_text
 from reissue.errors import SeriesError
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema
@@ -155,8 +155,8 @@ def test_a_report_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
     report, document = disk.root / "report.html", disk.root / "audit.json"
     report.write_text("of last month")
     with disk.watched():
-        saved("of this month", report)
-        json_text({"month": 2}, document)
+        write_text("of this month", report)
+        write_json({"month": 2}, document)
     assert all(sure for _, sure in disk.renames)
     for fate, moment, tree in disk.outages():
         found = tree["report.html"]

@@ -30,7 +30,7 @@ def check_section(section: Mapping[str, object]) -> dict[str, object]:
     try:
         attacks, settings = resolve_request(section, None, {})
         names = choose_attacks(attacks)
-        known = {key for name in names for key in _settings(name)} | {"attacks", RISK}
+        known = {key for name in names for key in _list_settings(name)} | {"attacks", RISK}
         for key in section:
             if key not in known:
                 hint = did_you_mean(key, known)
@@ -46,11 +46,11 @@ def resolve_request(
     section: Mapping[str, object], attacks: Sequence[str] | None, given: Mapping[str, object]
 ) -> tuple[Sequence[str] | None, dict[str, object]]:
     """(attacks, thresholds) of one audit; of the section only settings that one of these attacks has."""
-    chosen = attacks or _as_names(section.get("attacks"))
-    known = {key for name in choose_attacks(chosen) for key in _settings(name)} | {RISK}
+    chosen = attacks or _parse_names(section.get("attacks"))
+    known = {key for name in choose_attacks(chosen) for key in _list_settings(name)} | {RISK}
     settings = {**{key: value for key, value in section.items() if key in known}, **given}
     if isinstance(settings.get("knowledge"), Mapping):
-        settings["knowledge"] = _knowledge(settings["knowledge"])  # type: ignore[arg-type]
+        settings["knowledge"] = _make_knowledge(settings["knowledge"])  # type: ignore[arg-type]
     _check_risk(settings.get(RISK))
     return chosen, {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
 
@@ -67,7 +67,7 @@ def choose_attacks(attacks: Sequence[str] | None) -> list[str]:
 
 def check_given(names: Sequence[str], given: Mapping[str, object]) -> None:
     """Refuse thresholds that none of the attacks knows."""
-    known = {key for name in names for key in _settings(name)}
+    known = {key for name in names for key in _list_settings(name)}
     unknown = sorted(set(given) - known)
     if unknown:
         raise SettingsError(
@@ -75,7 +75,7 @@ def check_given(names: Sequence[str], given: Mapping[str, object]) -> None:
         )
 
 
-def _as_names(attacks: object) -> list[str] | None:
+def _parse_names(attacks: object) -> list[str] | None:
     if attacks is None:
         return None
     names = [attacks] if isinstance(attacks, str) else attacks
@@ -84,7 +84,7 @@ def _as_names(attacks: object) -> list[str] | None:
     return list(names)
 
 
-def _settings(attack: str) -> list[str]:
+def _list_settings(attack: str) -> list[str]:
     return [field.name for field in fields(registry.attack_class(attack))]
 
 
@@ -93,7 +93,7 @@ def _check_risk(value: object) -> None:
         raise SettingsError(f"{RISK} is {value!r}; it is a chance, above 0 and at most 1.")
 
 
-def _knowledge(given: Mapping[str, object]) -> Knowledge:
+def _make_knowledge(given: Mapping[str, object]) -> Knowledge:
     knowledge = registry.knowledge_from(given)
     for file in knowledge.files:  # an attack that is skipped for want of its file would look like one that held
         if not Path(file).is_file():
@@ -144,11 +144,11 @@ def run_attacks(
         if refusal:
             done.append(AttackResult(name, registry.attack_class(name), {}, None, refusal, 0.0))
         else:
-            done.append(_run(name, {**policy, **given}, set(given), view, words, run))
+            done.append(_run_attack(name, {**policy, **given}, set(given), view, words, run))
     return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
 
 
-def _run(
+def _run_attack(
     name: str,
     settings: Mapping[str, object],
     given: set[str],
@@ -159,7 +159,7 @@ def _run(
     kind = registry.attack_class(name)
     known = {field.name for field in fields(kind)}
     kept = {key: value for key, value in settings.items() if key in known}
-    reason = _needs(kind, settings) or _not_here(kind, view)
+    reason = _find_missing(kind, settings) or _find_obstacle(kind, view)
     if reason:
         return AttackResult(name, kind, kept, None, reason, 0.0)
     try:
@@ -179,7 +179,7 @@ def _run(
     return AttackResult(name, kind, used, outcome, None, time.perf_counter() - start)
 
 
-def _needs(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
+def _find_missing(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
     missing = [
         field.name
         for field in fields(kind)
@@ -188,7 +188,7 @@ def _needs(kind: type[Attack], settings: Mapping[str, object]) -> str | None:
     return f"it needs the settings {', '.join(missing)}; give them with the audit." if missing else None
 
 
-def _not_here(kind: type[Attack], view: SeriesView) -> str | None:
+def _find_obstacle(kind: type[Attack], view: SeriesView) -> str | None:
     """Why the attack does not apply to this series; None where it does."""
     if kind.needs_members and view.people is None:
         return "it needs to know who is in which class: give the snapshots of all releases."

@@ -13,10 +13,10 @@ import pyarrow as pa
 from reissue.arrays.types import Int64
 from reissue.audit.attacks import AttackResult, check_given, choose_attacks, run_attacks
 from reissue.audit.description import SeriesView, WholeSeries, Workers
-from reissue.audit.document import shown_classes
+from reissue.audit.document import list_classes
 from reissue.audit.foreign.series import ReleaseNotes, read_series
 from reissue.audit.result import Audit
-from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable, public_table
+from reissue.audit.row_linkage import Columns, ReadColumns, find_public_table, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.settings import check_engine
@@ -70,7 +70,7 @@ def audit(
         coding=foreign.coding,
         release_notes=foreign.release_notes,
         identities=Identities(pa.array(foreign.identifiers, pa.string()), np.arange(len(foreign.identifiers))),
-        about={"name": many, "kind": "releases", **_policy(strategy)},
+        about={"name": many, "kind": "releases", **_describe_policy(strategy)},
         notes=foreign.notes,
         names_shown=names,
         view=SeriesView([WholeSeries(foreign.observed)], Workers()),
@@ -116,8 +116,8 @@ def audit_series(
     with SparkAttacks.on(ledger, coding, settings, names) as spark:
         say("read")
         observed = _observe(coding, read_releases(ledger.shelf, coding), spark.names if names else None)
-        columns = spark.insensitive(_folders(ledger))
-        case = _of_series(ledger, coding, strategy, observed, spark.names, names, spark.view, columns, spark.run)
+        columns = spark.insensitive(_find_folders(ledger))
+        case = _assemble(ledger, coding, strategy, observed, spark.names, names, spark.view, columns, spark.run)
         return _attack_all(case, strategy, chosen, thresholds, risk_threshold, say)
 
 
@@ -152,11 +152,11 @@ class Naming(Protocol):
 def _read_whole(ledger: Ledger, coding: Coding, strategy: Strategy, past: Sequence[Facts], names: bool) -> AuditInput:
     """A series of ours, read into this process."""
     releases = [ObservedRelease.of(facts) for facts in past]
-    columns = ReadColumns.of(_folders(ledger), coding.schema.insensitive)
+    columns = ReadColumns.of(_find_folders(ledger), coding.schema.insensitive)
     identities = Identities.read(ledger)
     observed = _observe(coding, releases, identities if names else None)
     view = SeriesView([WholeSeries(observed)], Workers())
-    return _of_series(ledger, coding, strategy, observed, identities, names, view, columns, lambda a: a.run(observed))
+    return _assemble(ledger, coding, strategy, observed, identities, names, view, columns, lambda a: a.run(observed))
 
 
 def _know_classes(case: AuditInput, past: Sequence[Facts]) -> AuditInput:
@@ -168,7 +168,7 @@ def _know_classes(case: AuditInput, past: Sequence[Facts]) -> AuditInput:
     return replace(case, view=view, notes=notes, run=lambda attack: attack.run(attacked))
 
 
-def _of_series(
+def _assemble(
     ledger: Ledger,
     coding: Coding,
     strategy: Strategy,
@@ -191,8 +191,8 @@ def _of_series(
             for one in ledger.releases
         ],
         identities=identities,
-        about={"name": ledger.path.name, "kind": "series", **_policy(strategy)},
-        notes=_unseen(ledger, coding.schema),
+        about={"name": ledger.path.name, "kind": "series", **_describe_policy(strategy)},
+        notes=_note_missing_files(ledger, coding.schema),
         names_shown=names,
         view=view,
         insensitive=columns,
@@ -205,15 +205,15 @@ def _observe(coding: Coding, releases: Sequence[ObservedRelease], identities: Na
     return Observed(releases, coding.domains, len(coding.values), words)
 
 
-def _folders(ledger: Ledger) -> list[Path]:
+def _find_folders(ledger: Ledger) -> list[Path]:
     """Where the releases were published, in order."""
     return [Layout(ledger.path).release(one.number) for one in ledger.releases]
 
 
-def _unseen(ledger: Ledger, schema: Schema) -> list[str]:
+def _note_missing_files(ledger: Ledger, schema: Schema) -> list[str]:
     """What is not known because public files are gone: the ledger keeps no insensitive columns."""
-    places = zip(ledger.releases, _folders(ledger), strict=True)
-    gone = [str(one.number) for one, folder in places if schema.insensitive and public_table(folder) is None]
+    places = zip(ledger.releases, _find_folders(ledger), strict=True)
+    gone = [str(one.number) for one, folder in places if schema.insensitive and find_public_table(folder) is None]
     if not gone:
         return []
     many = f"releases {', '.join(gone)}" if len(gone) > 1 else f"release {gone[0]}"
@@ -236,7 +236,7 @@ def _attack_all(
     promised = dict(strategy.thresholds()) if strategy is not None else {}
     names = CodingNames(case.coding, case.identities.of)
     results = run_attacks(chosen, promised, given, case.view, names, say, case.run, case.refusal)
-    case.view.settle(shown_classes(finding for one in results if one.outcome for finding in one.outcome.findings))
+    case.view.settle(list_classes(finding for one in results if one.outcome for finding in one.outcome.findings))
     k = given.get("k", promised.get("k", 2))
     few = int(k) if isinstance(k, int | float) else 2
     return Audit(
@@ -249,13 +249,13 @@ def _attack_all(
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,
-        notes=[*case.notes, *_unlimited({**promised, **given}, chosen), *_unpromised(case, strategy, results)],
+        notes=[*case.notes, *_note_no_limit({**promised, **given}, chosen), *_note_unpromised(case, strategy, results)],
         names_shown=case.names_shown,
         risk_threshold=risk_threshold,
     )
 
 
-def _unlimited(thresholds: Mapping[str, object], chosen: Sequence[str]) -> list[str]:
+def _note_no_limit(thresholds: Mapping[str, object], chosen: Sequence[str]) -> list[str]:
     """That c = 1 lets an attacker be certain must not be read as "nobody can be": held means held against it."""
     if thresholds.get("c") != 1 or "intersection" not in chosen:
         return []
@@ -264,7 +264,7 @@ def _unlimited(thresholds: Mapping[str, object], chosen: Sequence[str]) -> list[
     ]
 
 
-def _unpromised(case: AuditInput, strategy: Strategy | None, results: Sequence[AttackResult]) -> list[str]:
+def _note_unpromised(case: AuditInput, strategy: Strategy | None, results: Sequence[AttackResult]) -> list[str]:
     """Which of the attacks that succeed the strategy of a series never promised to stop, and which strategies do."""
     promised = () if strategy is None else (*strategy.stops, *strategy.withstands)
     if strategy is None or not promised or case.about["kind"] != "series":
@@ -274,11 +274,11 @@ def _unpromised(case: AuditInput, strategy: Strategy | None, results: Sequence[A
         return []
     return [
         f"{strategy.name} promises to stop {' and '.join(promised)}. It does not promise to stop "
-        f"{', '.join(map(with_remedy, left))}."
+        f"{', '.join(map(name_with_remedy, left))}."
     ]
 
 
-def with_remedy(attack: str) -> str:
+def name_with_remedy(attack: str) -> str:
     """The attack, with the strategies that promise to stop it."""
     from reissue.methods.registry import STRATEGIES
 
@@ -287,7 +287,7 @@ def with_remedy(attack: str) -> str:
     return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
 
 
-def _policy(strategy: Strategy | None) -> dict[str, object]:
+def _describe_policy(strategy: Strategy | None) -> dict[str, object]:
     if strategy is None:
         return {"strategy": None, "settings": {}}
     settings = policy_of(strategy)
@@ -296,7 +296,7 @@ def _policy(strategy: Strategy | None) -> dict[str, object]:
     return {"strategy": name, "settings": {k: v for k, v in plain.items() if isinstance(v, str | int | float | bool)}}
 
 
-def strategy_of_config(policy: Mapping[str, object]) -> Strategy | None:
+def read_strategy(policy: Mapping[str, object]) -> Strategy | None:
     """The strategy of a config's policy section; None if it has none."""
     from reissue.methods.registry import strategy_from
 

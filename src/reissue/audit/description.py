@@ -124,12 +124,12 @@ class SeriesFragment(ABC):
                 keys, rows = count_same(release.members.codes)
             else:
                 filled = np.flatnonzero(release.sizes > 0)
-                keys, rows = _class_keys(self.fragment, filled), release.sizes[filled]
-            yield _fitting(position, keys, rows, np.zeros_like(rows))
+                keys, rows = _make_class_keys(self.fragment, filled), release.sizes[filled]
+            yield _make_fitting(position, keys, rows, np.zeros_like(rows))
         if any(exact):
             keys, people = count_same(seen.codes)
             for position in np.flatnonzero(exact).tolist():
-                yield _fitting(position, keys, np.zeros_like(people), people)
+                yield _make_fitting(position, keys, np.zeros_like(people), people)
         if len(seen.codes):
             points = Points(seen.codes)
             for position in np.flatnonzero(~np.array(exact)).tolist():
@@ -141,14 +141,16 @@ class SeriesFragment(ABC):
             if hull is not None and points.inside(hull[None], enough=1)[0]:
                 people = points.inside(self.boxes_of(position, fragment))
                 some = np.flatnonzero(people)
-                yield _fitting(position, _class_keys(fragment, some), np.zeros_like(people[some]), people[some])
+                yield _make_fitting(
+                    position, _make_class_keys(fragment, some), np.zeros_like(people[some]), people[some]
+                )
 
 
-def _class_keys(fragment: int | None, classes: Int64) -> Int32:
+def _make_class_keys(fragment: int | None, classes: Int64) -> Int32:
     return np.column_stack([np.full(len(classes), fragment or 0), classes]).astype(np.int32)
 
 
-def _fitting(position: int, keys: Int32, sample: Int64, fitting: Int64) -> pa.Table:
+def _make_fitting(position: int, keys: Int32, sample: Int64, fitting: Int64) -> pa.Table:
     """keys: int32[n, any]; their bytes are the key."""
     bytes_ = np.ascontiguousarray(keys, dtype=np.int32)
     width = pa.binary(4 * keys.shape[1])
@@ -250,14 +252,14 @@ class SeriesView:
 
     def summaries(self, classes: Iterable[ClassRef]) -> Mapping[ClassRef, ClassSummary]:
         """At least these classes."""
-        wanted = _by_release(set(classes) - set(self._summaries))
+        wanted = _group_by_release(set(classes) - set(self._summaries))
         if wanted:
             for some in self._workers.each(self.fragments, lambda fragment: fragment.summarize(wanted)):
                 self._summaries |= some
         return self._summaries
 
 
-def _by_release(classes: Iterable[ClassRef]) -> dict[int, Int64]:
+def _group_by_release(classes: Iterable[ClassRef]) -> dict[int, Int64]:
     """int64[classes] ascending, by the number of their release."""
     found: dict[int, list[int]] = {}
     for number, one in sorted(classes):

@@ -26,31 +26,31 @@ SUBJECTS = 20
 ITEMS = 50
 
 
-def document(audit: Audit, findings: int | None) -> dict[str, object]:
+def make_document(audit: Audit, findings: int | None) -> dict[str, object]:
     """Everything a reader or the report needs, JSON-able; at most `findings` of each attack."""
     from reissue import __version__
 
     shown = [finding for one in audit.checked if one.outcome for finding in one.outcome.findings[:findings]]
-    summaries = audit.view.summaries(shown_classes(shown))
+    summaries = audit.view.summaries(list_classes(shown))
     return {
         "format": FORMAT,
         "reissue": __version__,
         "created": audit.created,
         "series": {**audit.about},
         "names_shown": audit.names_shown,
-        "verdict": verdict(audit),
-        "thresholds": {key: plain(value) for key, value in audit.thresholds.items()},
+        "verdict": judge(audit),
+        "thresholds": {key: to_plain(value) for key, value in audit.thresholds.items()},
         "thresholds_from": audit.thresholds_from,
-        "attributes": [_attribute(audit.coding, a) for a in range(len(audit.coding.domains))],
+        "attributes": [_describe_attribute(audit.coding, a) for a in range(len(audit.coding.domains))],
         "sensitive": list(audit.coding.schema.sensitive),
-        "releases": [_release(audit, position) for position in range(len(audit.observed))],
-        "attacks": [_attack(audit, checked, findings, summaries) for checked in audit.checked],
+        "releases": [_describe_release(audit, position) for position in range(len(audit.observed))],
+        "attacks": [_describe_attack(audit, checked, findings, summaries) for checked in audit.checked],
         "traceable": [one.to_dict() for one in audit.traceable],
         "notes": list(audit.notes),
     }
 
 
-def plain(value: object) -> object:
+def to_plain(value: object) -> object:
     """Numbers, text, lists and objects that JSON knows; what is not a number is null."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -59,23 +59,23 @@ def plain(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [to_plain(item) for item in value]
     return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
-def _few(value: object) -> object:
+def _shorten(value: object) -> object:
     """The first items of a long list: details may name thousands of classes."""
     return value[:ITEMS] if isinstance(value, list) else value
 
 
-def verdict(audit: Audit) -> dict[str, object]:
+def judge(audit: Audit) -> dict[str, object]:
     """The answer in one sentence, and who it is about."""
     by = {status: [c.name for c in audit.checked if c.status == status] for status in ("breached", "held", "skipped")}
     return {
         "breached": bool(by["breached"]),
-        "sentence": _sentence(audit, by),
+        "sentence": _write_sentence(audit, by),
         "attacks_breached": by["breached"],
         "attacks_held": by["held"],
         "attacks_skipped": by["skipped"],
@@ -84,7 +84,7 @@ def verdict(audit: Audit) -> dict[str, object]:
     }
 
 
-def _sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
+def _write_sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
     ran = len(by["breached"]) + len(by["held"])
     count = len(audit.observed)
     together = "The release" if count == 1 else f"The {count} releases, laid side by side,"
@@ -103,31 +103,31 @@ def _sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
     kept = "keeps" if count == 1 else "keep"
     left = len(by["skipped"])
     skipped = f" {left:,} {'was' if left == 1 else 'were'} not run." if left else ""
-    return f"{together} {kept} to the thresholds: {_none(ran)}.{skipped}{traced}"
+    return f"{together} {kept} to the thresholds: {_say_none(ran)}.{skipped}{traced}"
 
 
-def _none(ran: int) -> str:
+def _say_none(ran: int) -> str:
     return "the one attack that was run does not succeed" if ran == 1 else f"none of the {ran} attacks run succeeds"
 
 
-def _attribute(coding: Coding, a: int) -> dict[str, object]:
+def _describe_attribute(coding: Coding, a: int) -> dict[str, object]:
     domain = coding.domains[a]
     ends = [interval_label(coding, a, code, code) if domain.lo <= domain.hi else "" for code in (domain.lo, domain.hi)]
     kind = "numeric" if domain.numeric else "hierarchy"
     return {"name": domain.name, "kind": kind, "lowest": ends[0], "highest": ends[1]}
 
 
-def _release(audit: Audit, position: int) -> dict[str, object]:
+def _describe_release(audit: Audit, position: int) -> dict[str, object]:
     entry, known = audit.view.timeline[position], audit.release_notes[position]
     tally = entry.tally
     return {
         "number": tally.number,
         "name": known.name,
-        "created": plain(known.about.get("created")),
+        "created": to_plain(known.about.get("created")),
         "style": "anatomized" if tally.anatomized else "generalized",
-        "strategy": plain(known.about.get("strategy")),
-        "settings": plain(known.about.get("settings", known.about.get("parameters", {}))),
-        "steps": plain(known.about.get("steps", ())),
+        "strategy": to_plain(known.about.get("strategy")),
+        "settings": to_plain(known.about.get("settings", known.about.get("parameters", {}))),
+        "steps": to_plain(known.about.get("steps", ())),
         "rows": tally.rows,
         "classes": int(tally.sizes[:, 1].sum()),
         "suppressed": known.suppressed,
@@ -136,12 +136,12 @@ def _release(audit: Audit, position: int) -> dict[str, object]:
         "ambiguous": known.ambiguous,
         "changes": None if entry.turnover is None else asdict(entry.turnover),
         "sizes": describe_sizes(tally),
-        "utility": plain(measure_utility(tally, audit.observed.domains, known.suppressed)),
-        "risk": plain(measure_risks(entry.fits, audit.risk_threshold)),
+        "utility": to_plain(measure_utility(tally, audit.observed.domains, known.suppressed)),
+        "risk": to_plain(measure_risks(entry.fits, audit.risk_threshold)),
     }
 
 
-def _attack(
+def _describe_attack(
     audit: Audit, checked: AttackResult, findings: int | None, summaries: Mapping[ClassRef, ClassSummary]
 ) -> dict[str, object]:
     outcome = checked.outcome
@@ -155,29 +155,29 @@ def _attack(
         "persistent": checked.attack.persistent,
         "status": checked.status,
         "reason": checked.reason,
-        "settings": plain(checked.settings),
+        "settings": to_plain(checked.settings),
         "seconds": round(checked.seconds, 3),
         "findings_total": 0 if outcome is None else outcome.total,
         "breaches_total": 0 if outcome is None else len(outcome.breaches),
-        "subjects_at_risk": _subjects_at_risk(checked),
-        "at_risk": _at_risk(audit, checked),
-        "worst": None if worst is None else {key: plain(getattr(worst, key)) for key in WORST},
-        "measures": {} if outcome is None else plain(outcome.measures),
+        "subjects_at_risk": _count_at_risk(checked),
+        "at_risk": _list_at_risk(audit, checked),
+        "worst": None if worst is None else {key: to_plain(getattr(worst, key)) for key in WORST},
+        "measures": {} if outcome is None else to_plain(outcome.measures),
         "notes": [] if outcome is None else list(outcome.notes),
-        "findings": [_finding(audit, finding, summaries) for finding in found[:findings]],
+        "findings": [_describe_finding(audit, finding, summaries) for finding in found[:findings]],
     }
 
 
 WORST = ("level", "unit", "threshold", "sentence")
 
 
-def _subjects_at_risk(checked: AttackResult) -> int | None:
+def _count_at_risk(checked: AttackResult) -> int | None:
     if checked.outcome is None or not checked.outcome.at_risk:
         return None
     return len(union(*checked.outcome.at_risk.values()))
 
 
-def _at_risk(audit: Audit, checked: AttackResult) -> list[dict[str, object]]:
+def _list_at_risk(audit: Audit, checked: AttackResult) -> list[dict[str, object]]:
     if checked.outcome is None:
         return []
     of = {entry.tally.number: entry.tally.members for entry in audit.view.timeline}
@@ -185,12 +185,12 @@ def _at_risk(audit: Audit, checked: AttackResult) -> list[dict[str, object]]:
     return [{"release": n, "subjects": len(at_risk[n]), "of": of.get(n)} for n in sorted(at_risk)]
 
 
-def shown_classes(findings: Iterable[Finding]) -> set[ClassRef]:
+def list_classes(findings: Iterable[Finding]) -> set[ClassRef]:
     """The classes that the document shows of these findings."""
     return {(number, int(its)) for finding in findings for number, its in finding.classes[:CLASSES]}
 
 
-def _finding(audit: Audit, finding: Finding, summaries: Mapping[ClassRef, ClassSummary]) -> dict[str, object]:
+def _describe_finding(audit: Audit, finding: Finding, summaries: Mapping[ClassRef, ClassSummary]) -> dict[str, object]:
     people = finding.details.get("people", len(finding.subjects))
     total = people if isinstance(people, int) else len(finding.subjects)
     return {
@@ -201,18 +201,19 @@ def _finding(audit: Audit, finding: Finding, summaries: Mapping[ClassRef, ClassS
         "subjects": list(finding.subjects[:SUBJECTS]),
         "subjects_total": max(total, len(finding.subjects)),
         "value": finding.value,
-        "level": plain(float(finding.level)),
+        "level": to_plain(float(finding.level)),
         "unit": finding.unit,
-        "threshold": plain(finding.threshold),
+        "threshold": to_plain(finding.threshold),
         "classes_total": len(finding.classes),
         "classes": [
-            _class(audit, (number, int(its)), summaries[number, int(its)]) for number, its in finding.classes[:CLASSES]
+            _describe_class(audit, (number, int(its)), summaries[number, int(its)])
+            for number, its in finding.classes[:CLASSES]
         ],
-        "details": {key: _few(plain(value)) for key, value in finding.details.items()},
+        "details": {key: _shorten(to_plain(value)) for key, value in finding.details.items()},
     }
 
 
-def _class(audit: Audit, place: ClassRef, its: ClassSummary) -> dict[str, object]:
+def _describe_class(audit: Audit, place: ClassRef, its: ClassSummary) -> dict[str, object]:
     words = audit.observed.words
     return {
         "release": place[0],
@@ -220,14 +221,15 @@ def _class(audit: Audit, place: ClassRef, its: ClassSummary) -> dict[str, object
         "rows": its.rows,
         "box": words.box(its.box),
         "intervals": [
-            _interval(audit.coding, a, domain, *its.box[a].tolist()) for a, domain in enumerate(audit.observed.domains)
+            _describe_interval(audit.coding, a, domain, *its.box[a].tolist())
+            for a, domain in enumerate(audit.observed.domains)
         ],
         "values": [{"value": words.value(value), "rows": rows} for value, rows in its.values],
         "values_total": its.kinds,
     }
 
 
-def _interval(coding: Coding, a: int, domain: Domain, lo: int, hi: int) -> dict[str, object]:
+def _describe_interval(coding: Coding, a: int, domain: Domain, lo: int, hi: int) -> dict[str, object]:
     """An interval with its place on the attribute's scale, 0 to 1; a single value has a width, too."""
     steps = max(1, domain.hi - domain.lo + 1)
     start = min(max((lo - domain.lo) / steps, 0.0), 1.0 - 1.0 / steps)

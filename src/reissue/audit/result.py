@@ -12,11 +12,11 @@ from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.audit.attacks import AttackResult
 from reissue.audit.description import SeriesView
-from reissue.audit.document import document, verdict
+from reissue.audit.document import judge, make_document
 from reissue.audit.foreign.series import ReleaseNotes
 from reissue.audit.row_linkage import Traceable
 from reissue.coding import Coding
-from reissue.documents import json_text, saved
+from reissue.documents import write_json, write_text
 from reissue.methods.attack import Finding, Outcome
 from reissue.model.observed import Observed
 
@@ -79,27 +79,27 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        return str(verdict(self)["sentence"])
+        return str(judge(self)["sentence"])
 
     def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
         """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
-        return document(self, findings)
+        return make_document(self, findings)
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """The document as text, also written to `path` if one is given."""
-        return json_text(self.to_dict(), path)
+        return write_json(self.to_dict(), path)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """One self-contained offline page, also written to `path` if one is given."""
-        from reissue.report import audit_html
+        from reissue.report import render_audit
 
-        return saved(audit_html(self.to_dict(findings=IN_REPORT)), path)
+        return write_text(render_audit(self.to_dict(findings=IN_REPORT)), path)
 
     def describe(self) -> str:
         """The audit in a few lines, for a terminal."""
         lines = [self.verdict, ""]
         for one in self.checked:
-            lines.append(f"{one.status:9} {one.name}: {_in_a_line(one)}")
+            lines.append(f"{one.status:9} {one.name}: {_describe_result(one)}")
             if one.outcome is not None:
                 lines += [f"            - {finding.sentence}" for finding in one.outcome.breaches[:3]]
                 listed = len(one.outcome.breaches)
@@ -110,7 +110,7 @@ class Audit:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def _in_a_line(one: AttackResult) -> str:
+def _describe_result(one: AttackResult) -> str:
     if one.outcome is None:
         return str(one.reason)
     at_risk = [len(ids) for ids in one.outcome.at_risk.values()]

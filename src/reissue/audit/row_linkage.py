@@ -63,7 +63,7 @@ class Columns(Protocol):
 
 def find_traceable(columns: Columns, identifier: str, k: int) -> list[Traceable]:
     """Each column, and all of them together, between each release and the next; the most telling first."""
-    asked = _comparisons(columns.names, identifier)
+    asked = _list_comparisons(columns.names, identifier)
     found: dict[int, list[Traceable]] = {}
     for one, linked in zip(asked, columns.linked(asked, k) if asked else (), strict=True):
         some = found.setdefault(one.earlier, [])
@@ -79,7 +79,7 @@ def find_traceable(columns: Columns, identifier: str, k: int) -> list[Traceable]
     return sorted(every, key=lambda one: -one.share)
 
 
-def _comparisons(names: Sequence[Sequence[str]], identifier: str) -> list[ColumnComparison]:
+def _list_comparisons(names: Sequence[Sequence[str]], identifier: str) -> list[ColumnComparison]:
     """In order of releases; each column before all of them together, who are told of only if they tell more."""
     found = []
     for earlier in range(len(names) - 1):
@@ -101,7 +101,7 @@ def _describe(position: int, name: str, linked: int, rows: int, k: int, named: b
     return Traceable(name, (one, other), linked, linked / max(rows, 1), sentence)
 
 
-def public_table(folder: Path) -> Path | None:
+def find_public_table(folder: Path) -> Path | None:
     """The table of a published release that has its insensitive columns: a file, or a folder of files."""
     for name in ("release", "quasi_identifiers"):
         for suffix in (".parquet", ".csv"):
@@ -163,7 +163,7 @@ class ReadColumns:
 
         releases: list[dict[str, Text]] = []
         for folder in folders:
-            path = public_table(folder) if wanted else None
+            path = find_public_table(folder) if wanted else None
             table = pa.table({}) if path is None else find(path, wanted).table
             releases.append({name: text_of(table.column(name)) for name in table.column_names})
         return ReadColumns(releases)

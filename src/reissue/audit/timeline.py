@@ -223,13 +223,13 @@ def measure_risks(fits: Int64, threshold: float) -> dict[str, object]:
     count, of_class = int(classes.sum()), sample * classes
     return {
         "threshold": threshold,
-        "prosecutor": _three(1.0 / sample, of_class, count / rows, threshold),
-        "journalist": _three(1.0 / fitting, of_class, max(count / float(fitting @ classes), right), threshold),
+        "prosecutor": _describe_risk(1.0 / sample, of_class, count / rows, threshold),
+        "journalist": _describe_risk(1.0 / fitting, of_class, max(count / float(fitting @ classes), right), threshold),
         "marketer": {"success_rate": right},
     }
 
 
-def _three(chance: np.ndarray, rows: Int64, average: float, threshold: float) -> dict[str, float]:
+def _describe_risk(chance: np.ndarray, rows: Int64, average: float, threshold: float) -> dict[str, float]:
     return {
         "highest": float(chance.max()),
         "average": average,

@@ -151,12 +151,12 @@ def _of_files(
 ) -> Audit:
     from reissue.audit import audit as run
     from reissue.audit.attacks import check_section, resolve_request
-    from reissue.audit.auditing import strategy_of_config
+    from reissue.audit.auditing import read_strategy
     from reissue.schema import read_config
 
     read = read_config(config)
     try:
-        section, strategy = check_section(read.audit), strategy_of_config(read.policy)
+        section, strategy = check_section(read.audit), read_strategy(read.policy)
     except SettingsError as error:
         raise SettingsError(f"{config}: {error}") from None
     chosen, thresholds = resolve_request(section, attacks, _thresholds(settings))

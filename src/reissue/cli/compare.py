@@ -60,11 +60,11 @@ def _require(html: str | None, picture: str | None) -> None:
     """What the page and the picture need is there, and they can be written."""
     if not (html or picture):
         return
-    from reissue.compare.comparing import picture_format
+    from reissue.compare.comparing import choose_format
     from reissue.report import require
 
     require()
     if html:
         writable(html, PAGE)
     if picture:
-        writable(picture, SVG if picture_format(picture) == "svg" else PNG)
+        writable(picture, SVG if choose_format(picture) == "svg" else PNG)

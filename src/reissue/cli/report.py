@@ -32,7 +32,7 @@ def report(
     Instead of a series, SERIES may be an audit that was saved with `reissue audit --json`. Exit code 2 if no attack
     could be run; what was found does not change the exit code.
     """
-    from reissue.documents import saved
+    from reissue.documents import write_text
     from reissue.report import require
 
     require()
@@ -43,7 +43,7 @@ def report(
         else:
             drawn = _of_audit(audited_series(source, attacks, settings, names, key, progress))
     try:
-        saved(drawn.page, output)
+        write_text(drawn.page, output)
     finally:  # what took long to find is told, whether or not the page could be written
         click.echo(drawn.verdict)
     click.echo(f"Wrote {output}. Keep it as safe as the raw data.")
@@ -64,10 +64,10 @@ def _of_audit(done: Audit) -> _Drawn:
 
 def _of_document(path: str, document: Mapping[str, Any]) -> _Drawn:
     """From a file that may come from anywhere: whatever is wrong with it is a mistake in the file, not of ours."""
-    from reissue.report import audit_html
+    from reissue.report import render_audit
 
     try:
-        page, attacks = audit_html(document), document["attacks"]
+        page, attacks = render_audit(document), document["attacks"]
         nothing = all(one["status"] == "skipped" for one in attacks)
         reasons = {one["name"]: one["reason"] for one in attacks if nothing}
         return _Drawn(page, document["verdict"]["sentence"], reasons)

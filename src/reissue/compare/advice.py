@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from reissue.compare.running import Run
 from reissue.methods.registry import STRATEGIES, strategy_class
+from reissue.methods.wording import list_names
 
 
 def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None, list[str]]:
@@ -18,60 +19,61 @@ def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None,
     tried = max((len(run.ran) for run in done), default=0)
     if not tried:
         why = "no strategy could publish these snapshots" if not done else "none of the attacks applies to these tables"
-        return None, [f"Nothing can be recommended: {why}.", *_not_run(runs)]
+        return None, [f"Nothing can be recommended: {why}.", *_list_refused(runs)]
     judged = [run for run in done if len(run.ran) == tried]
     safe = [run for run in judged if not run.breached]
     best = min(safe or judged, key=lambda run: (run.risk if not safe else 0.0, run.query_error or 0.0, run.label))
-    words = _why_safe(best, safe, judged, tried) if safe else _why_least(best, judged, tried, assumes)
-    return best.label, [*words, *_promises(best), *_costs(best), *_not_run(runs)]
+    words = _explain_safe(best, safe, judged, tried) if safe else _explain_least(best, judged, tried, assumes)
+    return best.label, [*words, *_tell_promises(best), *_tell_costs(best), *_list_refused(runs)]
 
 
-def _why_safe(best: Run, safe: Sequence[Run], judged: Sequence[Run], tried: int) -> list[str]:
+def _explain_safe(best: Run, safe: Sequence[Run], judged: Sequence[Run], tried: int) -> list[str]:
     among = (
         "it is the only one that none of them succeeds against"
         if len(safe) == 1
         else f"of the {len(safe)} that none of them succeeds against, it tells its readers most"
     )
-    words = [f"Take {best.label}: of the {tried} attacks tried, none succeeds, and {among} ({_lost(best)})."]
+    words = [f"Take {best.label}: of the {tried} attacks tried, none succeeds, and {among} ({_tell_lost(best)})."]
     cheaper = [run for run in judged if run.breached and (run.query_error or 0) < (best.query_error or 0)]
     if cheaper:
         tempting = min(cheaper, key=lambda run: run.query_error or 0)
         words.append(
-            f"{tempting.label} would tell more ({_lost(tempting)}), but {_broken(tempting)}: {_people(tempting)}."
+            f"{tempting.label} would tell more ({_tell_lost(tempting)}), but {_tell_broken(tempting)}: "
+            f"{_tell_people(tempting)}."
         )
     return words
 
 
-def _why_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mapping[str, str]) -> list[str]:
+def _explain_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mapping[str, str]) -> list[str]:
     words = [
-        f"No strategy withstands all {tried} attacks that were tried. {best.label} comes closest: {_people(best)} "
-        f"({_lost(best)}).",
-        f"It is broken by {_and(best.breached)}. Take it only if such attackers are out of question:",
+        f"No strategy withstands all {tried} attacks that were tried. {best.label} comes closest: {_tell_people(best)} "
+        f"({_tell_lost(best)}).",
+        f"It is broken by {list_names(best.breached)}. Take it only if such attackers are out of question:",
     ]
     words += [f"  {name}: {assumes[name]}" for name in best.breached if name in assumes]
     others = [run for run in judged if run is not best and len(run.breached) < len(best.breached)]
     if others:
         fewest = min(others, key=lambda run: (len(run.breached), run.risk))
         words.append(
-            f"{fewest.label} is broken by fewer attacks ({_and(fewest.breached)}), but more people are at risk: "
-            f"{_people(fewest)}."
+            f"{fewest.label} is broken by fewer attacks ({list_names(fewest.breached)}), but more people are at risk: "
+            f"{_tell_people(fewest)}."
         )
     return words
 
 
-def _promises(best: Run) -> list[str]:
+def _tell_promises(best: Run) -> list[str]:
     """What holds for the next release, too, and what merely held here."""
     kind = strategy_class(best.strategy) if best.strategy in STRATEGIES else None
     stops = () if kind is None else (*kind.stops, *kind.withstands)
     lucky = [name for name in best.ran if name not in stops and name not in best.breached]
     if not stops:
         return ["It promises nothing against attacks across releases: what held here may not hold next time."]
-    promise = f"It promises to stop {_and(stops)}, and every release is checked for it before it is published."
-    more = f" That {_and(lucky)} failed on these snapshots is no promise for the next." if lucky else ""
+    promise = f"It promises to stop {list_names(stops)}, and every release is checked for it before it is published."
+    more = f" That {list_names(lucky)} failed on these snapshots is no promise for the next." if lucky else ""
     return [promise + more]
 
 
-def _costs(best: Run) -> list[str]:
+def _tell_costs(best: Run) -> list[str]:
     costs = []
     if best.counterfeits:
         rows = "1 counterfeit row is" if best.counterfeits == 1 else f"{best.counterfeits:,} counterfeit rows are"
@@ -81,7 +83,7 @@ def _costs(best: Run) -> list[str]:
     return [f"Its price besides: {' and '.join(costs)}."] if costs else []
 
 
-def _not_run(runs: Sequence[Run]) -> list[str]:
+def _list_refused(runs: Sequence[Run]) -> list[str]:
     refused = [run for run in runs if run.status == "refused"]
     lines = [
         f"  {run.label}{f', at snapshot {run.failed_at}' if run.failed_at else ''}: {run.reason}" for run in refused
@@ -89,17 +91,13 @@ def _not_run(runs: Sequence[Run]) -> list[str]:
     return ["Could not be used on these snapshots:", *lines] if refused else []
 
 
-def _broken(run: Run) -> str:
-    return f"{_and(run.breached)} {'succeeds' if len(run.breached) == 1 else 'succeed'} against it"
+def _tell_broken(run: Run) -> str:
+    return f"{list_names(run.breached)} {'succeeds' if len(run.breached) == 1 else 'succeed'} against it"
 
 
-def _people(run: Run) -> str:
+def _tell_people(run: Run) -> str:
     return f"{run.subjects_at_risk or 0:,} of {run.subjects or 0:,} people are at risk"
 
 
-def _lost(run: Run) -> str:
+def _tell_lost(run: Run) -> str:
     return f"counts made from it are off by {run.query_error or 0:.0%}"
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

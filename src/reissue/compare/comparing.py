@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from reissue.compare.advice import advise
-from reissue.compare.planning import plans, shared_thresholds
-from reissue.compare.running import Run, Runner, digest_of
-from reissue.documents import json_text, save, saved
+from reissue.compare.planning import make_plans, share_thresholds
+from reissue.compare.running import Run, Runner, digest_inputs
+from reissue.documents import write_bytes, write_json, write_text
 from reissue.errors import SettingsError
 from reissue.methods.registry import ATTACKS, attack_class
 from reissue.methods.strategy import Strategy
@@ -64,19 +64,19 @@ class Comparison:
 
     def to_json(self, path: str | PathLike[str] | None = None) -> str:
         """The document as text, also written to `path` if one is given."""
-        return json_text(self.to_dict(), path)
+        return write_json(self.to_dict(), path)
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """One self-contained offline page, also written to `path` if one is given."""
-        from reissue.report import comparison_html
+        from reissue.report import render_comparison
 
-        return saved(comparison_html(self.to_dict()), path)
+        return write_text(render_comparison(self.to_dict()), path)
 
     def to_picture(self, path: str | PathLike[str]) -> None:
         """The map of risk against query error as SVG or PNG, by the file's suffix."""
-        from reissue.report import comparison_picture
+        from reissue.report import draw_comparison
 
-        save(comparison_picture(self.to_dict(), picture_format(path)), path)
+        write_bytes(draw_comparison(self.to_dict(), choose_format(path)), path)
 
     def describe(self) -> str:
         """Table, matrix and recommendation, for a terminal."""
@@ -88,7 +88,7 @@ class Comparison:
             heads = ("at risk", "query error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
             lines.append(f"{'strategy':{wide}}" + "".join(f"{head:>16}" for head in heads))
             frontier = {point.label for point in self.map.frontier}
-            lines += [f"{run.label:{wide}}{_costs(run)}{'  *' if run.label in frontier else ''}" for run in done]
+            lines += [f"{run.label:{wide}}{_format_costs(run)}{'  *' if run.label in frontier else ''}" for run in done]
             lines += ["* no other has both less risk and a smaller query error", "", *self._matrix(done, wide), ""]
         return "\n".join([*lines, *self.sentences])
 
@@ -96,12 +96,12 @@ class Comparison:
         """Strategies down, attacks across: people at risk where an attack succeeds."""
         lines = [f"{MATRIX:{wide}}" + "  ".join(self.attacks)]
         for run in done:
-            cells = [f"{_cell(run.attacks.get(name)):>{len(name)}}" for name in self.attacks]
+            cells = [f"{_format_cell(run.attacks.get(name)):>{len(name)}}" for name in self.attacks]
             lines.append(f"{run.label:{wide}}" + "  ".join(cells))
         return lines
 
 
-def picture_format(path: str | PathLike[str]) -> str:
+def choose_format(path: str | PathLike[str]) -> str:
     """ "svg" or "png", as the name of the picture's file ends."""
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in ("svg", "png"):
@@ -109,7 +109,7 @@ def picture_format(path: str | PathLike[str]) -> str:
     return suffix
 
 
-def _costs(run: Run) -> str:
+def _format_costs(run: Run) -> str:
     cells = (
         f"{run.risk:.1%}",
         f"{run.query_error or 0:.1%}",
@@ -122,7 +122,7 @@ def _costs(run: Run) -> str:
     return "".join(f"{cell:>16}" for cell in cells)
 
 
-def _cell(attack: Mapping[str, object] | None) -> str:
+def _format_cell(attack: Mapping[str, object] | None) -> str:
     if attack is None:
         return ""
     people = attack["subjects_at_risk"]
@@ -150,10 +150,10 @@ def compare(
     given = dict(settings or {})
     if not snapshots:
         raise SettingsError("Give at least one snapshot to compare strategies on.")
-    shared = shared_thresholds(policy, given)
-    planned = plans(strategies, policy, shared, given)
+    shared = share_thresholds(policy, given)
+    planned = make_plans(strategies, policy, shared, given)
     _refuse_foreign(out)
-    digest = digest_of(schema, snapshots, shared, on_change)
+    digest = digest_inputs(schema, snapshots, shared, on_change)
     say = progress or (lambda stage: None)
     with TemporaryDirectory() if out is None else nullcontext(str(out)) as folder:
         place = Path(folder) / "runs"
@@ -185,16 +185,16 @@ def compare_config(
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """The same as a config file says. settings: KEY=VALUE texts; `k=[2,5]` or `k=2,5` is a grid."""
-    from reissue.audit.auditing import strategy_of_config
+    from reissue.audit.auditing import read_strategy
     from reissue.series.creating import parsed_settings
 
     read = read_config(str(config))
-    given = {key: _listed(value) for key, value in parsed_settings(settings).items()}
+    given = {key: _parse_list(value) for key, value in parsed_settings(settings).items()}
     return compare(
         snapshots,
         read.schema,
         strategies=strategies,
-        policy=strategy_of_config(read.policy),
+        policy=read_strategy(read.policy),
         settings=given,
         on_change=str(read.policy.get("on_change", "refuse")),
         out=out,
@@ -202,7 +202,7 @@ def compare_config(
     )
 
 
-def _listed(value: object) -> object:
+def _parse_list(value: object) -> object:
     """`2,5` as the list that it means; other text as it is."""
     from reissue.series.creating import parsed_settings
 

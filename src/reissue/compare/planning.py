@@ -18,7 +18,7 @@ USUAL: Mapping[str, Mapping[str, object]] = {"bay-frame": {"J": 0.5, "beta": 5.0
 
 
 @dataclass(frozen=True)
-class Plan:
+class ComparisonPlan:
     """One run: a strategy, or the reason why there is none with these settings."""
 
     name: str
@@ -32,7 +32,7 @@ class Plan:
         return f"{self.name} ({shown})" if shown else self.name
 
 
-def shared_thresholds(policy: Strategy | None, given: Mapping[str, object]) -> dict[str, float]:
+def share_thresholds(policy: Strategy | None, given: Mapping[str, object]) -> dict[str, float]:
     """k, m, c, e and n: as given, as the policy promises, or else what follows from those.
 
     Of a list of values the first counts: all runs are measured against the same.
@@ -42,33 +42,33 @@ def shared_thresholds(policy: Strategy | None, given: Mapping[str, object]) -> d
         promised.setdefault("m", policy_of(policy)["l"])
     if promised.get("c") == 1.0:  # no limit at all
         del promised["c"]
-    promised |= {key: _first(value) for key, value in given.items() if key in SHARED}
-    known = {key: _number(key, value) for key, value in promised.items() if key in SHARED and value is not None}
+    promised |= {key: _take_first(value) for key, value in given.items() if key in SHARED}
+    known = {key: _check_number(key, value) for key, value in promised.items() if key in SHARED and value is not None}
     c = known.get("c", 0.5)
     m = known.get("m", ceil(1 / c) if "c" in known else min(known.get("k", 4), 4))
     return {"k": known.get("k", m), "m": m, "c": c, "e": known.get("e", 2), "n": min(known.get("n", 2), m)}
 
 
-def plans(
+def make_plans(
     names: Sequence[str],
     policy: Strategy | None,
     shared: Mapping[str, float],
     given: Mapping[str, object],
-) -> list[Plan]:
+) -> list[ComparisonPlan]:
     """Every strategy asked for, with every combination of the values given; equal settings once."""
     for key in given:
         owner = key.partition(".")[0] if "." in key else None
         if owner is not None and owner not in STRATEGIES:
             raise SettingsError(f"'{key}' names no strategy. Strategies are: {', '.join(STRATEGIES)}.")
-    made: dict[str, Plan] = {}
+    made: dict[str, ComparisonPlan] = {}
     used: set[str] = set()
     for name in dict.fromkeys(names or STRATEGIES):
         known = {field.name for field in fields(strategy_class(name))}
-        own = _own(name, known, given, used)
+        own = _find_own(name, known, given, used)
         _refuse_words(own)
-        base = {**_derived(name, known, shared), **_of_policy(name, policy)}
-        for values in product(*(_several(value) for value in own.values())):
-            plan = _plan(name, {**base, **dict(zip(own, values, strict=True))})
+        base = {**_derive_settings(name, known, shared), **_keep_policy(name, policy)}
+        for values in product(*(_as_list(value) for value in own.values())):
+            plan = _make_plan(name, {**base, **dict(zip(own, values, strict=True))})
             made.setdefault(plan.label, plan)
     unused = sorted(set(given) - used - set(SHARED))
     if unused:
@@ -76,7 +76,7 @@ def plans(
     return list(made.values())
 
 
-def _own(name: str, known: set[str], given: Mapping[str, object], used: set[str]) -> dict[str, object]:
+def _find_own(name: str, known: set[str], given: Mapping[str, object], used: set[str]) -> dict[str, object]:
     """What is given for this strategy: `k` for all that have k, `static.k` for static only, which wins."""
     own = {key: value for key, value in given.items() if key in known}
     used |= set(own)
@@ -94,20 +94,20 @@ def _own(name: str, known: set[str], given: Mapping[str, object], used: set[str]
 def _refuse_words(own: Mapping[str, object]) -> None:
     """`m=2,many`: a word among the numbers of a grid is a slip, no setting to be tried."""
     for key, value in own.items():
-        words = [one for one in _several(value) if isinstance(one, str)]
-        if words and len(words) < len(_several(value)):
+        words = [one for one in _as_list(value) if isinstance(one, str)]
+        if words and len(words) < len(_as_list(value)):
             raise SettingsError(f"{key} is {words[0]!r} beside numbers; it must be a number, too.")
 
 
-def _derived(name: str, known: set[str], shared: Mapping[str, float]) -> dict[str, object]:
+def _derive_settings(name: str, known: set[str], shared: Mapping[str, float]) -> dict[str, object]:
     """The shared promises that the strategy has, `l` from m, and what is usual for the rest."""
-    settings: dict[str, object] = {key: _whole(value) for key, value in shared.items() if key in known}
+    settings: dict[str, object] = {key: _as_whole(value) for key, value in shared.items() if key in known}
     if "l" in known and "m" not in known:
-        settings["l"] = _whole(shared["m"])
+        settings["l"] = _as_whole(shared["m"])
     return {**settings, **USUAL.get(name, {})}
 
 
-def _of_policy(name: str, policy: Strategy | None) -> dict[str, object]:
+def _keep_policy(name: str, policy: Strategy | None) -> dict[str, object]:
     """The config's own strategy keeps what the config says of it."""
     if policy is None or policy.name != name:
         return {}
@@ -116,29 +116,29 @@ def _of_policy(name: str, policy: Strategy | None) -> dict[str, object]:
     return {key: value for key, value in settings.items() if key in usual and value != usual[key]}
 
 
-def _plan(name: str, settings: Mapping[str, object]) -> Plan:
+def _make_plan(name: str, settings: Mapping[str, object]) -> ComparisonPlan:
     try:
-        return Plan(name, settings, strategy_from({"strategy": name, **settings}), None)
+        return ComparisonPlan(name, settings, strategy_from({"strategy": name, **settings}), None)
     except ReissueError as error:
-        return Plan(name, settings, None, str(error))
+        return ComparisonPlan(name, settings, None, str(error))
 
 
-def _several(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _first(value: object) -> object:
-    several = _several(value)
+def _take_first(value: object) -> object:
+    several = _as_list(value)
     if not several:
         raise SettingsError("A list of values to compare is empty.")
     return several[0]
 
 
-def _number(key: str, value: object) -> float:
+def _check_number(key: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise SettingsError(f"{key} is {value!r}; it must be a number, or a list of numbers such as {key}=[2,4].")
-    return _whole(value)
+    return _as_whole(value)
 
 
-def _whole(value: float) -> float:
+def _as_whole(value: float) -> float:
     return int(value) if float(value).is_integer() and not isinstance(value, bool) and value > 1 else value

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reissue.compare.planning import Plan
-from reissue.documents import saved
+from reissue.compare.planning import ComparisonPlan
+from reissue.documents import write_text
 from reissue.errors import ChangeError, InputError, ReissueError, SeriesError, SnapshotError
 from reissue.methods.registry import policy_of
 from reissue.schema import Schema
@@ -87,13 +87,13 @@ class Runner:
     digest: str
     say: Callable[[str], None]
 
-    def run(self, plan: Plan) -> Run:
+    def run(self, plan: ComparisonPlan) -> Run:
         """The kept result if nothing changed since; else a new one, kept before it is returned."""
         if plan.strategy is None:
-            return _refused(plan, str(plan.reason), 0, 0.0)
-        key = _key(self.digest, plan)
+            return _describe_refused(plan, str(plan.reason), 0, 0.0)
+        key = _make_key(self.digest, plan)
         place = self.folder / f"{re.sub('[^a-z0-9]+', '-', plan.name)}-{key[:16]}"
-        kept = _kept(place / "run.json", key)
+        kept = _read_kept(place / "run.json", key)
         if kept is not None:
             return kept
         shutil.rmtree(place, ignore_errors=True)  # what an interrupted run left
@@ -103,7 +103,7 @@ class Runner:
         _write(place / "run.json", {"key": key, "run": asdict(result)})
         return result
 
-    def _publish(self, plan: Plan, path: Path, seed: int) -> Run:
+    def _publish(self, plan: ComparisonPlan, path: Path, seed: int) -> Run:
         from reissue.series import Series
 
         assert plan.strategy is not None
@@ -118,15 +118,15 @@ class Runner:
             except (SnapshotError, SeriesError):  # of the snapshot or the disk, and no strategy's fault
                 raise
             except ReissueError as error:
-                return _refused(plan, short_reason(error), len(releases) + 1, time.perf_counter() - start)
+                return _describe_refused(plan, shorten_reason(error), len(releases) + 1, time.perf_counter() - start)
             published = time.perf_counter()
             self.say(f"{plan.label}: attacks")
             audit = series.audit(names=False, **self.thresholds)  # type: ignore[arg-type]
         _write(path.parent / "audit.json", audit.to_dict(findings=40))
-        return _done(plan, releases, audit, published - start, time.perf_counter() - published)
+        return _describe_done(plan, releases, audit, published - start, time.perf_counter() - published)
 
 
-def digest_of(
+def digest_inputs(
     schema: Schema, snapshots: Sequence[str | PathLike[str]], thresholds: Mapping[str, float], on_change: str
 ) -> str:
     """Changes whenever a result could: with schema, content of a snapshot, thresholds and version."""
@@ -140,11 +140,11 @@ def digest_of(
         if not path.is_file():
             is_not = "is a folder" if path.is_dir() else "does not exist"
             raise InputError(f"{path} {is_not}; name the snapshots, CSV or Parquet files, oldest first.")
-        digest.update(_file_digest(path).encode())
+        digest.update(_digest_file(path).encode())
     return digest.hexdigest()
 
 
-def short_reason(error: ReissueError) -> str:
+def shorten_reason(error: ReissueError) -> str:
     """An error in a line, without the people it names."""
     text = str(error)
     if isinstance(error, ChangeError):
@@ -154,7 +154,7 @@ def short_reason(error: ReissueError) -> str:
     return text if len(text) <= SHORT else text[: SHORT - 1] + "…"
 
 
-def query_error(audit: Audit, suppressed: Sequence[int]) -> float:
+def measure_query_error(audit: Audit, suppressed: Sequence[int]) -> float:
     """How far off a reader's count is: the median relative error of random queries, a mean over the releases.
 
     Each asks for ranges of two quasi-identifiers and of the sensitive value; the same queries for every strategy.
@@ -176,28 +176,28 @@ def query_error(audit: Audit, suppressed: Sequence[int]) -> float:
     return sum(errors) / len(errors)
 
 
-def _key(digest: str, plan: Plan) -> str:
+def _make_key(digest: str, plan: ComparisonPlan) -> str:
     """Changes with the inputs, the settings, and the content of files that the settings name."""
     assert plan.strategy is not None
-    files = [_file_digest(path) for path in _files(policy_of(plan.strategy))]
+    files = [_digest_file(path) for path in _find_files(policy_of(plan.strategy))]
     text = json.dumps([digest, plan.name, repr(plan.strategy), files])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _files(value: object) -> list[Path]:
+def _find_files(value: object) -> list[Path]:
     if isinstance(value, Mapping):
-        return [path for item in value.values() for path in _files(item)]
+        return [path for item in value.values() for path in _find_files(item)]
     if isinstance(value, list | tuple):
-        return [path for item in value for path in _files(item)]
+        return [path for item in value for path in _find_files(item)]
     return [Path(value)] if isinstance(value, str | PathLike) and value and Path(value).is_file() else []
 
 
-def _file_digest(path: Path) -> str:
+def _digest_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _kept(path: Path, key: str) -> Run | None:
+def _read_kept(path: Path, key: str) -> Run | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return Run(**content["run"]) if content["key"] == key else None
@@ -206,10 +206,10 @@ def _kept(path: Path, key: str) -> Run | None:
 
 
 def _write(path: Path, content: object) -> None:
-    saved(json.dumps(content, ensure_ascii=False, allow_nan=False), path)
+    write_text(json.dumps(content, ensure_ascii=False, allow_nan=False), path)
 
 
-def _refused(plan: Plan, reason: str, at: int, seconds: float) -> Run:
+def _describe_refused(plan: ComparisonPlan, reason: str, at: int, seconds: float) -> Run:
     return Run(
         label=plan.label,
         strategy=plan.name,
@@ -221,7 +221,9 @@ def _refused(plan: Plan, reason: str, at: int, seconds: float) -> Run:
     )
 
 
-def _done(plan: Plan, releases: Sequence[Release], audit: Audit, seconds: float, audit_seconds: float) -> Run:
+def _describe_done(
+    plan: ComparisonPlan, releases: Sequence[Release], audit: Audit, seconds: float, audit_seconds: float
+) -> Run:
     attacks = {}
     for one in audit.checked:
         people = None
@@ -245,7 +247,7 @@ def _done(plan: Plan, releases: Sequence[Release], audit: Audit, seconds: float,
         rows=total("published"),
         suppressed=total("suppressed"),
         counterfeits=total("counterfeits"),
-        query_error=query_error(audit, [release.counts.get("suppressed", 0) for release in releases]),
+        query_error=measure_query_error(audit, [release.counts.get("suppressed", 0) for release in releases]),
         detail_lost=None if anatomized else mean("gcp"),
         class_size=mean("class_size"),
         seconds=round(seconds, 3),

@@ -51,11 +51,11 @@ Shape = TypeVar("Shape")
 Found = TypeVar("Found")
 
 
-def _least(levels: Sequence[float]) -> float:
+def _take_least(levels: Sequence[float]) -> float:
     return min((level for level in levels if level > 0), default=0.0)
 
 
-RULES: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "min": min, "max": max, "least": _least}
+RULES: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "min": min, "max": max, "least": _take_least}
 """How measures combine; "least": the smallest above 0, where 0 stands for "none"."""
 
 PEOPLE = "people"
@@ -77,10 +77,10 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
     tallies = {name: sum(o.tallies.get(name, 0) for o in outcomes) for name in outcomes[0].tallies}
     return Outcome(
         attack=attack.name,
-        findings=_worst(outcomes, attack.limit),
+        findings=_take_worst(outcomes, attack.limit),
         total=sum(outcome.total for outcome in outcomes),
-        at_risk=_at_risk(outcomes),
-        measures=_measures(outcomes, attack.combines),
+        at_risk=_join_at_risk(outcomes),
+        measures=_combine_measures(outcomes, attack.combines),
         notes=attack.notes(tallies),
         tallies=tallies,
     )
@@ -91,28 +91,28 @@ def merge_steps(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
 
     Merging some of them first makes no difference.
     """
-    at_risk, rules = _at_risk(outcomes), {name: rule for name, rule in attack.adds.items() if rule != PEOPLE}
+    at_risk, rules = _join_at_risk(outcomes), {name: rule for name, rule in attack.adds.items() if rule != PEOPLE}
     people = float(len(union(*at_risk.values())))
     return Outcome(
         attack=attack.name,
-        findings=_worst(outcomes, attack.limit),
+        findings=_take_worst(outcomes, attack.limit),
         total=sum(outcome.total for outcome in outcomes),
         at_risk=at_risk,
-        measures=dict.fromkeys(attack.adds, people) | _measures(outcomes, rules),
+        measures=dict.fromkeys(attack.adds, people) | _combine_measures(outcomes, rules),
         notes=tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)),
     )
 
 
-def _worst(outcomes: Sequence[Outcome], limit: int) -> tuple[Finding, ...]:
+def _take_worst(outcomes: Sequence[Outcome], limit: int) -> tuple[Finding, ...]:
     return tuple(sorted((f for outcome in outcomes for f in outcome.findings), key=lambda f: f.rank)[:limit])
 
 
-def _at_risk(outcomes: Sequence[Outcome]) -> dict[int, Int64]:
+def _join_at_risk(outcomes: Sequence[Outcome]) -> dict[int, Int64]:
     numbers = dict.fromkeys(number for outcome in outcomes for number in outcome.at_risk)
     return {number: union(*(o.at_risk[number] for o in outcomes if number in o.at_risk)) for number in numbers}
 
 
-def _measures(outcomes: Sequence[Outcome], rules: Mapping[str, str]) -> dict[str, float]:
+def _combine_measures(outcomes: Sequence[Outcome], rules: Mapping[str, str]) -> dict[str, float]:
     return {
         name: float(RULES[rules[name]]([outcome.measures[name] for outcome in outcomes]))
         for name in outcomes[0].measures

@@ -19,10 +19,10 @@ def name_releases(words: Words, numbers: Sequence[int]) -> str:
     return " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
 
 
-def list_names(names: Iterable[str], most: int, rest: str = "others") -> str:
-    """ "a, b and c"; long lists are cut with the number of the rest."""
+def list_names(names: Iterable[str], most: int | None = None, rest: str = "others") -> str:
+    """ "a, b and c"; lists longer than `most` are cut with the number of the rest."""
     shown = list(names)
-    if len(shown) > most:
+    if most is not None and len(shown) > most:
         shown = [*shown[: most - 1], f"{len(shown) - most + 1} {rest}"]
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
 

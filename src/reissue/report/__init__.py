@@ -5,8 +5,8 @@ Needs the extra `report` (jinja2, altair, vl-convert-python); without it a `Miss
 
 from __future__ import annotations
 
-from reissue.report.audit import audit_html
-from reissue.report.comparison import comparison_html, comparison_picture
+from reissue.report.audit import render_audit
+from reissue.report.comparison import draw_comparison, render_comparison
 from reissue.report.render import require
 
-__all__ = ["audit_html", "comparison_html", "comparison_picture", "require"]
+__all__ = ["draw_comparison", "render_audit", "render_comparison", "require"]

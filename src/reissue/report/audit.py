@@ -7,8 +7,8 @@ from typing import cast
 
 from reissue.errors import InputError
 from reissue.report import charts, pictures
-from reissue.report.render import page
-from reissue.report.text import cleaned
+from reissue.report.render import render_page
+from reissue.report.text import clean_all
 
 FORMAT = "reissue-audit/1"
 KEYS = ("series", "verdict", "thresholds", "attributes", "sensitive", "releases", "attacks", "traceable", "notes")
@@ -22,7 +22,7 @@ FIRST = 8
 Object = Mapping[str, object]
 
 
-def audit_html(document: Object, *, findings: int = FINDINGS) -> str:
+def render_audit(document: Object, *, findings: int = FINDINGS) -> str:
     """One self-contained page that loads nothing: verdict, timeline, risk, findings, utility, steps, assumptions."""
     if document.get("format") != FORMAT:
         raise InputError(
@@ -32,21 +32,21 @@ def audit_html(document: Object, *, findings: int = FINDINGS) -> str:
     missing = [key for key in KEYS if key not in document]
     if missing:
         raise InputError(f"The report cannot be made from this document: it lacks {', '.join(missing)}.")
-    audit = cast("dict[str, object]", cleaned(document))
+    audit = cast("dict[str, object]", clean_all(document))
     attributes = cast("Sequence[Object]", audit["attributes"])
-    attacks = [_attack(one, attributes, findings) for one in cast("Sequence[Object]", audit["attacks"])]
-    return page(
+    attacks = [_prepare_attack(one, attributes, findings) for one in cast("Sequence[Object]", audit["attacks"])]
+    return render_page(
         "audit.html.j2",
-        charts.audit_charts(audit),
+        charts.draw_audit(audit),
         audit=audit,
         attacks=attacks,
         ran=[one for one in attacks if one["status"] != "skipped"],
         skipped=[one for one in attacks if one["status"] == "skipped"],
-        grid=_grid(audit),
+        grid=_prepare_grid(audit),
     )
 
 
-def _attack(attack: Object, attributes: Sequence[Object], limit: int) -> dict[str, object]:
+def _prepare_attack(attack: Object, attributes: Sequence[Object], limit: int) -> dict[str, object]:
     listed = cast("Sequence[Object]", attack["findings"])
     shown = []
     for place, finding in enumerate(listed[:limit]):
@@ -63,7 +63,7 @@ def _attack(attack: Object, attributes: Sequence[Object], limit: int) -> dict[st
     return {**attack, "first": shown[:FIRST], "rest": shown[FIRST:], "more": more}
 
 
-def _grid(audit: Object) -> dict[str, object]:
+def _prepare_grid(audit: Object) -> dict[str, object]:
     """People at risk, attack by release: the numbers of the chart as a table."""
     numbers = [release["number"] for release in cast("Sequence[Object]", audit["releases"])]
     rows = []
@@ -71,12 +71,12 @@ def _grid(audit: Object) -> dict[str, object]:
         by = {at["release"]: at for at in cast("Sequence[Object]", attack["at_risk"])}
         if by:
             cells = [by.get(number) for number in numbers]
-            rows.append({"attack": attack, "cells": [_cell(cell) for cell in cells]})
+            rows.append({"attack": attack, "cells": [_prepare_cell(cell) for cell in cells]})
     gaps = any(cell["subjects"] is None for row in rows for cell in cast("Sequence[Object]", row["cells"]))
     return {"numbers": numbers, "rows": rows, "gaps": gaps}
 
 
-def _cell(at: Object | None) -> dict[str, object]:
+def _prepare_cell(at: Object | None) -> dict[str, object]:
     """subjects and heat (0 to 4, how dark the cell is)."""
     if at is None:
         return {"subjects": None, "heat": 0}

@@ -38,7 +38,7 @@ CONFIG: Spec = {
 }
 
 
-def altair_module() -> ModuleType:
+def import_altair() -> ModuleType:
     """Altair, or a MissingExtra that says what to install."""
     try:
         import altair
@@ -47,21 +47,21 @@ def altair_module() -> ModuleType:
     return altair
 
 
-def audit_charts(document: Mapping[str, object]) -> dict[str, Spec]:
+def draw_audit(document: Mapping[str, object]) -> dict[str, Spec]:
     """Chart id -> chart; a chart without data is left out."""
     releases = cast("Sequence[Mapping[str, object]]", document["releases"])
     attacks = cast("Sequence[Mapping[str, object]]", document["attacks"])
     charts = {
-        "timeline": timeline(releases),
-        "risk": risk_over_time(attacks),
-        "arx": arx_risk(releases),
-        "loss": loss(releases),
-        "sizes": class_sizes(releases),
+        "timeline": draw_timeline(releases),
+        "risk": draw_risk(attacks),
+        "arx": draw_arx_risk(releases),
+        "loss": draw_loss(releases),
+        "sizes": draw_sizes(releases),
     }
     return {name: chart for name, chart in charts.items() if chart is not None}
 
 
-def timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     """Who is in each release: stayed, came back, new; and below the line who left."""
     rows: Rows = []
     for release in releases:
@@ -76,7 +76,7 @@ def timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
             {"release": release["number"], "what": what, "people": people, "order": order}
             for order, (what, people) in enumerate(parts.items())
         ]
-    alt = altair_module()
+    alt = import_altair()
     what = list(dict.fromkeys(str(row["what"]) for row in rows))
     colours = {
         "rows": COLOURS[0],
@@ -89,17 +89,17 @@ def timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
         alt.Chart(alt.Data(values=rows))
         .mark_bar(size=alt.expr("min(40, bandwidth('x') * 0.7)"))
         .encode(
-            x=_release_axis(releases),
+            x=_make_release_axis(releases),
             y=alt.Y("people:Q", title="people" if "stayed" in what else "rows"),
             color=alt.Color("what:N", title=None, scale=alt.Scale(domain=what, range=[colours[one] for one in what])),
             order=alt.Order("order:Q"),
             tooltip=["release:O", "what:N", alt.Tooltip("people:Q", format=",")],
         )
     )
-    return finished(chart, 200)
+    return finish(chart, 200)
 
 
-def risk_over_time(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_risk(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
     """The share of people at risk in each release, a line for each attack that puts anybody at risk."""
     rows: Rows = []
     for attack in attacks:
@@ -112,7 +112,7 @@ def risk_over_time(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
                 rows.append({"attack": attack["title"], "release": at["release"], "share": share, **_counts(at)})
     if not rows:
         return None
-    alt = altair_module()
+    alt = import_altair()
     names = list(dict.fromkeys(str(row["attack"]) for row in rows))
     pick = alt.selection_point(fields=["attack"], bind="legend")
     colour = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
@@ -121,10 +121,10 @@ def risk_over_time(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=alt.OverlayMarkDef(size=50), strokeWidth=2.5)
         .encode(
-            x=_release_axis(rows, "release"),
+            x=_make_release_axis(rows, "release"),
             y=alt.Y("share:Q", title="share of people at risk", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
-            color=alt.Color("attack:N", title=None, scale=colour, legend=_lines()),
-            strokeDash=alt.StrokeDash("attack:N", title=None, scale=dash, legend=_lines()),
+            color=alt.Color("attack:N", title=None, scale=colour, legend=_make_line_legend()),
+            strokeDash=alt.StrokeDash("attack:N", title=None, scale=dash, legend=_make_line_legend()),
             opacity=alt.condition(pick, alt.value(1.0), alt.value(0.15)),
             tooltip=[
                 "attack:N",
@@ -135,14 +135,14 @@ def risk_over_time(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
         )
         .add_params(pick)
     )
-    return finished(chart, 240)
+    return finish(chart, 240)
 
 
 def _counts(at: Mapping[str, int | None]) -> dict[str, object]:
     return {"subjects": at["subjects"], "of": at["of"]}
 
 
-def arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     """Re-identification in each release alone, by ARX's three attackers."""
     rows: Rows = []
     threshold = None
@@ -155,23 +155,23 @@ def arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
             "marketer, average": risk["marketer"]["success_rate"],
         }
         rows += [{"release": release["number"], "attacker": name, "risk": value} for name, value in three.items()]
-    alt = altair_module()
+    alt = import_altair()
     names = list(dict.fromkeys(row["attacker"] for row in rows))
+    legend = _make_line_legend()
+    colours, dashes = (alt.Scale(domain=names, range=some[:3]) for some in (COLOURS, DASHES))
     base = alt.Chart(alt.Data(values=rows))
     lines = base.mark_line(point=True, strokeWidth=2).encode(
-        x=_release_axis(releases),
+        x=_make_release_axis(releases),
         y=alt.Y("risk:Q", title="chance of re-identification", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
-        color=alt.Color("attacker:N", title=None, scale=alt.Scale(domain=names, range=COLOURS[:3]), legend=_lines()),
-        strokeDash=alt.StrokeDash(
-            "attacker:N", title=None, scale=alt.Scale(domain=names, range=DASHES[:3]), legend=_lines()
-        ),
+        color=alt.Color("attacker:N", title=None, scale=colours, legend=legend),
+        strokeDash=alt.StrokeDash("attacker:N", title=None, scale=dashes, legend=legend),
         tooltip=["attacker:N", "release:O", alt.Tooltip("risk:Q", format=".2%")],
     )
     limit = alt.Chart(alt.Data(values=[{"threshold": threshold}])).mark_rule(color="var(--bad)", strokeDash=[4, 4])
-    return finished(lines + limit.encode(y="threshold:Q", tooltip=[alt.Tooltip("threshold:Q", format=".0%")]), 200)
+    return finish(lines + limit.encode(y="threshold:Q", tooltip=[alt.Tooltip("threshold:Q", format=".0%")]), 200)
 
 
-def loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     """The share of the quasi-identifiers' detail that each release gives up."""
     rows: Rows = [
         {"release": release["number"], "lost": cast("Mapping[str, float | None]", release["utility"])["gcp"]}
@@ -180,20 +180,20 @@ def loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     rows = [row for row in rows if row["lost"] is not None]
     if not rows:
         return None
-    alt = altair_module()
+    alt = import_altair()
     chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=True, strokeWidth=2, color=COLOURS[0])
         .encode(
-            x=_release_axis(releases),
+            x=_make_release_axis(releases),
             y=alt.Y("lost:Q", title="detail lost", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
             tooltip=["release:O", alt.Tooltip("lost:Q", title="detail lost", format=".1%")],
         )
     )
-    return finished(chart, 200)
+    return finish(chart, 200)
 
 
-def class_sizes(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_sizes(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     """Smallest, median and largest class of each release, on a logarithmic scale."""
     rows: Rows = []
     for release in releases:
@@ -203,48 +203,48 @@ def class_sizes(releases: Sequence[Mapping[str, object]]) -> Spec | None:
             rows.append({"release": release["number"], **keys})
     if not rows:
         return None
-    alt = altair_module()
-    base = alt.Chart(alt.Data(values=rows)).encode(x=_release_axis(releases))
+    alt = import_altair()
+    base = alt.Chart(alt.Data(values=rows)).encode(x=_make_release_axis(releases))
     scale = alt.Scale(type="log", nice=True)
-    axis = alt.Axis(values=_round_sizes(max(cast("float", row["largest"]) for row in rows)), format=",")
+    axis = alt.Axis(values=_choose_ticks(max(cast("float", row["largest"]) for row in rows)), format=",")
     tips = ["release:O", *(alt.Tooltip(f"{key}:Q", format=",") for key in ("smallest", "median", "largest"))]
     span = base.mark_rule(color=COLOURS[0], strokeWidth=3, opacity=0.4).encode(
         y=alt.Y("smallest:Q", title="rows in a class", scale=scale, axis=axis), y2="largest:Q", tooltip=tips
     )
     ends = base.mark_point(color=COLOURS[0], filled=True, size=40).encode(y=alt.Y("smallest:Q"), tooltip=tips)
     middle = base.mark_tick(color="var(--ink)", thickness=3, size=14).encode(y=alt.Y("median:Q"), tooltip=tips)
-    return finished(span + ends + middle, 200)
+    return finish(span + ends + middle, 200)
 
 
-def _release_axis(releases: Sequence[Mapping[str, object]], key: str = "number") -> altair.X:
-    alt = altair_module()
+def _make_release_axis(releases: Sequence[Mapping[str, object]], key: str = "number") -> altair.X:
+    alt = import_altair()
     several = len({release[key] for release in releases})
     axis = alt.Axis(labelAngle=0, labelOverlap=True, grid=False)
     return cast("altair.X", alt.X("release:O", title="release" if several > 1 else None, axis=axis))
 
 
-def _lines() -> altair.Legend:
+def _make_line_legend() -> altair.Legend:
     """A legend that shows lines as they are drawn, not dashed circles."""
-    return cast("altair.Legend", altair_module().Legend(symbolType="stroke", symbolSize=500, symbolStrokeWidth=3))
+    return cast("altair.Legend", import_altair().Legend(symbolType="stroke", symbolSize=500, symbolStrokeWidth=3))
 
 
-def _round_sizes(largest: float) -> list[int]:
+def _choose_ticks(largest: float) -> list[int]:
     """1, 2, 5, 10, ... until beyond the largest; from a thousand on only 1, 10, 100, ..."""
     steps = (1, 2, 5) if largest < 1_000 else (1,)
     sizes = [step * 10**power for power in range(16) for step in steps]
     return sizes[: next((i for i, size in enumerate(sizes) if size >= largest), len(sizes)) + 1]
 
 
-def finished(chart: altair.TopLevelMixin, height: int) -> Spec:
+def finish(chart: altair.TopLevelMixin, height: int) -> Spec:
     """As wide as its place on the page, in the page's colours."""
     built = chart.properties(width="container", height=height, autosize={"type": "fit-x", "contains": "padding"})
     spec = cast("dict[str, object]", built.to_dict())
     return {**spec, "config": CONFIG}
 
 
-def risk_utility_map(document: Mapping[str, object]) -> Spec:
+def draw_map(document: Mapping[str, object]) -> Spec:
     """Strategies by the share of people at risk and by query error; those on the frontier are filled and joined."""
-    alt = altair_module()
+    alt = import_altair()
     frontier = cast("Sequence[str]", document["frontier"])
     taken = cast("Mapping[str, object]", document["recommendation"])["label"]
     runs = [run for run in cast("Sequence[Mapping[str, object]]", document["runs"]) if run["status"] == "done"]
@@ -278,7 +278,7 @@ def risk_utility_map(document: Mapping[str, object]) -> Spec:
             around = here.mark_text(**place, stroke="var(--paper)", strokeWidth=4, strokeJoin="round")
             text = here.mark_text(**place, color="var(--ink)")
             layers += [around.encode(text="label:N"), text.encode(text="label:N")]  # readable on lines and points
-    return finished(alt.layer(*layers), 340)
+    return finish(alt.layer(*layers), 340)
 
 
 def withstands(run: Mapping[str, object]) -> bool:
@@ -312,10 +312,10 @@ PLAIN = {
 """What a picture in a file of its own has instead of the page's colours and width: style.css's light ones."""
 
 
-def alone(value: object) -> object:
+def set_alone(value: object) -> object:
     """A chart made for the page, for a file of its own."""
     if isinstance(value, Mapping):
-        return {key: alone(item) for key, item in value.items() if key != "autosize"}
+        return {key: set_alone(item) for key, item in value.items() if key != "autosize"}
     if isinstance(value, list | tuple):
-        return [alone(item) for item in value]
+        return [set_alone(item) for item in value]
     return PLAIN.get(value, value) if isinstance(value, str) else value

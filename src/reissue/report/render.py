@@ -32,24 +32,24 @@ def require() -> None:
         raise MissingExtra(NEEDED)
 
 
-def page(template: str, charts: Mapping[str, Spec], **context: object) -> str:
+def render_page(template: str, charts: Mapping[str, Spec], **context: object) -> str:
     """The template as one HTML page with these charts, by the id of their element."""
-    environment = _environment()
-    chart_data = text.script_json(charts)
-    script = _file("page.js")
-    bundle = _bundle() if charts else ""
+    environment = _make_environment()
+    chart_data = text.to_script_json(charts)
+    script = _read_file("page.js")
+    bundle = _make_bundle() if charts else ""
     return environment.get_template(template).render(
         **context,
         charts=charts,
-        style=_safe(_file("style.css")),
-        chart_data=_safe(chart_data),
-        bundle=_safe(bundle),
-        script=_safe(script),
-        policy=_policy(bundle, script),
+        style=_mark_safe(_read_file("style.css")),
+        chart_data=_mark_safe(chart_data),
+        bundle=_mark_safe(bundle),
+        script=_mark_safe(script),
+        policy=_write_policy(bundle, script),
     )
 
 
-def picture(spec: Spec, format: str) -> bytes:
+def render_picture(spec: Spec, format: str) -> bytes:
     """A chart as "svg" or "png", for a file of its own."""
     try:
         import vl_convert
@@ -60,7 +60,7 @@ def picture(spec: Spec, format: str) -> bytes:
     return str(vl_convert.vegalite_to_svg(dict(spec))).encode()
 
 
-def _policy(*scripts: str) -> str:
+def _write_policy(*scripts: str) -> str:
     """The content security policy: nothing may be loaded, and only our own scripts, known by their hash, may run."""
     digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts if script)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
@@ -68,7 +68,7 @@ def _policy(*scripts: str) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _make_environment() -> jinja2.Environment:
     try:
         import jinja2
     except ImportError as error:
@@ -80,42 +80,42 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_shown,
+        finalize=_clean_shown,
     )
     environment.filters.update(
-        count=text.count,
-        share=text.share,
-        number=text.number,
-        level=text.level,
-        day=text.day,
-        plural=text.plural,
-        settings=text.settings_text,
-        unit=text.unit,
-        numbers=text.numbers,
-        opening=text.opening,
-        capital=text.capital,
+        count=text.format_count,
+        share=text.format_share,
+        number=text.format_number,
+        level=text.format_level,
+        day=text.format_day,
+        plural=text.count_words,
+        settings=text.list_settings,
+        unit=text.choose_unit,
+        numbers=text.list_numbers,
+        opening=text.open_sentence,
+        capital=text.capitalize,
         short=lambda value, longest=60: text.clean(str(value), longest),
     )
     return environment
 
 
-def _shown(value: object) -> object:
+def _clean_shown(value: object) -> object:
     """Whatever a template shows passes here before it is escaped; our own parts are marked safe and stay."""
     return text.clean(value) if type(value) is str else value
 
 
-def _safe(part: str) -> object:
+def _mark_safe(part: str) -> object:
     from markupsafe import Markup
 
     return Markup(part)  # only ever our own files, and JSON that cannot end its element
 
 
-def _file(name: str) -> str:
+def _read_file(name: str) -> str:
     return resources.files("reissue.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache
-def _bundle() -> str:
+def _make_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script. About 0.9 MB; bundling takes seconds, once per process."""
     try:
         import vl_convert

@@ -21,37 +21,37 @@ def clean(text: str, longest: int = LONGEST) -> str:
     """The text without invisible characters; if it is longer than `longest`, its beginning."""
     cut = text[:longest]
     if not (cut.isascii() and cut.isprintable()):
-        cut = "".join("\ufffd" if _hidden(character) else character for character in cut)
+        cut = "".join("\ufffd" if _is_hidden(character) else character for character in cut)
     return f"{cut}…" if len(text) > longest else cut
 
 
-def _hidden(character: str) -> bool:
+def _is_hidden(character: str) -> bool:
     return character not in _KEPT and unicodedata.category(character) in _HIDDEN
 
 
-def cleaned(value: object, longest: int = LONGEST) -> object:
+def clean_all(value: object, longest: int = LONGEST) -> object:
     """A document with every text in it cleaned, keys too."""
     if isinstance(value, str):
         return clean(value, longest)
     if isinstance(value, Mapping):
-        return {clean(str(key), longest): cleaned(item, longest) for key, item in value.items()}
+        return {clean(str(key), longest): clean_all(item, longest) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [cleaned(item, longest) for item in value]
+        return [clean_all(item, longest) for item in value]
     return value
 
 
-def script_json(value: object) -> str:
+def to_script_json(value: object) -> str:
     """JSON that may stand inside a script element: nothing in it can end the element or start a comment."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def count(value: float | None) -> str:
+def format_count(value: float | None) -> str:
     """A whole number with separators; a dash where it is not known."""
     return "–" if value is None else f"{value:,.0f}"
 
 
-def share(value: float | None) -> str:
+def format_share(value: float | None) -> str:
     """0 to 1 as a percentage that never rounds something to nothing or nearly all to all."""
     if value is None:
         return "–"
@@ -62,28 +62,28 @@ def share(value: float | None) -> str:
     return f"{value:.0%}" if value in (0, 1) or round(value * 100, 1) % 1 == 0 else f"{value:.1%}"
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Any number, in at most four significant digits."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if float(value).is_integer() or abs(value) >= 10_000 else f"{value:,.4g}"
 
 
-def level(value: float | None, unit: str) -> str:
+def format_level(value: float | None, unit: str) -> str:
     """What an attack measured, in its unit."""
-    return share(value) if _is_share(unit) else number(value)
+    return format_share(value) if _is_share(unit) else format_number(value)
 
 
 def _is_share(unit: str) -> bool:
     return any(word in unit for word in ("share", "probability", "chance", "confidence"))
 
 
-def unit(name: str, value: float | None) -> str:
+def choose_unit(name: str, value: float | None) -> str:
     """The unit behind a number: 1 person on each side, 2 people on each side."""
     return f"person{name.removeprefix('people')}" if value == 1 and name.split(" ")[0] == "people" else name
 
 
-def numbers(given: Sequence[int]) -> str:
+def list_numbers(given: Sequence[int]) -> str:
     """Ascending numbers with runs told by their ends: 1, 3 to 6, 9."""
     runs: list[list[int]] = []
     for one in given:
@@ -94,17 +94,17 @@ def numbers(given: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(str(one) for one in run) for run in runs)
 
 
-def opening(sentence: str) -> str:
+def open_sentence(sentence: str) -> str:
     """A sentence of ours that begins with a word of ours, with a capital; one that begins with a name stays."""
-    return capital(sentence) if sentence.startswith(("subject ", "release ")) else sentence
+    return capitalize(sentence) if sentence.startswith(("subject ", "release ")) else sentence
 
 
-def capital(sentence: str) -> str:
+def capitalize(sentence: str) -> str:
     """A sentence of ours, in whatever case it begins."""
     return sentence[:1].upper() + sentence[1:]
 
 
-def day(created: str | None) -> str:
+def format_day(created: str | None) -> str:
     """2 March 2026, 09:30 UTC, from ISO 8601; other text as it is."""
     if not created:
         return ""
@@ -115,20 +115,20 @@ def day(created: str | None) -> str:
     return f"{moment.day} {moment:%B %Y, %H:%M} {moment.tzname() or ''}".rstrip()
 
 
-def plural(amount: float | None, one: str, many: str | None = None) -> str:
+def count_words(amount: float | None, one: str, many: str | None = None) -> str:
     """1 person, 2 people."""
-    return f"{count(amount)} {one if amount == 1 else many or one + 's'}"
+    return f"{format_count(amount)} {one if amount == 1 else many or one + 's'}"
 
 
-def settings_text(settings: Mapping[str, object]) -> str:
+def list_settings(settings: Mapping[str, object]) -> str:
     """k = 5, c = 0.5; settings that are not set are left out."""
     given = {key: value for key, value in settings.items() if value is not False and value not in (None, [], {}, "")}
-    return ", ".join(IN_WORDS.get(key) or f"{key} = {_setting(value)}" for key, value in given.items())
+    return ", ".join(IN_WORDS.get(key) or f"{key} = {_format_setting(value)}" for key, value in given.items())
 
 
-def _setting(value: object) -> str:
+def _format_setting(value: object) -> str:
     if isinstance(value, list | tuple):
-        return " and ".join(_setting(item) for item in value)
+        return " and ".join(_format_setting(item) for item in value)
     if isinstance(value, Mapping):
-        return f"({settings_text(value)})"
-    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+        return f"({list_settings(value)})"
+    return format_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -28,12 +28,12 @@ _BETWEEN = re.compile(r"(\d[\d.]*)\s*(?:~|\.\.|:)\s*(\d[\d.]*)")
 _HUGE = re.compile(r"[eE][+-]?\d{3,}|\d{40,}")
 
 
-def short(label: str) -> str:
+def quote(label: str) -> str:
     """The label for a message: quoted, never longer than a line."""
     return repr(label if len(label) <= 60 else f"{label[:60]}...")
 
 
-def members_of_set(label: str) -> list[str] | None:
+def split_set(label: str) -> list[str] | None:
     """The elements of `{a, b}` or `a~b`; None where the label is no set."""
     text = label.strip()
     if len(text) > 2 and text[0] == "{" and text[-1] == "}":
@@ -48,17 +48,17 @@ def members_of_set(label: str) -> list[str] | None:
     return None
 
 
-def as_range(label: str) -> str:
+def to_range(label: str) -> str:
     """A numeric label in a form that `NumericCoding.parse` reads; sets become the range from least to greatest."""
     text = label.translate(_SIGNS).strip()
     if len(text) > LONGEST or _HUGE.search(text):
-        raise ReleaseError(f"{short(label)} is no number or range.")
-    elements = members_of_set(text)
+        raise ReleaseError(f"{quote(label)} is no number or range.")
+    elements = split_set(text)
     if elements is not None and (text.startswith("{") or len(elements) > 2):
         try:
             numbers = sorted(Decimal(element) for element in elements)
         except DecimalException:
-            raise ReleaseError(f"{short(label)} is no set of numbers.") from None
+            raise ReleaseError(f"{quote(label)} is no set of numbers.") from None
         return f"{numbers[0]} to {numbers[-1]}"
     for pattern, form in ((_AND_OVER, ">={0}"), (_UNDER, "<{0}"), (_BETWEEN, "{0} to {1}")):
         found = pattern.fullmatch(text)
@@ -71,7 +71,7 @@ def as_range(label: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
+class LabelReader:
     """Reads the labels of one hierarchical attribute; `wider` collects labels that had to be read more coarsely."""
 
     hierarchy: Hierarchy
@@ -100,7 +100,7 @@ class Reader:
         return None
 
     def _elements(self, label: str) -> Bool | None:
-        elements = members_of_set(label)
+        elements = split_set(label)
         if elements is None:
             return None
         chosen = np.zeros(len(self.hierarchy.leaves), dtype=np.bool_)
@@ -126,7 +126,7 @@ class Reader:
             exponents = [value.as_tuple().exponent for value in values if value is not None]
             decimals = max([-int(e) for e in exponents if isinstance(e, int)] or [0])
             coding = NumericCoding(kind="float" if decimals > 0 else "int", decimals=max(decimals, 0))
-            lo, hi = coding.parse(as_range(label))
+            lo, hi = coding.parse(to_range(label))
         except (DecimalException, ReissueError, ValueError):
             return None
         inside = [value is not None and lo <= value * coding.scale <= hi for value in values]
@@ -144,7 +144,7 @@ class Reader:
         return int(tree.lo[node]), int(tree.hi[node])
 
 
-def representatives(hierarchy: Hierarchy, labels: Iterable[str]) -> list[str]:
+def find_representatives(hierarchy: Hierarchy, labels: Iterable[str]) -> list[str]:
     """Values to learn so that a hierarchy that grows by a rule knows these labels: elements of sets, and one value for
     each group (120 for 120*, 20 for 20-24, 2026-01-01 for 2026-01), since only values make groups."""
     found: list[str] = []
@@ -152,7 +152,7 @@ def representatives(hierarchy: Hierarchy, labels: Iterable[str]) -> list[str]:
     for label in labels:
         if label in known or label == ROOT:
             continue
-        for element in members_of_set(label) or [label]:
+        for element in split_set(label) or [label]:
             number = re.match(r"[\[(]?\s*(-?\d+(?:\.\d+)?)", element)
             tries = [element, element.rstrip("*"), f"{element}-01", f"{element}-01-01"]
             tries += [number[1]] if number else []
@@ -166,11 +166,11 @@ Told = Callable[[str, str], str]
 """How a label of a column is called in a message."""
 
 
-def just_quoted(_: str, label: str) -> str:
-    return short(label)
+def quote_label(_: str, label: str) -> str:
+    return quote(label)
 
 
-def learned(coding: Coding, labels: Mapping[str, Sequence[str]], told: Told = just_quoted) -> Coding:
+def learn_labels(coding: Coding, labels: Mapping[str, Sequence[str]], told: Told = quote_label) -> Coding:
     """The coding with what the labels show; one error names every label that cannot be read."""
     to_learn: dict[str, list[str]] = {}
     written: dict[str, str] = {}  # of ranges, as their releases have them
@@ -180,7 +180,7 @@ def learned(coding: Coding, labels: Mapping[str, Sequence[str]], told: Told = ju
             ranges, bad = [], []
             for label in given:
                 try:
-                    ranges.append(as_range(label))
+                    ranges.append(to_range(label))
                     written[ranges[-1]] = label
                 except ReleaseError:
                     bad.append(label)
@@ -188,50 +188,54 @@ def learned(coding: Coding, labels: Mapping[str, Sequence[str]], told: Told = ju
         else:
             bad = [label for label in given if len(label) > LONGEST]
             hierarchy = coding.hierarchies[name]
-            fresh = representatives(hierarchy, given) if hierarchy.grows else []
+            fresh = find_representatives(hierarchy, given) if hierarchy.grows else []
             to_learn[name] = [*fresh, *([MISSING] if MISSING in given else [])]
         if bad:
-            problems.append(f"- {name}: {_listed(name, bad, told)}")
+            problems.append(f"- {name}: {_list_labels(name, bad, told)}")
     if problems:
         raise ReleaseError("\n".join(["These labels of the releases cannot be read:", *problems, REMEDY]))
     return coding.learn_labels(to_learn, lambda name, label: told(name, written.get(label, label)))
 
 
-def intervals(coding: Coding, name: str, labels: Sequence[str], told: Told = just_quoted) -> tuple[Int32, list[str]]:
+def read_intervals(
+    coding: Coding, name: str, labels: Sequence[str], told: Told = quote_label
+) -> tuple[Int32, list[str]]:
     """(int32[labels, 2] closed intervals of codes, notes about labels read more coarsely than written)."""
     wider: dict[str, str] = {}
-    read = _numeric(coding, name) if name in coding.numbers else Reader(coding.hierarchies[name], wider).interval
+    read = (
+        _read_numbers(coding, name) if name in coding.numbers else LabelReader(coding.hierarchies[name], wider).interval
+    )
     found = [read(label) for label in labels]
     bad = [label for label, interval in zip(labels, found, strict=True) if interval is None]
     if bad:
         raise ReleaseError(
-            f"{name}: {_listed(name, bad, told)} cannot be read: neither a value or group of its hierarchy, nor a "
+            f"{name}: {_list_labels(name, bad, told)} cannot be read: neither a value or group of its hierarchy, nor a "
             "range, set or prefix of its values. Give the hierarchy that the release was made with."
         )
     notes = []
     if name in coding.numbers:
-        gaps = [label for label in labels if label.strip().startswith("{") and len(members_of_set(label) or ()) > 1]
+        gaps = [label for label in labels if label.strip().startswith("{") and len(split_set(label) or ()) > 1]
         if gaps:
-            notes.append(f"{name}: sets such as {short(gaps[0])} were read as the range from least to greatest.")
+            notes.append(f"{name}: sets such as {quote(gaps[0])} were read as the range from least to greatest.")
     if wider:
-        shown = ", ".join(f"{short(label)} as {short(group)}" for label, group in list(wider.items())[:SHOWN])
+        shown = ", ".join(f"{quote(label)} as {quote(group)}" for label, group in list(wider.items())[:SHOWN])
         more = f" and {len(wider) - SHOWN} more" if len(wider) > SHOWN else ""
         notes.append(f"{name}: sets that are no interval of values were read as the smallest group: {shown}{more}.")
     return np.array(found, dtype=np.int32).reshape(-1, 2), notes
 
 
-def _numeric(coding: Coding, name: str):  # type: ignore[no-untyped-def]
+def _read_numbers(coding: Coding, name: str):  # type: ignore[no-untyped-def]
     number = coding.numbers[name]
 
     def read(label: str) -> tuple[int, int] | None:
         try:
-            return number.parse(as_range(label))
+            return number.parse(to_range(label))
         except (ReleaseError, ArithmeticError):
             return None
 
     return read
 
 
-def _listed(name: str, labels: Sequence[str], told: Told) -> str:
+def _list_labels(name: str, labels: Sequence[str], told: Told) -> str:
     more = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
     return ", ".join(told(name, label) for label in labels[:SHOWN]) + more

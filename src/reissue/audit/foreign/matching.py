@@ -30,7 +30,7 @@ class Matched:
     unmatched: int = 0
 
 
-def by_order(
+def match_by_order(
     boxes: Int32,
     classes: Int32,
     values: Int32,
@@ -59,7 +59,7 @@ def by_order(
     return Matched(classes)
 
 
-def by_content(boxes: Int32, classes: Int32, values: Int32, codes: Int32, true_values: Int32) -> Matched:
+def match_by_content(boxes: Int32, classes: Int32, values: Int32, codes: Int32, true_values: Int32) -> Matched:
     """Put as many people as possible into rows that fit them: a maximum flow from kinds of people to groups.
 
     A kind is (codes, value), a group (class, value). O(kinds * classes that contain them).
@@ -71,15 +71,15 @@ def by_content(boxes: Int32, classes: Int32, values: Int32, codes: Int32, true_v
     kinds, kind, people = np.unique(
         at.reshape(-1).astype(np.int64) * width + true_values, return_inverse=True, return_counts=True
     )
-    left, right = _fits(point, boxes, kinds, groups, width)
-    flow = _flow(people, room, left, right)
-    taken = _dealt(kind.reshape(-1), len(kinds), left, right, flow)
+    left, right = _find_fits(point, boxes, kinds, groups, width)
+    flow = _find_flow(people, room, left, right)
+    taken = _deal_places(kind.reshape(-1), len(kinds), left, right, flow)
     own = np.where(taken >= 0, groups[np.maximum(taken, 0)] // width, -1) if len(groups) else np.full(len(codes), -1)
-    ambiguous = _ambiguous(people, room, left, right, flow)
+    ambiguous = _find_ambiguous(people, room, left, right, flow)
     return Matched(own.astype(np.int32), int(people[ambiguous].sum()), int(room.sum() - flow.sum()))
 
 
-def by_exact(
+def match_exactly(
     rows: tuple[Int32, Int32], groups: tuple[Int32, Int32], codes: Int32, true_values: Int32, seconds: float = 20.0
 ) -> Matched:
     """People of an anatomized release, whose rows (codes, class) and values (class, value) stand apart.
@@ -103,13 +103,13 @@ def by_exact(
     fits = shown[group] == wanted
     left, here, group = left[fits], here[fits], group[fits]
     limits = [(left, people), (here, places), (group, room)]
-    flow = _most(limits, seconds)
-    taken = _dealt(kind.reshape(-1), len(kinds), left, slot_class[here], flow)
+    flow = _place_most(limits, seconds)
+    taken = _deal_places(kind.reshape(-1), len(kinds), left, slot_class[here], flow)
     several = np.bincount(left, minlength=len(kinds)) > 1
     return Matched(taken.astype(np.int32), int(people[several].sum()), int(len(rows[0]) - flow.sum()))
 
 
-def _most(limits: list[tuple[Int64, Int64]], seconds: float) -> Int64:
+def _place_most(limits: list[tuple[Int64, Int64]], seconds: float) -> Int64:
     """int64[pairs]: the most that can be sent in all; limits: (owner of each pair, int64[] the most of each owner)."""
     pairs = len(limits[0][0])
     if pairs == 0:
@@ -126,7 +126,7 @@ def _most(limits: list[tuple[Int64, Int64]], seconds: float) -> Int64:
     return flow
 
 
-def _fits(point: Int32, boxes: Int32, kinds: Int64, groups: Int64, width: int) -> tuple[Int64, Int64]:
+def _find_fits(point: Int32, boxes: Int32, kinds: Int64, groups: Int64, width: int) -> tuple[Int64, Int64]:
     """(kind, group): every pair where the kind's codes lie in the class's box and the values agree."""
     dots = np.ascontiguousarray(np.stack([point, point], axis=2))
     dot, cls = find_meeting(dots, boxes)
@@ -141,7 +141,7 @@ def _fits(point: Int32, boxes: Int32, kinds: Int64, groups: Int64, width: int) -
     return left[there].astype(np.int64), right[there].astype(np.int64)
 
 
-def _flow(people: Int64, room: Int64, left: Int64, right: Int64) -> Int64:
+def _find_flow(people: Int64, room: Int64, left: Int64, right: Int64) -> Int64:
     """int64[pairs]: how many of each kind go into each group, as many as possible in all."""
     kinds, groups = len(people), len(room)
     source, sink = kinds + groups, kinds + groups + 1
@@ -153,7 +153,7 @@ def _flow(people: Int64, room: Int64, left: Int64, right: Int64) -> Int64:
     return np.asarray(csr_array(sent)[left, kinds + right]).reshape(-1).astype(np.int64) if len(left) else left
 
 
-def _dealt(kind: Int64, kinds: int, left: Int64, right: Int64, flow: Int64) -> Int64:
+def _deal_places(kind: Int64, kinds: int, left: Int64, right: Int64, flow: Int64) -> Int64:
     """int64[people]: the group of each person, dealt out in order to people of one kind; -1 when none is left."""
     order = np.argsort(kind, kind="stable")
     pairs = np.lexsort((right, left))
@@ -165,7 +165,7 @@ def _dealt(kind: Int64, kinds: int, left: Int64, right: Int64, flow: Int64) -> I
     return taken
 
 
-def _ambiguous(people: Int64, room: Int64, left: Int64, right: Int64, flow: Int64) -> Int64:
+def _find_ambiguous(people: Int64, room: Int64, left: Int64, right: Int64, flow: Int64) -> Int64:
     """int64[]: kinds that another flow of the same size sends elsewhere, or nowhere.
 
     A pair is used by some such flow iff it carries one now or lies on a cycle of the residual graph.

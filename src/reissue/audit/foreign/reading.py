@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.audit.foreign.labels import LONGEST, short
+from reissue.audit.foreign.labels import LONGEST, quote
 from reissue.coding import MISSING
 from reissue.engine.output import CLASS, COUNT, added_name
 from reissue.engine.read import find, missing_column, refuse_addresses
@@ -64,28 +64,28 @@ def read_published(source: Source, schema: Schema, number: int) -> Published:
         if isinstance(source, str | PathLike) and not str(source).startswith("postgres"):
             refuse_addresses(str(source))
             path = Path(source)
-            return _folder(path, schema) if path.is_dir() else _table(path, schema, path.name)
-        return _table(source, schema, f"release {number}")
+            return _read_folder(path, schema) if path.is_dir() else _read_table(path, schema, path.name)
+        return _read_table(source, schema, f"release {number}")
     except SnapshotError as error:
         raise ReleaseError(f"Release {number}: {error}") from error
     except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
-        raise ReleaseError(f"Release {number} cannot be read: {short(str(error))}.") from error
+        raise ReleaseError(f"Release {number} cannot be read: {quote(str(error))}.") from error
 
 
-def _folder(path: Path, schema: Schema) -> Published:
+def _read_folder(path: Path, schema: Schema) -> Published:
     if not (path / README).exists():
         raise ReleaseError(f"{path} is a folder without {README}. Name the CSV or Parquet file of the release.")
     about = read_description(path)
     style = about.get("style")
     if style not in ("anatomized", "told"):
-        return _table(_one_file(path, "release"), schema, path.name, about)
+        return _read_table(_find_file(path, "release"), schema, path.name, about)
     rows = "release" if style == "told" else "quasi_identifiers"
-    first = _table(_one_file(path, rows), schema, path.name, about, values=False)
-    second = _table(_one_file(path, "values"), schema, path.name, about, identifiers=False)
+    first = _read_table(_find_file(path, rows), schema, path.name, about, values=False)
+    second = _read_table(_find_file(path, "values"), schema, path.name, about, identifiers=False)
     if first.classes is None or second.classes is None:
         raise ReleaseError(f"{path}: both tables of an anatomized release need the column of class numbers.")
     named = added_name(COUNT, schema.sensitive)
-    count = _whole(second.insensitive[named]) if named in second.insensitive else None
+    count = _read_whole_numbers(second.insensitive[named]) if named in second.insensitive else None
     if count is None or (count < 1).any():
         raise ReleaseError(f"{path}: the table of values needs a column '{named}' of whole numbers from 1 on.")
     if style != "told" and int(count.sum()) != first.rows:
@@ -96,14 +96,14 @@ def _folder(path: Path, schema: Schema) -> Published:
     )
 
 
-def _one_file(path: Path, name: str) -> Path:
+def _find_file(path: Path, name: str) -> Path:
     for suffix in (".parquet", ".csv"):
         if (path / f"{name}{suffix}").exists():
             return path / f"{name}{suffix}"
     raise ReleaseError(f"{path} has neither {name}.parquet nor {name}.csv.")
 
 
-def _table(
+def _read_table(
     source: Source,
     schema: Schema,
     name: str,
@@ -125,48 +125,52 @@ def _table(
         raise ReleaseError(f"{found.name}: {' '.join(missing[:3])}{more}")
     if found.table.num_rows == 0:
         raise ReleaseError(f"{found.name} has no rows. Check the export.")
-    columns = {column: _text(found.name, column, found.table.column(column)) for column in found.table.column_names}
+    columns = {
+        column: _read_text(found.name, column, found.table.column(column)) for column in found.table.column_names
+    }
     notes: list[str] = []
     labels = {
-        column: _filled(columns[column], column, schema, notes) for column in schema.quasi_identifiers if identifiers
+        column: _fill_empty(columns[column], column, schema, notes)
+        for column in schema.quasi_identifiers
+        if identifiers
     }
-    sensitive = {column: _named(columns[column], column, schema) for column in schema.sensitive if values}
+    sensitive = {column: _name_sensitive(columns[column], column, schema) for column in schema.sensitive if values}
     insensitive = {column: columns[column] for column in others if column in columns}
     if schema.identifier in columns:
         insensitive[schema.identifier] = columns[schema.identifier]
-    classes = None if flat else _class_numbers(columns.get(class_name), labels, class_name, ours, notes)
+    classes = None if flat else _read_classes(columns.get(class_name), labels, class_name, ours, notes)
     told = tuple(f"{name}: {note}" for note in notes)
     rows = found.table.num_rows
     return Published(name, rows, labels, sensitive, insensitive, classes, ours, None, told, about or {})
 
 
-def _text(source: str, name: str, column: pa.ChunkedArray) -> Text:
+def _read_text(source: str, name: str, column: pa.ChunkedArray) -> Text:
     try:
         return text_of(column)
     except (pa.ArrowException, ValueError) as error:
         raise ReleaseError(f"{source}: column '{name}' is of type {column.type}, which is not text.") from error
 
 
-def _filled(text: Text, name: str, schema: Schema, notes: list[str]) -> Text:
+def _fill_empty(text: Text, name: str, schema: Schema, notes: list[str]) -> Text:
     """Empty cells are `(missing)` where the schema takes that for a value, else `*`: suppressed in this cell."""
     if text.nulls == 0:
         return text
     stands = MISSING if schema.takes_missing(name) else ROOT
     if stands == ROOT:
         notes.append(f"{text.nulls:,} empty cells in '{name}' were read as *.")
-    return _with(text, stands)
+    return _fill_with(text, stands)
 
 
-def _with(text: Text, label: str) -> Text:
+def _fill_with(text: Text, label: str) -> Text:
     labels = [str(one) for one in text.labels]
     place = labels.index(label) if label in labels else len(labels)
     index = np.where(text.index < 0, np.int32(place), text.index).astype(np.int32)
     return Text(labels if place < len(labels) else [*labels, label], index)
 
 
-def _named(text: Text, name: str, schema: Schema) -> Text:
+def _name_sensitive(text: Text, name: str, schema: Schema) -> Text:
     """Sensitive labels: empty is `(missing)`; numbers are put into the schema's bins, unless they already are."""
-    text = _with(text, MISSING) if text.nulls else text
+    text = _fill_with(text, MISSING) if text.nulls else text
     bins = schema.bins.get(name)
     if bins is None:
         return text
@@ -180,11 +184,11 @@ def _named(text: Text, name: str, schema: Schema) -> Text:
     return Text([str(label) for label in distinct], place.astype(np.int32)[text.index])
 
 
-def _class_numbers(
+def _read_classes(
     text: Text | None, labels: Mapping[str, Text], name: str, ours: bool, notes: list[str]
 ) -> Int32 | None:
     """The class column of ours: whole numbers, one set of labels each. A column of another meaning is left alone."""
-    numbers = None if text is None else _whole(text)
+    numbers = None if text is None else _read_whole_numbers(text)
     if numbers is None or (numbers < 0).any():
         if ours:
             raise ReleaseError(f"The column '{name}' must hold the class number of every row.")
@@ -198,7 +202,7 @@ def _class_numbers(
     return dense.astype(np.int32)
 
 
-def _whole(text: Text) -> Int64 | None:
+def _read_whole_numbers(text: Text) -> Int64 | None:
     """int64[rows] if every label is a whole number of reasonable size."""
     if text.nulls:
         return None
@@ -209,12 +213,12 @@ def _whole(text: Text) -> Int64 | None:
     return np.array(numbers, dtype=np.int64)[text.index] if numbers else None
 
 
-def longest_label(published: Published) -> None:
+def refuse_long_labels(published: Published) -> None:
     """Refuse cells that cannot be labels before they are looked at one by one."""
     for column, text in published.labels.items():
         for label in text.labels:
             if len(str(label)) > LONGEST:
                 raise ReleaseError(
-                    f"{published.name}: a cell of '{column}' has {len(str(label)):,} characters ({short(str(label))}); "
+                    f"{published.name}: a cell of '{column}' has {len(str(label)):,} characters ({quote(str(label))}); "
                     "that is no label. Correct the release, or the schema's columns."
                 )

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from reissue.arrays.sets import difference, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.audit.foreign.labels import Told, intervals, learned, short
-from reissue.audit.foreign.matching import BY_CONTENT, Matched, by_content, by_exact, by_order
-from reissue.audit.foreign.reading import Published, longest_label, read_published
+from reissue.audit.foreign.labels import Told, learn_labels, quote, read_intervals
+from reissue.audit.foreign.matching import BY_CONTENT, Matched, match_by_content, match_by_order, match_exactly
+from reissue.audit.foreign.reading import Published, read_published, refuse_long_labels
 from reissue.coding import Coding, CodingWords
 from reissue.engine.identifiers import join_identifiers
 from reissue.engine.snapshot import Snapshot, load
@@ -78,19 +78,21 @@ def read_series(
     if snapshots:
         _refuse_standing(published)
     loaded = [load(source, schema) for source in snapshots or ()]
-    coding = _learned(schema, published, loaded)
+    coding = _learn_coding(schema, published, loaded)
     notes = [note for one in published for note in one.notes]
-    shown = [_release(number, one, coding, notes) for number, one in enumerate(published, start=1)]
+    shown = [_make_release(number, one, coding, notes) for number, one in enumerate(published, start=1)]
     progress("match")
-    subjects, identifiers = _numbered(loaded, schema.identifier)
+    subjects, identifiers = _number_people(loaded, schema.identifier)
     seen, known = [], []
     for i, (one, (release, row_class)) in enumerate(zip(published, shown, strict=True)):
-        about = ReleaseNotes(one.name, int((row_class < 0).sum()), insensitive=_kept(one, row_class), about=one.about)
+        about = ReleaseNotes(
+            one.name, int((row_class < 0).sum()), insensitive=_keep_insensitive(one, row_class), about=one.about
+        )
         if loaded:
             codes, values = loaded[i].encode(coding)
             coded = Coded(subjects[i], codes, values, coding.domains, len(coding.values))
-            found = _matched(one, release, row_class, coded, coding, match, notes)
-            release = replace(release, members=_members(coded, found))
+            found = _match_people(one, release, row_class, coded, coding, match, notes)
+            release = replace(release, members=_make_members(coded, found))
             about = replace(about, ambiguous=found.ambiguous, coded=coded, suppressed=int((found.classes < 0).sum()))
         seen.append(release)
         known.append(about)
@@ -111,7 +113,7 @@ def _refuse_standing(published: Sequence[Published]) -> None:
             )
 
 
-def _learned(schema: Schema, published: Sequence[Published], loaded: Sequence[Snapshot]) -> Coding:
+def _learn_coding(schema: Schema, published: Sequence[Published], loaded: Sequence[Snapshot]) -> Coding:
     """The coding after everything was read; labels of suppressed rows teach nothing."""
     coding = Coding.start(schema)
     for snapshot in loaded:
@@ -119,22 +121,22 @@ def _learned(schema: Schema, published: Sequence[Published], loaded: Sequence[Sn
     labels: dict[str, dict[str, None]] = {name: {} for name in coding.attributes}
     values = dict.fromkeys(coding.value_labels)
     for one in published:
-        longest_label(one)
+        refuse_long_labels(one)
         for name, text in one.labels.items():
             labels[name] |= {str(text.labels[place]): None for place in np.flatnonzero(text.counts).tolist()}
         if one.counts is None:
-            fresh = _distinct(one.sensitive, schema, ~one.suppressed)
+            fresh = _find_distinct(one.sensitive, schema, ~one.suppressed)
         else:
-            fresh = _distinct(one.counts[1], schema, np.ones(len(one.counts[2]), dtype=np.bool_))
+            fresh = _find_distinct(one.counts[1], schema, np.ones(len(one.counts[2]), dtype=np.bool_))
         values |= dict.fromkeys(fresh)
-    coding = learned(coding, {name: list(found) for name, found in labels.items()}, _standing(published))
+    coding = learn_labels(coding, {name: list(found) for name, found in labels.items()}, _locate_labels(published))
     new = [value for value in values if value not in coding.value_lookup]
     if not new:
         return coding
     return replace(coding, version=coding.version + 1, value_labels=(*coding.value_labels, *sorted(new)))
 
 
-def _standing(published: Sequence[Published]) -> Told:
+def _locate_labels(published: Sequence[Published]) -> Told:
     """Labels told with the first row (from 1) in which they stand."""
 
     def told(name: str, label: str) -> str:
@@ -142,20 +144,20 @@ def _standing(published: Sequence[Published]) -> Told:
             text = one.labels[name]
             places = [place for place in np.flatnonzero(text.counts).tolist() if str(text.labels[place]) == label]
             if places:
-                return f"{short(label)} in row {int(text.first[places].min()) + 1:,} of {one.name}"
-        return short(label)
+                return f"{quote(label)} in row {int(text.first[places].min()) + 1:,} of {one.name}"
+        return quote(label)
 
     return told
 
 
-def _distinct(table: Mapping[str, Text], schema: Schema, rows: Bool) -> list[tuple[str, ...]]:
+def _find_distinct(table: Mapping[str, Text], schema: Schema, rows: Bool) -> list[tuple[str, ...]]:
     columns = [table[name] for name in schema.sensitive]
     index = np.stack([text.index for text in columns], axis=1)[rows]
     found = np.unique(index, axis=0)
     return [tuple(str(t.labels[i]) for t, i in zip(columns, row, strict=True)) for row in found.tolist()]
 
 
-def _value_codes(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
+def _encode_values(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
     """int32[rows]: the value of each row, -1 for labels that only suppressed rows have."""
     columns = [table[name] for name in coding.schema.sensitive]
     index = np.stack([text.index for text in columns], axis=1)
@@ -167,7 +169,7 @@ def _value_codes(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
     return np.array(codes, dtype=np.int32)[inverse.reshape(-1)]
 
 
-def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> tuple[ObservedRelease, Int32]:
+def _make_release(number: int, one: Published, coding: Coding, notes: list[str]) -> tuple[ObservedRelease, Int32]:
     """(the release without members, int32[rows of the file]: the class of each row, -1 if suppressed)."""
     boxes = np.empty((one.rows, len(coding.attributes), 2), dtype=np.int32)
     for a, name in enumerate(coding.attributes):
@@ -175,25 +177,25 @@ def _release(number: int, one: Published, coding: Coding, notes: list[str]) -> t
         read = np.zeros((len(text.labels), 2), dtype=np.int32)
         used = np.flatnonzero(text.counts)
         labels = [str(text.labels[place]) for place in used.tolist()]
-        read[used], told = intervals(coding, name, labels, _standing([one]))
+        read[used], told = read_intervals(coding, name, labels, _locate_labels([one]))
         notes += [f"{one.name}: {note}" for note in told]
         boxes[:, a] = read[text.index]
     if one.about.get("style") == "told":
-        return _told(number, one, boxes, coding)
+        return _make_told(number, one, boxes, coding)
     if one.counts is not None:
-        return _anatomized(number, one, boxes[:, :, 0], coding)
+        return _make_anatomized(number, one, boxes[:, :, 0], coding)
     hidden = one.suppressed
-    classes = _classes(one, hidden)
+    classes = _number_classes(one, hidden)
     count = int(classes.max(initial=-1)) + 1
     first = np.zeros(count, dtype=np.int64)
     first[classes[~hidden][::-1]] = np.flatnonzero(~hidden)[::-1]
     if not np.array_equal(boxes[~hidden], boxes[first[classes[~hidden]]]):
         raise ReleaseError(f"{one.name}: rows of one class differ in their labels. The file was altered.")
-    values = _value_codes(one.sensitive, coding, one.rows)
+    values = _encode_values(one.sensitive, coding, one.rows)
     return ObservedRelease(number, boxes[first], classes[~hidden], values[~hidden]), classes
 
 
-def _classes(one: Published, hidden: Bool) -> Int32:
+def _number_classes(one: Published, hidden: Bool) -> Int32:
     """int32[rows]: the class of each row: its number in the file, or rows with identical labels; -1 if suppressed."""
     if one.classes is not None:
         key: Int64 = one.classes.astype(np.int64)
@@ -206,32 +208,32 @@ def _classes(one: Published, hidden: Bool) -> Int32:
     return classes
 
 
-def _anatomized(number: int, one: Published, codes: Int32, coding: Coding) -> tuple[ObservedRelease, Int32]:
+def _make_anatomized(number: int, one: Published, codes: Int32, coding: Coding) -> tuple[ObservedRelease, Int32]:
     assert one.counts is not None and one.classes is not None  # noqa: PT018
     their_classes, sensitive, counts = one.counts
     count = int(one.classes.max()) + 1
     if int(their_classes.max(initial=-1)) + 1 != count:
         raise ReleaseError(f"{one.name}: the two tables name different classes.")
-    values = _value_codes(sensitive, coding, len(counts))
+    values = _encode_values(sensitive, coding, len(counts))
     boxes = widen_to_nodes(bounding_boxes(np.asfortranarray(codes), one.classes, count), coding.domains)
     rows = np.repeat(their_classes, counts), np.repeat(values, counts)
     return ObservedRelease(number, boxes, *rows, anatomized=True), one.classes
 
 
-def _told(number: int, one: Published, boxes: Int32, coding: Coding) -> tuple[ObservedRelease, Int32]:
+def _make_told(number: int, one: Published, boxes: Int32, coding: Coding) -> tuple[ObservedRelease, Int32]:
     """Classes with all their values, and the box around those of their rows."""
     ends = np.asfortranarray(np.concatenate([boxes[:, :, 0], boxes[:, :, 1]]))
     assert one.classes is not None
-    release, _ = _anatomized(number, replace(one, classes=np.tile(one.classes, 2)), ends, coding)
+    release, _ = _make_anatomized(number, replace(one, classes=np.tile(one.classes, 2)), ends, coding)
     return replace(release, anatomized=False), one.classes
 
 
-def _kept(one: Published, classes: Int32) -> dict[str, Text]:
+def _keep_insensitive(one: Published, classes: Int32) -> dict[str, Text]:
     """The insensitive columns of the rows that are not suppressed."""
     return {name: Text(text.labels, text.index[classes >= 0]) for name, text in one.insensitive.items()}
 
 
-def _numbered(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64], list[str]]:
+def _number_people(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64], list[str]]:
     """Subject numbers by order of first appearance, and the identifier of each; refused if they seem altered."""
     known: pa.Array = pa.array([], pa.large_string())
     subjects: list[Int64] = []
@@ -247,7 +249,7 @@ def _numbered(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64], lis
     return subjects, [str(name) for name in known.to_pylist()]
 
 
-def _matched(
+def _match_people(
     one: Published,
     release: ObservedRelease,
     row_class: Int32,
@@ -257,18 +259,18 @@ def _matched(
     notes: list[str],
 ) -> Matched:
     if one.counts is not None:
-        rows = _exact_codes(one, coding), row_class
-        found = by_exact(rows, (release.classes, release.values), coded.codes, coded.values)
+        rows = _encode_exactly(one, coding), row_class
+        found = match_exactly(rows, (release.classes, release.values), coded.codes, coded.values)
         notes.append(f"{one.name}: people were matched by their exact quasi-identifiers and the values of each class.")
     elif match == "content" or one.ours:
-        found = by_content(release.boxes, release.classes, release.values, coded.codes, coded.values)
+        found = match_by_content(release.boxes, release.classes, release.values, coded.codes, coded.values)
         notes.append(f"{one.name}: rows and people were matched by content.")
     else:
         values = np.full(len(row_class), -1, dtype=np.int32)
         values[row_class >= 0] = release.values
-        told = _misfit(one, coded, coding)
+        told = _explain_misfits(one, coded, coding)
         try:
-            return by_order(release.boxes, row_class, values, coded.codes, coded.values, told)
+            return match_by_order(release.boxes, row_class, values, coded.codes, coded.values, told)
         except ReleaseError as error:
             raise ReleaseError(f"{one.name}: {error}") from None
     if (found.classes < 0).all():
@@ -286,7 +288,7 @@ def _matched(
     return found
 
 
-def _exact_codes(one: Published, coding: Coding) -> Int32:
+def _encode_exactly(one: Published, coding: Coding) -> Int32:
     """int32[rows, attributes]: the codes that an anatomized release shows."""
     codes = np.empty((one.rows, len(coding.attributes)), dtype=np.int32)
     for a, name in enumerate(coding.attributes):
@@ -295,7 +297,7 @@ def _exact_codes(one: Published, coding: Coding) -> Int32:
     return codes
 
 
-def _misfit(one: Published, coded: Coded, coding: Coding) -> Callable[[int, int | None], str]:
+def _explain_misfits(one: Published, coded: Coded, coding: Coding) -> Callable[[int, int | None], str]:
     def told(row: int, a: int | None) -> str:
         if a is None:
             columns = coding.schema.sensitive
@@ -315,7 +317,7 @@ def _misfit(one: Published, coded: Coded, coding: Coding) -> Callable[[int, int 
     return told
 
 
-def _members(coded: Coded, found: Matched) -> Members:
+def _make_members(coded: Coded, found: Matched) -> Members:
     inside = np.flatnonzero(found.classes >= 0)
     inside = inside[np.argsort(coded.subjects[inside], kind="stable")]
     return Members(coded.subjects[inside], found.classes[inside], coded.codes[inside], coded.values[inside])

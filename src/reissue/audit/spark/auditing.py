@@ -69,19 +69,19 @@ class SparkAttacks(Workers):
     def run(self, attack: Attack) -> Outcome:
         """The outcome of the attack on the series, in the first way that the attack and the series allow."""
         ways = {
-            WorkDivision.PARTS: self._in_parts,
-            WorkDivision.COUNTS: self._on_counts,
-            WorkDivision.STEPS: self._in_steps,
-            WorkDivision.SHARED_COUNTS: self._with_shared_counts,
-            WorkDivision.VALUE_SETS: self._by_value_sets,
+            WorkDivision.PARTS: self._run_in_parts,
+            WorkDivision.COUNTS: self._run_on_counts,
+            WorkDivision.STEPS: self._run_in_steps,
+            WorkDivision.SHARED_COUNTS: self._run_with_shared_counts,
+            WorkDivision.VALUE_SETS: self._run_by_value_sets,
         }
         for division, way in ways.items():
             outcome = way(attack) if attack.divides(division) else None
             if outcome is not None:
                 return outcome
-        return self._on_one_worker(attack)
+        return self._run_on_one_worker(attack)
 
-    def _in_parts(self, attack: Attack) -> Outcome | None:
+    def _run_in_parts(self, attack: Attack) -> Outcome | None:
         """None if nobody is in the series, or steps are shared out better than parts."""
         if self._divided:
             outcomes = self._spark.each(self._readers, lambda fragment: fragment.attack(attack))
@@ -110,13 +110,13 @@ class SparkAttacks(Workers):
     def _parts(self) -> RegroupedRows:
         return self._kept.enter_context(self._linked.regroup())
 
-    def _on_counts(self, attack: Attack) -> Outcome | None:
+    def _run_on_counts(self, attack: Attack) -> Outcome | None:
         """None if fragments have classes of their own, or somebody must be named."""
         if not all(one.common_classes for one in self._shelf.releases):
             return None
         return attack_paths(self._spark, self._common, attack)
 
-    def _in_steps(self, attack: Attack) -> Outcome | None:
+    def _run_in_steps(self, attack: Attack) -> Outcome | None:
         """The longest steps come first, so that no worker begins one last."""
         from reissue.engine.spark.gathering import count_cores
 
@@ -124,12 +124,12 @@ class SparkAttacks(Workers):
         outcomes = self._spark.each(steps, partial(self._whole.attack_step, attack))
         return self._named(join_steps(attack, steps, outcomes))
 
-    def _with_shared_counts(self, attack: Attack) -> Outcome | None:
+    def _run_with_shared_counts(self, attack: Attack) -> Outcome | None:
         """None if the series is not in fragments."""
         assert isinstance(attack, SharedCountAttack)
         return self._named(share_counts(self._spark, self._readers, attack)) if self._divided else None
 
-    def _by_value_sets(self, attack: Attack) -> Outcome | None:
+    def _run_by_value_sets(self, attack: Attack) -> Outcome | None:
         """None if the series is so small that one worker searches it."""
         assert isinstance(attack, ValueSetAttack)
         outcome = search_value_sets(self._spark, self._readers, attack)
@@ -139,7 +139,7 @@ class SparkAttacks(Workers):
     def _readers(self) -> list[FragmentReader]:
         return [one for one in self.view.fragments if isinstance(one, FragmentReader)]
 
-    def _on_one_worker(self, attack: Attack) -> Outcome:
+    def _run_on_one_worker(self, attack: Attack) -> Outcome:
         whole, names = self._whole, self._names_shown
         outcome = self._spark.each([attack], lambda one: whole.attack_whole(one, names))[0]
         return outcome if attack.looks_for_names else self._named(outcome)

@@ -89,12 +89,14 @@ def _count_fragment(attack: SharedCountAttack[Found], reader: FragmentReader) ->
     """What one fragment counts, as COUNTED says."""
     for one in attack.survey(reader.observe()):
         for kind, counts in one.tally.everywhere.items():
-            yield _count_table(kind, one.number, reader.fragment, counts, np.zeros(len(counts.key), dtype=np.bool_))
+            yield _make_count_table(
+                kind, one.number, reader.fragment, counts, np.zeros(len(counts.key), dtype=np.bool_)
+            )
         near = one.tally.nearby
-        yield _count_table(NEARBY, one.number, reader.fragment, near, lookup(one.asked, near.key)[1])
+        yield _make_count_table(NEARBY, one.number, reader.fragment, near, lookup(one.asked, near.key)[1])
 
 
-def _count_table(kind: str, number: int, fragment: int | None, counts: Counts, asked: Bool) -> pa.Table:
+def _make_count_table(kind: str, number: int, fragment: int | None, counts: Counts, asked: Bool) -> pa.Table:
     rows = len(counts.key)
     columns = [
         pa.array(np.full(rows, kind)),
@@ -118,10 +120,10 @@ def _sum_everywhere(
     sums = combine(select_where(own, f"kind <> '{NEARBY}'"), keys, {"count": "sum"})
     found = spark.collect(sums, "counts of fragments")
     kind, release = (np.asarray(found.column(name)) for name in keys[:2])
-    return {n: {name: _counts_in(found, (release == n) & (kind == name)) for name in shared} for n in numbers}
+    return {n: {name: _select_counts(found, (release == n) & (kind == name)) for name in shared} for n in numbers}
 
 
-def _counts_in(table: pa.Table, rows: Bool) -> Counts:
+def _select_counts(table: pa.Table, rows: Bool) -> Counts:
     """Some of the counts in a table, in order."""
     counts = counts_from_table(table.filter(pa.array(rows)))
     return Counts.of(counts.key, counts.value, counts.count)
@@ -144,7 +146,7 @@ def _attack_parts(
 
     def learn_nearby(table: pa.Table, fragment: int) -> Found:
         release = np.array(table.column("release"))
-        return learn(fragment, {number: _counts_in(table, release == number) for number in everywhere})
+        return learn(fragment, {number: _select_counts(table, release == number) for number in everywhere})
 
     found: dict[int, Found] = {}
     if attack.estimates:

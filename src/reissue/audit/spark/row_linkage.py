@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from reissue.audit.row_linkage import SHARE, ColumnComparison, count_shares, public_table
+from reissue.audit.row_linkage import SHARE, ColumnComparison, count_shares, find_public_table
 from reissue.engine.read import files_of, find
 from reissue.engine.text import encode, is_plain, text_of
 from reissue.errors import SnapshotError
@@ -73,7 +73,7 @@ class SparkColumns:
         """Every file; the driver only looks for their names."""
         found = []
         for position, folder in enumerate(self._folders if self._wanted else ()):
-            table = public_table(folder.absolute())
+            table = find_public_table(folder.absolute())
             files = [] if table is None else files_of(table) if table.is_dir() else [table]
             found += [PublicPart(position, file) for file in files]
         return found
