@@ -139,7 +139,7 @@ def test_any_cells_with_members(rows: list[tuple[str, str, str]], match: str) ->
 def test_any_bytes(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "r.csv"
     path.write_bytes(content)
-    with pytest.raises(ReissueError):
+    with pytest.raises(ReissueError, match=r"r\.csv"):
         audit([path], hospital_schema())
     path.write_bytes(b"age,gender,diagnosis\n" + content)
     try:
@@ -157,7 +157,7 @@ def test_any_description(tmp_path: Path, content: dict[str, object]) -> None:
     folder.mkdir(exist_ok=True)
     for text in (json.dumps(content), json.dumps({**content, "format": "reissue-release/1", "number": 1}), "[", "[]"):
         (folder / "release.json").write_text(text)
-        with pytest.raises(ReissueError):
+        with pytest.raises(ReissueError, match=r"release\.json|0001"):
             audit([folder], hospital_schema())
 
 
@@ -178,7 +178,7 @@ def test_different_columns() -> None:
 def test_empty_and_broken_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "r.csv"
     path.write_bytes(content)
-    with pytest.raises(ReleaseError):
+    with pytest.raises(ReleaseError, match=r"r\.csv"):
         audit([path], hospital_schema())
     with pytest.raises(ReleaseError, match="does not exist"):
         audit([tmp_path / "no.csv"], hospital_schema())

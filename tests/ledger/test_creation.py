@@ -41,7 +41,7 @@ def test_two_creations_at_once_make_one_series(tmp_path: Path) -> None:
     draft.mkdir(parents=True)
     lock = SeriesLock(draft / "lock")
     lock.acquire(0.0)
-    with pytest.raises(SeriesBusy):
+    with pytest.raises(SeriesBusy, match="is at work in this series"):
         create(tmp_path / "s")
     lock.release()
     assert_is_whole(create(tmp_path / "s"), 0)

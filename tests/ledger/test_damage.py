@@ -153,3 +153,25 @@ def test_a_committed_release_whose_files_vanished_blocks_the_next(series: Path) 
     assert {damage.file for damage in ledger.verify()} == {"releases/0001/data.csv", "releases/0001/more/about.json"}
     with pytest.raises(LedgerDamaged, match="release 1 is committed, but its public files are neither"):
         publish(ledger, 2)
+
+
+@pytest.mark.parametrize("name", ["catalogue.sha256.new", "series.json.new"])
+@pytest.mark.parametrize("content", [b"", b"half of wh"], ids=["empty", "torn"])
+def test_half_written_files_of_a_killed_run_are_swept(series: Path, name: str, content: bytes) -> None:
+    """They are nobody's: the file that was to be replaced is still there."""
+    half = series / "private" / name
+    half.write_bytes(content)
+    with Ledger.open(series) as ledger:
+        assert not half.exists(), "opening sweeps it"
+        assert_is_whole(ledger, 1)
+        half.write_bytes(content)
+        publish(ledger, 2)
+        assert not half.exists(), "publishing does, too"
+    assert_is_whole(Ledger.open(series), 2)
+
+
+def test_files_of_others_in_the_private_folder_stay(series: Path) -> None:
+    kept = series / "private" / "notes.txt"
+    kept.write_text("mine")
+    Ledger.open(series).close()
+    assert kept.read_text() == "mine"

@@ -95,7 +95,12 @@ def test_a_killed_publisher_frees_the_series(tmp_path: Path, catalogue_url: str 
 
 def test_two_ledgers_in_one_process_exclude_each_other(series: Path) -> None:
     one, other = Ledger.open(series), Ledger.open(series)
-    with one.publisher(), one.publisher(), pytest.raises(SeriesBusy), other.publisher():
+    with (
+        one.publisher(),
+        one.publisher(),
+        pytest.raises(SeriesBusy, match="is at work in this series"),
+        other.publisher(),
+    ):
         pass
     publish(other, 2)
     publish(one, 3)

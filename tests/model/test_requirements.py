@@ -10,6 +10,7 @@ from reissue.model.feasible import refuse_infeasible
 from reissue.model.requirement import Requirement, classes_meet, tighten_limits
 from reissue.model.requirement_check import violations
 from tests.support.oracles import class_meets
+from tests.support.refusals import names
 
 REQUIREMENTS = [
     Requirement(k=3),
@@ -194,8 +195,8 @@ def test_advice_is_itself_feasible() -> None:
         {"l": 0},
         {"l": 2.5},
         {"l": 2, "diversity": "recursive"},
-        {"diversity": "recursive", "recursive_c": 2.0},
-        {"recursive_c": 2.0, "l": 2},
+        {"recursive_c": 2.0, "diversity": "recursive"},
+        {"l": 2, "recursive_c": 2.0},
         {"diversity": "many"},
         {"t": -0.1},
         {"t": 1.1},
@@ -204,7 +205,7 @@ def test_advice_is_itself_feasible() -> None:
     ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         Requirement(**settings)  # type: ignore[arg-type]
 
 

@@ -152,8 +152,23 @@ def test_a_record_without_a_place_is_a_fault_and_not_left_out(tmp_path: Path, mo
         return published(self, moved, history)
 
     monkeypatch.setattr(ri.BCF, "publish", elsewhere)
-    with created(tmp_path / "s", 3) as series, pytest.raises((AssertionError, GuaranteeBroken)):
+    with created(tmp_path / "s", 3) as series, pytest.raises((AssertionError, GuaranteeBroken)) as told:
         series.publish(growing(1)[0])
+    assert "outside the box of its class" in str(told.value) or "has no place in the plan" in str(told.value)
+
+
+def test_a_plan_that_lost_a_class_has_no_place_for_its_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = ri.BCF.plan
+
+    def lost(self: ri.BCF, *given: object) -> Candidate:
+        plan = planned(self, *given)  # type: ignore[arg-type]
+        return replace(plan, boxes=plan.boxes[:-1])
+
+    monkeypatch.setattr(ri.BCF, "plan", lost)
+    with created(tmp_path / "s", 3) as series:
+        with pytest.raises(AssertionError, match="a record has no place in the plan"):
+            series.publish(growing(1)[0])
+        assert series.releases == []
 
 
 def test_attacks_that_cannot_read_counts_stop_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import reissue as ri
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.strategy import Strategy
+from tests.support.divided import SCHEMA, People, Turnover
 
 DIAGNOSES = ("asthma", "cold", "diabetes", "flu")
 SIGNATURES: list[Strategy] = [
@@ -109,3 +111,28 @@ def _sets(series: ri.Series, number: int) -> dict[str, frozenset[str]]:
 def _shown_differently(series: ri.Series) -> set[str]:
     seen = [_sets(series, release.number) for release in series.releases]
     return {name for name in set().union(*seen) if len({sets[name] for sets in seen if name in sets}) > 1}
+
+
+def test_one_unchecked_release_among_checked_ones_counts_as_none_was_checked(tmp_path: Path) -> None:
+    """What a checked strategy may build on is that all releases before were checked, not that some were."""
+    differs = 0
+    for seed in (3, 5, 10):
+        made = {told: third_release(tmp_path / f"{seed} {told}", seed, told) for told in ("as it was", "none", "all")}
+        assert made["as it was"] == made["none"]
+        differs += made["as it was"] != made["all"]
+    assert differs, "or it makes no difference here, and nothing is proved"
+
+
+def third_release(path: Path, seed: int, checked: str) -> dict[str, object]:
+    """After one of `static` and one of `checked-mondrian`; checked: which of them the ledger says were checked."""
+    tables = [table.select(SCHEMA.columns) for table in People(seed).months(3, Turnover(60), first=80)]
+    with ri.Series.create(path, SCHEMA, ri.Static(k=4), seed=3) as series:
+        for table, strategy in zip(tables, (None, ri.CheckedMondrian(k=4, c=0.7), None), strict=True):
+            if len(series.releases) == 2 and checked != "as it was":
+                caches = series._ledger.caches()
+                assert caches["checks"]["safe"].tolist() == [False, True]
+                with series._ledger.publisher():
+                    series._ledger.replace_caches({**caches, "checks": {"safe": np.full(2, checked == "all")}})
+            places = pa.array([f"{zip[:2]}5" for zip in table["zip"].to_pylist()])  # so few that no codes shift later
+            series.publish(table.set_column(2, "zip", places), strategy=strategy)
+        return dict(series.membership(3).to_pydict())

@@ -127,7 +127,7 @@ def test_two_publishers_at_once(origin: Path, tmp_path: Path) -> None:
     with ri.Series.open(path) as first, ri.Series.open(path) as second, first._ledger.publisher():
         with pytest.raises(SeriesBusy, match="publish"):
             second.publish(grown())
-        with pytest.raises(SeriesBusy):
+        with pytest.raises(SeriesBusy, match="publish"):
             second.forget("IDENT-000001-Q")
     with ri.Series.open(path) as series:
         assert series.publish(grown()).number == 2

@@ -61,7 +61,7 @@ def test_an_infeasible_policy_names_the_value(tmp_path: Path) -> None:
             series.publish(frame(rows))
         assert caught.value.exit_code == 3
         assert series.releases == []
-        with pytest.raises(InfeasiblePolicy):
+        with pytest.raises(InfeasiblePolicy, match="k = 2 cannot hold: there are only 1 rows"):
             series.publish(frame(FIGURE_1[:1]))
 
 

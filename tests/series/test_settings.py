@@ -69,13 +69,13 @@ def test_a_strategys_number_is_not_true_or_false(name: str, key: str, value: boo
 @pytest.mark.parametrize("value", [10**20, -(10**400)], ids=["large", "longer than a float"])
 def test_no_number_is_larger_than_kernels_take(value: int) -> None:
     for name, key in OF_STRATEGIES:
-        with pytest.raises(SettingsError):
+        with pytest.raises(SettingsError, match=rf"^{key} is "):
             strategy_class(name)(**{**RIGHT[name], key: value})
     with pytest.raises(SettingsError, match=r"^k is beyond 9,007,199,254,740,992, the most"):
         strategy_from({"strategy": "bcf", "k": value})
     for name, key in OF_ATTACKS:
         if key != "seed":
-            with pytest.raises(SettingsError):
+            with pytest.raises(SettingsError, match=rf"^{key} is "):
                 attack_from(name, {key: value})
 
 

@@ -15,6 +15,7 @@ from reissue.model.release import Coded, Facts, History
 from reissue.model.requirement import Requirement
 from tests.methods.invariance.patients import assert_holds, intersection_exposes, multisets, patients, publish_all
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, run_series, toy_domains
+from tests.support.refusals import names
 
 STRATEGIES = [
     Merge(k=5),
@@ -167,9 +168,9 @@ def test_new_rows_with_one_value_too_frequent_are_refused_by_name() -> None:
 @pytest.mark.parametrize("on_few", ["refuse", "suppress"])
 def test_a_release_without_any_class_is_always_refused(on_few: str) -> None:
     strategy = Merge(k=3, on_few=on_few)  # type: ignore[arg-type]
-    with pytest.raises(InfeasiblePolicy):
+    with pytest.raises(InfeasiblePolicy, match="k = 3 cannot hold: there are only 2 rows"):
         strategy.publish(people(eight()[:2]), History([], {}, 0))
-    with pytest.raises(InfeasiblePolicy):
+    with pytest.raises(InfeasiblePolicy, match="there are only 0 rows"):
         strategy.publish(people([]), History([], {}, 0))
 
 
@@ -208,7 +209,7 @@ def test_caches_are_plain_columns_of_equal_length() -> None:
 
 @pytest.mark.parametrize("settings", [{"k": 0}, {"k": 3, "on_few": "ignore"}, {"k": 3, "algorithm": "datafly"}])
 def test_bad_settings_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         Merge(**settings)  # type: ignore[arg-type]
     assert isinstance(Merge(k=2), Strategy)
     assert Merge(k=2, c=0.5).thresholds() == {"k": 2, "c": 0.5}

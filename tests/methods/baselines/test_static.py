@@ -21,6 +21,7 @@ from tests.methods.invariance.patients import (
     publish_all,
 )
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, run_series
+from tests.support.refusals import names
 
 FIGURE_2 = np.array([0, 0, 1, 1], dtype=np.int32)
 
@@ -122,7 +123,7 @@ def test_same_snapshot_same_release_in_any_order_of_rows() -> None:
 
 @pytest.mark.parametrize("settings", [{"k": 0}, {"k": 3, "c": 2}, {"k": 3, "algorithm": "datafly"}, {"k": 2, "t": 7}])
 def test_bad_settings_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         Static(**settings)  # type: ignore[arg-type]
 
 

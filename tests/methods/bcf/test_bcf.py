@@ -20,6 +20,7 @@ from reissue.model.release import Facts
 from reissue.partition.global_recoding import Cut
 from tests.methods.bcf.chains import TAXONOMIES, bare, random_series
 from tests.support.histories import observe, run_series
+from tests.support.refusals import names
 
 
 def test_it_is_a_strategy() -> None:
@@ -161,5 +162,5 @@ def test_further_requirements_hold_for_the_candidates_that_remain(asked: dict[st
     ],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(wrong)):
         BCF(**wrong)  # type: ignore[arg-type]

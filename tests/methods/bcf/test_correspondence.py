@@ -12,6 +12,7 @@ from reissue.methods.bcf.candidates import ReleaseChain
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.histories import uniform_tree
+from tests.support.refusals import names
 from tests.support.series import random_boxes_chain, random_cut_chain
 from tests.support.words import PlainWords
 
@@ -210,10 +211,10 @@ def _groups(chain: ReleaseChain, position: int, cls: int) -> list[tuple[int, int
         {"alpha": 0.0},
         {"entropy_l": 0.5},
         {"recursive_c": 2.0},
-        {"recursive_c": -1.0, "recursive_l": 2},
+        {"recursive_l": 2, "recursive_c": -1.0},
         {"limit": -1},
     ],
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(wrong)):
         Correspondence(**wrong)  # type: ignore[arg-type]

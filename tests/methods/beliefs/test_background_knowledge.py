@@ -35,6 +35,7 @@ from tests.methods.beliefs.diseases import (
 )
 from tests.methods.beliefs.names import TinyNames
 from tests.support.histories import CHURN, Turnover, generate, observe, run_series
+from tests.support.refusals import names
 from tests.support.words import PlainWords
 
 PEOPLE = ("Alice", "Beth", "Cayla", "Dior", "Elisa", "Fiona", "Ganya", "Harriet")
@@ -195,7 +196,7 @@ def test_files_and_settings(tmp_path: Path) -> None:
     assert attack.prepare(TinyNames()).claims(example_1()).subjects.tolist() == [4]
     assert TypeAdapter(BackgroundKnowledge).validate_python(asdict(attack)) == attack
     for wrong in ({"threshold": 2}, {"sigma": -1}, {"estimator": "x"}, {"steps": 3}, {"limit": 0}, {"cascading": "x"}):
-        with pytest.raises(SettingsError):
+        with pytest.raises(SettingsError, match=names(wrong)):
             BackgroundKnowledge(**wrong)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="needs the estimator"):
         BackgroundKnowledge(cascading="posterior")

@@ -15,6 +15,7 @@ from reissue.methods.beliefs.knowledge import ReadKnowledge
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.release import History
 from tests.methods.beliefs.bayesian import STRATEGIES, Bayesian, histories
+from tests.support.refusals import names
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
@@ -43,13 +44,13 @@ def test_settings_survive_a_policy_file(strategy: Bayesian) -> None:
     ids=str,
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(wrong)):
         BayFrame(**{"k": 3, "J": 0.5, "beta": 3.0, **wrong})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("wrong", [{"t": 2.0}, {"J": -1.0}, {"steps": 0}, {"leftovers": "x"}, {"k": 0}], ids=str)
 def test_settings_of_js_reduce_out_of_range_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(wrong)):
         JSReduce(**{"k": 3, "t": 0.5, "J": 0.5, **wrong})  # type: ignore[arg-type]
 
 

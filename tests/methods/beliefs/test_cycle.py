@@ -19,18 +19,24 @@ from tests.support.histories import EVERYTHING, generate
 VALUES = 4
 
 
-def releases(seed: int, number: int = 6) -> list[Facts]:
-    """Snapshots dealt to classes of three at random; every release made with knowledge of its own."""
+def releases(seed: int, number: int = 6, grows: int | None = None) -> list[Facts]:
+    """Snapshots dealt to classes of three at random; every release made with knowledge of its own.
+
+    grows: the release with which two values come that nobody knew before
+    """
     rng = np.random.default_rng(seed)
     made, seen = [], np.empty(0, dtype=np.int64)
     for i, snapshot in enumerate(generate(rng, releases=number, rows=18, values=VALUES, turnover=EVERYTHING), start=1):
         order = np.argsort(snapshot.subjects)
+        known = VALUES if grows is None or i < grows else VALUES + 2
+        values = snapshot.values[order].copy()
+        values[rng.random(len(order)) < 0.3 * (known > VALUES)] = known - 1
         subjects = snapshot.subjects[order]
         classes = (rng.permutation(len(order)) // 3).astype(np.int32)
         newcomers = np.setdiff1d(subjects, seen)
         seen = np.union1d(seen, subjects)
         claims = Claims(
-            subjects[:2], snapshot.values[order][:2], np.full(2, i, np.int32), np.array([0.7, 1.0])
+            subjects[:2], values[:2], np.full(2, i, np.int32), np.array([0.7, 1.0])
         )  # about this release, used by the next one as well
         if made:
             before = Applied.read(made[-1].extras)
@@ -42,18 +48,23 @@ def releases(seed: int, number: int = 6) -> list[Facts]:
                 np.concatenate([claims.releases, earlier.releases]),
                 np.concatenate([claims.confidences, earlier.confidences]),
             )
-        one = rng.dirichlet(np.ones(VALUES), VALUES)
+        one = rng.dirichlet(np.ones(known), known)
         applied = Applied(
-            Moves(one, rng.dirichlet(np.ones(VALUES), VALUES)),
+            Moves(one, rng.dirichlet(np.ones(known), known)),
             newcomers,
             rng.integers(0, 3, len(newcomers)).astype(np.int32),
-            rng.dirichlet(np.ones(VALUES), 3),
+            rng.dirichlet(np.ones(known), 3),
             claims,
         )
         boxes = np.zeros((int(classes.max()) + 1, 3, 2), dtype=np.int32)
         codes = snapshot.codes[order]
-        made.append(Facts(i, boxes, subjects, classes, snapshot.values[order], codes, extras=applied.extras()))
+        made.append(Facts(i, boxes, subjects, classes, values, codes, extras=applied.extras()))
     return made
+
+
+def padded(belief: Float64, values: int) -> Float64:
+    """A value that nobody knew was impossible."""
+    return np.concatenate([belief, np.zeros(values - len(belief))])
 
 
 def simulate(series: list[Facts], how: Reasoning) -> dict[int, Float64]:
@@ -65,6 +76,8 @@ def simulate(series: list[Facts], how: Reasoning) -> dict[int, Float64]:
         applied = Applied.read(facts.extras)
         assert applied is not None
         assert applied.moves.two is not None
+        prior = {v: padded(belief, applied.values) for v, belief in prior.items()}
+        history = {v: [padded(belief, applied.values) for belief in past] for v, past in history.items()}
         if last is not None:
             who = last.subjects
             after = compute_posteriors(
@@ -89,7 +102,7 @@ def simulate(series: list[Facts], how: Reasoning) -> dict[int, Float64]:
             for i in range(len(applied.claims)):
                 if applied.claims.subjects[i] == v and applied.claims.releases[i] == facts.number:
                     c = float(applied.claims.confidences[i])
-                    prior[v] = c * np.eye(VALUES)[applied.claims.values[i]] + (1 - c) * prior[v]
+                    prior[v] = c * np.eye(applied.values)[applied.claims.values[i]] + (1 - c) * prior[v]
         last = facts
     return prior
 
@@ -113,8 +126,9 @@ def fold(series: list[Facts], how: Reasoning) -> Mapping[str, Table]:
     ],
     ids=str,
 )
-def test_the_fold_is_the_cycle(how: Reasoning, seed: int) -> None:
-    series = releases(seed)
+@pytest.mark.parametrize("grows", [None, 4], ids=["values known", "new values later"])
+def test_the_fold_is_the_cycle(how: Reasoning, seed: int, grows: int | None) -> None:
+    series = releases(seed, grows=grows)
     found = Beliefs.read(fold(series, how))
     expected = simulate(series, how)
     assert found.people.tolist() == sorted(expected)

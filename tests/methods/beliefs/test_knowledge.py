@@ -31,6 +31,7 @@ from reissue.model.fragment_counts import FragmentCounts, TableCounts, sum_count
 from reissue.model.release import Coded
 from tests.methods.beliefs.names import TinyNames
 from tests.support.histories import toy_domains, uniform_tree
+from tests.support.refusals import names
 
 NAMES = TinyNames()
 DOMAINS = (Domain("age", 20, 59), Domain("sex", 0, 1, uniform_tree(2)))
@@ -119,6 +120,23 @@ def test_two_steps_back_off_to_one(tmp_path: Path) -> None:
         read_second(write(tmp_path, text.replace("1.0", "0.5")), NAMES)
 
 
+def test_values_that_are_dropped_leave_shares_of_the_rest(tmp_path: Path) -> None:
+    """What is said of unknown values is spread over the others, pair by pair; a pair with nothing left has no share."""
+    text = "\n".join(
+        [
+            "before,from,to,probability",
+            *("flu,flu,flu,0.1", "flu,flu,cancer,0.3", "flu,flu,gout,0.6"),
+            *("flu,ulcer,ulcer,1.0", "ulcer,flu,flu,0.5", "ulcer,flu,gout,0.5", "ulcer,ulcer,gout,1.0"),
+            *("cancer,flu,flu,0.0", "cancer,flu,gout,1.0", "gout,flu,flu,1.0"),
+        ]
+    )
+    second = read_second(write(tmp_path, text), NAMES, drop=True)
+    found = dict(zip(zip(second.first, second.between, second.last, strict=True), second.shares, strict=True))
+    assert found == pytest.approx({(0, 0, 0): 0.25, (0, 0, 2): 0.75, (0, 1, 1): 1.0, (1, 0, 0): 1.0, (2, 0, 0): 0.0})
+    with pytest.raises(InputError, match="the series knows no value 'gout'"):
+        read_second(write(tmp_path, text), NAMES)
+
+
 def test_compromised_records(tmp_path: Path) -> None:
     text = "subject,value,release,confidence\nann,flu,1,0.9\nbob,cancer,2,1\nzoe,flu,1,0.5\n"
     claims, unmatched = read_compromised(write(tmp_path, text), NAMES)
@@ -145,7 +163,7 @@ def test_settings(tmp_path: Path) -> None:
     assert given.one is not None
     assert given.shares is None
     for wrong in ({"smoothing": 0.0}, {"unknown": "guess"}, {"values": ""}):
-        with pytest.raises(SettingsError):
+        with pytest.raises(SettingsError, match=names(wrong)):
             Knowledge(**wrong)  # type: ignore[arg-type]
 
 

@@ -82,8 +82,15 @@ def test_extremes() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [(-0.1, 5, 3, 0.1), (0.1, 0, 3, 0.1), (0.1, 5, 1, 0.1), (0.1, 5, 3, 0.0), (0.1, 5, 3, 1.5)]
+    ("settings", "told"),
+    [
+        ((-0.1, 5, 3, 0.1), "p is -0.1; "),
+        ((0.1, 0, 3, 0.1), "L is 0; "),
+        ((0.1, 5, 1, 0.1), "m is 1; "),
+        ((0.1, 5, 3, 0.0), "h is 0.0; "),
+        ((0.1, 5, 3, 1.5), "h is 1.5; "),
+    ],
 )
-def test_settings_out_of_range_are_refused(settings: tuple[float, int, int, float]) -> None:
-    with pytest.raises(SettingsError):
+def test_settings_out_of_range_are_refused(settings: tuple[float, int, int, float], told: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{told}"):
         choose_degree(*settings)

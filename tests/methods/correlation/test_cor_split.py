@@ -18,6 +18,7 @@ from reissue.model.release import Coded, Facts, History
 from tests.support.correlations import groups_of, smallest_set
 from tests.support.histories import CHURN, PERSISTING, Turnover, generate, observe, run_series, toy_domains
 from tests.support.legal import assert_legal
+from tests.support.refusals import names
 
 
 def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, n: int) -> None:
@@ -237,7 +238,7 @@ def test_the_trails_are_the_facts() -> None:
 def test_a_changed_value_is_refused() -> None:
     first, strategy = rows([0, 1, 2], [0, 1, 2], [30, 31, 32], 4), CorSplit(m=3, n=2)
     caches = strategy.remember({}, run_series(strategy, [first])[0])
-    with pytest.raises(ChangeError):
+    with pytest.raises(ChangeError, match="1 subjects have a sensitive value that is not in the signature"):
         strategy.publish(rows([0, 1, 2], [0, 1, 3], [30, 31, 32], 4), History([], caches, 1))
 
 
@@ -272,9 +273,9 @@ def test_n_is_chosen_or_given_and_never_weaker_than_asked() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"m": 1, "n": 1},
-        {"m": 3},
-        {"m": 3, "p": 0.1, "L": 3},
+        {"n": 1, "m": 1},
+        {"m": 3, "n": None},
+        {"p": 0.1, "L": 3, "m": 3, "h": None},
         {"m": 3, "n": 4},
         {"m": 3, "n": 0},
         {"m": 3, "n": 2, "p": 2.0},
@@ -286,5 +287,5 @@ def test_n_is_chosen_or_given_and_never_weaker_than_asked() -> None:
     ],
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         CorSplit(**settings)  # type: ignore[arg-type]

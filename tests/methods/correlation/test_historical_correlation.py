@@ -16,6 +16,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.correlations import fixed_point, groups_of, random_series, smallest_set
 from tests.support.hospital_table import FIRST, NUMBERS, SECOND, WORDS, table
+from tests.support.refusals import names
 from tests.support.words import PlainWords
 
 
@@ -50,7 +51,7 @@ def test_numbers_name_people_too_and_strangers_are_refused() -> None:
     by_name = HistoricalCorrelation(compromised=("Carl",)).run(table(FIRST, SECOND))
     assert by_number.findings == by_name.findings
     for stranger in ("Zoe", 99):
-        with pytest.raises(SettingsError):
+        with pytest.raises(SettingsError, match=str(stranger)):
             HistoricalCorrelation(compromised=(stranger,)).run(table(FIRST, SECOND))
 
 
@@ -237,5 +238,5 @@ def test_nobody_compromised_breaks_nothing_and_everybody_leaves_nobody_to_disclo
     "settings", [{"n": 0}, {"n": 1.5}, {"p": 1.5}, {"p": 0.1, "compromised": ("Carl",)}, {"trials": 0}, {"limit": 0}]
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         HistoricalCorrelation(**settings)  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from reissue.model.release import Coded, Facts, History
 from tests.methods.equivalence.blocks import AMPLE
 from tests.support.clinic import AT_T1, AT_T2, AT_T3, CANCER, FLU, MEASLES, snapshot
 from tests.support.histories import CHURN, PERSISTING, Turnover, generate, observe, run_series
+from tests.support.refusals import names
 
 
 def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int, e: int, *, exact: bool = False) -> None:
@@ -139,7 +140,7 @@ def test_e_cannot_be_raised_and_other_releases_cannot_be_taken_back() -> None:
             later.publish(taken, History(facts, later.remember({}, facts[0]), 1))
 
 
-@pytest.mark.parametrize("settings", [{"m": 1, "e": 2}, {"m": 2, "e": 0}, {"m": 2, "e": 2, "on_ineligible": "x"}])
+@pytest.mark.parametrize("settings", [{"e": 2, "m": 1}, {"m": 2, "e": 0}, {"m": 2, "e": 2, "on_ineligible": "x"}])
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         EEquivalence(**settings)  # type: ignore[arg-type]

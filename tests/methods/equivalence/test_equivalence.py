@@ -12,6 +12,7 @@ from reissue.methods.equivalence.smallest_attack import find_whole_cut
 from reissue.model.observed import Observed
 from tests.methods.equivalence.blocks import AMPLE, all_blocks, series_of
 from tests.support.clinic import NAMES, TABLE_1B, TABLE_3B, TABLE_4, TABLE_5, TABLE_6, TABLE_7, clinic
+from tests.support.refusals import names
 
 
 def pairs_found(series: Observed, e: int, **settings: float) -> set[frozenset[frozenset[str]]]:
@@ -113,7 +114,7 @@ def test_counterfeits_alone_are_no_attack() -> None:
 
 @pytest.mark.parametrize("settings", [{"e": 0}, {"time_limit": 0.0}, {"limit": 0}])
 def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         Equivalence(**settings)  # type: ignore[arg-type]
 
 

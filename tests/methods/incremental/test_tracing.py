@@ -41,6 +41,11 @@ def everybody(rng: np.random.Generator, codes: Codes, values: Values) -> tuple[C
     return {s: (code[0] + 10 * (code[0] > 2), code[1]) for s, code in codes.items()}, values
 
 
+def upwards(rng: np.random.Generator, codes: Codes, values: Values) -> tuple[Codes, Values]:
+    """The same in the last attribute alone."""
+    return {s: (code[0], code[1] + 10 * (code[1] > 2)) for s, code in codes.items()}, values
+
+
 def cases(seed: int, change: Change) -> Iterator[tuple[Observed, int]]:
     """Two releases of the same people and a few more; in between, somebody may have changed."""
     rng = np.random.default_rng(seed)
@@ -71,7 +76,7 @@ def agrees(series: Observed, k: int) -> bool:
     return outcome.notes == () and told == Counter((own, float(fit)) for own, _, fit in expected)
 
 
-CHANGES = [nothing, attributes, value, everybody]
+CHANGES = [nothing, attributes, value, everybody, upwards]
 
 
 @pytest.mark.parametrize("change", CHANGES)

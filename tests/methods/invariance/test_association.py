@@ -14,6 +14,7 @@ from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.clinic import TABLE_1B, TABLE_2B, TABLE_3B, TABLE_4, TABLE_5, clinic
+from tests.support.refusals import names
 from tests.support.words import PlainWords
 
 
@@ -54,7 +55,7 @@ def test_a_value_above_its_share_is_a_breach() -> None:
 
 @pytest.mark.parametrize("settings", [{"m": 1}, {"limit": 0}])
 def test_settings_out_of_range_are_refused(settings: dict[str, int]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         Association(**settings)
 
 

@@ -23,6 +23,7 @@ from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed
 from tests.methods.learning.townspeople import live_on, publish, town
+from tests.support.refusals import names
 
 
 def rebuild(series: Observed, position: int = 0) -> RebuiltCuts:
@@ -144,5 +145,5 @@ def test_involving_tells_of_the_people_of_that_release() -> None:
 
 @pytest.mark.parametrize("settings", [{"c": 0.0}, {"limit": 0}])
 def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         KnownAlgorithm(**settings)  # type: ignore[arg-type]

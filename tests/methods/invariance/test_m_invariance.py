@@ -15,6 +15,7 @@ from reissue.model.release import Coded, Facts, History
 from tests.support.clinic import AT_T1, AT_T2, DOMAINS, FLU, snapshot
 from tests.support.histories import CHURN, PERSISTING, generate, observe, run_series, toy_domains
 from tests.support.legal import assert_legal
+from tests.support.refusals import names
 
 
 def assert_sound(releases: list[Facts], snapshots: list[Coded], m: int) -> None:
@@ -106,7 +107,7 @@ def test_balancing_may_absorb_what_alone_would_be_ineligible() -> None:
 def test_a_changed_value_and_a_raised_m_are_refused() -> None:
     first, strategy = rows(range(4), [0, 0, 1, 1]), MInvariance(m=2)
     caches = strategy.remember({}, run_series(strategy, [first])[0])
-    with pytest.raises(ChangeError):
+    with pytest.raises(ChangeError, match="1 subjects have a sensitive value that is not in the signature"):
         strategy.publish(rows(range(4), [0, 3, 1, 1]), History([], caches, 1))
     with pytest.raises(InfeasiblePolicy, match="largest feasible m is 2"):
         MInvariance(m=3).publish(first, History([], caches, 1))
@@ -131,5 +132,5 @@ def test_rows_of_a_class_are_near_each_other() -> None:
 
 @pytest.mark.parametrize("settings", [{"m": 1}, {"m": 2, "publishing": "x"}, {"m": 2, "on_ineligible": "x"}])
 def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         MInvariance(**settings)  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from reissue.methods.learning.statistics import FittedStatistics
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.learning.townspeople import live_on, publish, town
+from tests.support.refusals import names
 from tests.support.words import PlainWords
 
 TRUTH = {0: 0, 1: 1, 2: 0, 3: 1}
@@ -172,7 +173,7 @@ def test_releases_without_members_are_passed_over_and_named() -> None:
 
 @pytest.mark.parametrize("settings", [{"c": 0.0}, {"c": 1.5}, {"limit": 0}])
 def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(settings)):
         Learning(**settings)  # type: ignore[arg-type]
 
 

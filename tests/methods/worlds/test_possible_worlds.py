@@ -20,6 +20,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.equivalence.blocks import AMPLE
 from tests.support.histories import CHURN, generate, observe, run_series
+from tests.support.refusals import names
 from tests.support.words import PlainWords
 
 NOBODY = np.empty(0, dtype=np.int64)
@@ -272,5 +273,5 @@ def test_no_time_finds_only_what_single_equations_tell() -> None:
 
 @pytest.mark.parametrize("wrong", [{"m": 1}, {"c": 0}, {"seconds": -1}, {"limit": 0}])
 def test_settings(wrong: dict[str, float]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match=names(wrong)):
         PossibleWorlds(**wrong)  # type: ignore[arg-type]
