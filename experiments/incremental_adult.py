@@ -28,7 +28,7 @@ from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table
-from reissue.utility.loss import ail, discernibility
+from reissue.utility.measure import ail, discernibility
 from words import Numbers
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -18,7 +18,7 @@ from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.partition.cuts import measure, try_cut
 from reissue.partition.tables import build_forest, copy_rows, cut_buffers
-from reissue.utility.loss import ail
+from reissue.utility.measure import ail
 
 
 def tightened(strategy: CheckedMondrian, snapshot: Coded, history: History, classes: Int64) -> Int64:

@@ -22,7 +22,7 @@ from reissue.coding import CodingWords
 from reissue.history.past_releases import read_releases
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.utility.loss import ail, average_class_size, discernibility_share, gcp
+from reissue.utility.measure import ail, average_class_size, discernibility_share, gcp
 from tests.support.churning import churning
 from tests.support.divided import CHURN, SCHEMA, People
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from reissue.engine.ahead import Ahead
-from reissue.engine.snapshot import load
+from reissue.engine.snapshot import Ahead, load
 from reissue.errors import SnapshotError
 from reissue.schema import Schema
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.engine.identifiers import find_repeated, hash_identifiers, join_identifiers, normalize
+from reissue.engine.text import find_repeated, hash_identifiers, join_identifiers, normalize
 
 
 @pytest.mark.parametrize(

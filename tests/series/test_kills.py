@@ -19,7 +19,7 @@ import pytest
 import reissue as ri
 from reissue.errors import SeriesBusy
 from reissue.history.public_files import read_description
-from reissue.ledger.faults import FAULT_POINTS
+from reissue.ledger.disk import FAULT_POINTS
 from tests.support.hospital import hospital_schema, population
 from tests.support.publisher import ROWS_AFTER, ROWS_BEFORE, Publisher, grown
 

@@ -19,12 +19,11 @@ from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, find_public_table, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles
 from reissue.coding import Coding, CodingNames, CodingWords
-from reissue.engine.settings import check_engine
 from reissue.errors import SeriesError, SettingsError
 from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases, read_releases
 from reissue.ledger import Ledger
-from reissue.ledger.layout import Layout
+from reissue.ledger.records import Layout
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.registry import ADOPTED, policy_of, strategy_class
 from reissue.methods.strategy import Strategy
@@ -102,9 +101,8 @@ def audit_series(
     say = progress or (lambda stage: None)
     chosen = choose_attacks(attacks)
     check_given(chosen, thresholds)
-    settings = check_engine(engine)
     standing = any(record.strategy != ADOPTED and strategy_class(record.strategy).stands for record in ledger.releases)
-    if settings["name"] == "embedded" or standing:  # classes for life are followed here, whoever made them
+    if engine["name"] == "embedded" or standing:  # classes for life are followed here, whoever made them
         say("read")
         past = PastReleases(ledger, coding)
         case = _read_whole(ledger, coding, strategy, past, names)
@@ -113,7 +111,7 @@ def audit_series(
     from reissue.audit.spark.auditing import SparkAttacks
 
     say("start")
-    with SparkAttacks.on(ledger, coding, settings, names) as spark:
+    with SparkAttacks.on(ledger, coding, engine, names) as spark:
         say("read")
         observed = _observe(coding, read_releases(ledger.shelf, coding), spark.names if names else None)
         columns = spark.insensitive(_find_folders(ledger))

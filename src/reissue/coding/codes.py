@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.types import Int32
+from reissue.coding.learning import SnapshotSummary
 from reissue.coding.numeric import Kind, NumericCoding
-from reissue.coding.summary import SnapshotSummary
 from reissue.errors import ReleaseError, SchemaError, did_you_mean
 from reissue.hierarchy import ROOT, Hierarchy
 from reissue.model.domain import Domain

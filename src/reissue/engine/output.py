@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from reissue.arrays.types import Int32, Int64
-from reissue.engine.settings import Format
 from reissue.engine.text import Text
+
+Format = Literal["parquet", "csv"]
 
 CLASS, COUNT = "class", "count"
 """What the columns that Reissue adds to a release are called, where the table has no column of that name."""

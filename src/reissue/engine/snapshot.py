@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -20,7 +22,7 @@ from reissue.engine.read import Source, find
 from reissue.engine.text import Text, count_occurrences, find_first_places
 from reissue.errors import SnapshotError
 from reissue.schema import Schema
-from reissue.schema.attributes import MOST_DECIMALS
+from reissue.schema.roles import MOST_DECIMALS
 
 Label = TypeVar("Label")
 
@@ -197,3 +199,28 @@ def _look_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:
         value = repr(text.labels[unknown[0]]) if len(unknown) else "a missing value"
         raise SnapshotError(f"Column '{name}': the coding does not know {value}. Let it learn the snapshot first.")
     return code[text.index]
+
+
+class Ahead:
+    """A snapshot that another thread reads and checks; `result` waits for it, and raises what the reading raised.
+
+    Reading files hardly needs the interpreter, importing needs nothing else, so that the two go well side by side.
+    """
+
+    def __init__(self, source: Source, schema: Schema) -> None:
+        self._done: Future[Snapshot] = Future()
+        if isinstance(source, str | Path):
+            pool = ThreadPoolExecutor(1, thread_name_prefix="reissue-read")
+            self._done = pool.submit(_loaded, source, schema)
+            pool.shutdown(wait=False)
+        else:  # frames are in memory already
+            self._done.set_result(load(source, schema))
+
+    def result(self) -> Snapshot:
+        return self._done.result()
+
+
+def _loaded(source: Source, schema: Schema) -> Snapshot:
+    snapshot = load(source, schema)
+    _ = snapshot.seen  # is kept: whoever publishes asks for it first
+    return snapshot

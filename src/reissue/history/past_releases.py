@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from reissue.arrays.lazy import LazySequence
 from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.ledger import Ledger, Shelf
 from reissue.methods.strategy import Strategy
-from reissue.model.observed import ObservedRelease
+from reissue.model.observed import LazySequence, ObservedRelease
 from reissue.model.release import Facts, Table
 
 ABSENT = "series/absent"

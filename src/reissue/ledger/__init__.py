@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reissue.ledger.faults import FAULT_POINTS
+from reissue.ledger.disk import FAULT_POINTS
 from reissue.ledger.keys import read_key
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.records import Damage, Document, PublicFile, ReleaseRecord

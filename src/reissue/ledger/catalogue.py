@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from reissue.errors import LedgerDamaged, SeriesError
-from reissue.ledger.layout import FORMAT
-from reissue.ledger.records import CatalogueState, PrivateFile, PublicFile, ReleaseRecord
+from reissue.ledger.records import FORMAT, CatalogueState, PrivateFile, PublicFile, ReleaseRecord
 from reissue.ledger.tables import CREATE, FILES, PUBLIC, RELEASES, SERIES
 
 Row = Mapping[str, Any]

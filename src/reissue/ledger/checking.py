@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from reissue.errors import SeriesError
 from reissue.ledger.disk import hash_file, names_in
-from reissue.ledger.layout import Layout, folder_name, is_ours
-from reissue.ledger.records import CatalogueState, Damage, ReleaseRecord
-from reissue.ledger.recovery import FORGOTTEN
-from reissue.ledger.store import RESTORE, Store
+from reissue.ledger.records import CatalogueState, Damage, Layout, ReleaseRecord, folder_name, is_ours
+from reissue.ledger.store import FORGOTTEN, RESTORE, Store
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue

@@ -13,12 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.errors import KeyMissing, LedgerDamaged, SeriesError
-from reissue.ledger.disk import explain_os_errors, make_private_folder, remove_tree, sync_folder, write_durably
-from reissue.ledger.faults import fault
+from reissue.ledger.disk import (
+    SeriesLock,
+    explain_os_errors,
+    fault,
+    make_private_folder,
+    remove_tree,
+    sync_folder,
+    write_durably,
+)
 from reissue.ledger.keys import key_check, same_check
-from reissue.ledger.layout import FORMAT, Layout
-from reissue.ledger.lock import SeriesLock
-from reissue.ledger.records import CatalogueState, Document
+from reissue.ledger.records import FORMAT, CatalogueState, Document, Layout
 from reissue.ledger.shelf import name_of
 from reissue.ledger.stage import document_table
 from reissue.ledger.store import Store

@@ -16,15 +16,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
-from reissue.ledger import checking, creation, parquet, recovery
-from reissue.ledger.disk import explain_os_errors, hash_file, make_private_folder, remove_tree
-from reissue.ledger.faults import fault
-from reissue.ledger.layout import Layout
-from reissue.ledger.lock import SeriesLock
-from reissue.ledger.records import CatalogueState, Damage, Document, PrivateFile, ReleaseRecord
+from reissue.ledger import checking, creation, parquet
+from reissue.ledger.disk import SeriesLock, explain_os_errors, fault, hash_file, make_private_folder, remove_tree
+from reissue.ledger.records import CatalogueState, Damage, Document, Layout, PrivateFile, ReleaseRecord
 from reissue.ledger.shelf import Shelf, name_of
 from reissue.ledger.stage import Stage, check_version, document_table
-from reissue.ledger.store import Staged, Store
+from reissue.ledger.store import Staged, Store, needs_recovery, recover, refuse_hidden
 from reissue.model.release import Facts, Table
 
 if TYPE_CHECKING:
@@ -210,7 +207,7 @@ class Ledger:
         expected = len(self._state.releases) + 1
         if number != expected:
             raise SeriesError(f"The next release is {expected}, not {number}.")
-        recovery.refuse_hidden(self._layout, number)
+        refuse_hidden(self._layout, number)
         return Stage(number, self._layout, self._catalogue, self._store, self._state, self._committed, parts)
 
     # Changes made alone
@@ -292,7 +289,7 @@ class Ledger:
 
     def _settle(self) -> None:
         """On opening: recover if a killed run left something, unless a live publisher is at work."""
-        if not recovery.needs_recovery(self._layout, self._catalogue, self._store, self._state):
+        if not needs_recovery(self._layout, self._catalogue, self._store, self._state):
             return
         if not os.access(self._layout.private, os.W_OK):
             if self._state.waiting:
@@ -311,7 +308,7 @@ class Ledger:
                 raise
 
     def _recover(self) -> None:
-        self._state = recovery.recover(self._layout, self._catalogue, self._store)
+        self._state = recover(self._layout, self._catalogue, self._store)
 
     def _refuse_damaged(self) -> None:
         problem = self._catalogue.damage()

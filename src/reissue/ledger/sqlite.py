@@ -15,9 +15,8 @@ from urllib.parse import quote
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger.catalogue import Catalogue, Connection, Row
-from reissue.ledger.disk import PRIVATE_FILE, explain_os_errors, hash_file, write_durably
-from reissue.ledger.faults import fault
-from reissue.ledger.layout import Layout
+from reissue.ledger.disk import PRIVATE_FILE, explain_os_errors, fault, hash_file, write_durably
+from reissue.ledger.records import Layout
 
 _OPEN = b"open\n"
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "unable to open")

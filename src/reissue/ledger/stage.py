@@ -15,13 +15,18 @@ from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged
 from reissue.ledger import parquet
-from reissue.ledger.disk import explain_os_errors, hash_file, make_private_folder, remove_tree, sync_folder, sync_tree
-from reissue.ledger.faults import fault
-from reissue.ledger.layout import Layout
-from reissue.ledger.records import CatalogueState, Document, PublicFile, ReleaseRecord
-from reissue.ledger.recovery import reveal
+from reissue.ledger.disk import (
+    explain_os_errors,
+    fault,
+    hash_file,
+    make_private_folder,
+    remove_tree,
+    sync_folder,
+    sync_tree,
+)
+from reissue.ledger.records import CatalogueState, Document, Layout, PublicFile, ReleaseRecord
 from reissue.ledger.shelf import name_of, part_name
-from reissue.ledger.store import Staged, Store
+from reissue.ledger.store import Staged, Store, reveal
 from reissue.model.release import Facts, Table
 
 if TYPE_CHECKING:

@@ -88,7 +88,7 @@ class TableDivision:
         """The rows of each fragment, in the order of the source."""
         if self.count == 1:
             return [rows]
-        from reissue.engine.identifiers import hash_identifiers
+        from reissue.engine.text import hash_identifiers
 
         home = self.of(
             rows.codes, rows.numbers, hash_identifiers(rows.identifiers) if self.tree.by_identifier else None

@@ -12,8 +12,7 @@ import pyarrow as pa
 from reissue.arrays.combinations import Combinations
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
-from reissue.engine.output import write_release
-from reissue.engine.settings import Format
+from reissue.engine.output import Format, write_release
 from reissue.engine.snapshot import load
 from reissue.history.identities import Identities, refuse_lookalikes
 from reissue.history.public_files import Extent, add_standing, find_source_rows, make_public_tables
@@ -30,8 +29,8 @@ from reissue.publish.summary import FragmentChanges, FragmentSummary
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
-    from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
+    from reissue.engine.snapshot import Ahead
     from reissue.model.requirement import Requirement
 
 

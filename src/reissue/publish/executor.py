@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
-from reissue.engine.settings import Format
+from reissue.engine.output import Format
 from reissue.ledger import ReleaseRecord, Stage
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain

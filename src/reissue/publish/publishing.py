@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue.arrays.types import Int64
 from reissue.coding import Coding
-from reissue.engine.settings import Format
+from reissue.engine.output import Format
 from reissue.errors import InfeasiblePolicy
 from reissue.history.past_releases import codes_agree
 from reissue.history.public_files import Extent, write_description

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.combinations import Combinations
-from reissue.arrays.lazy import LazySequence
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import InfeasiblePolicy, refuse_release
 from reissue.history.public_files import Extent
@@ -19,7 +18,7 @@ from reissue.methods.strategy import Planner, Strategy
 from reissue.model.boxes import contain, widen_to_nodes
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
-from reissue.model.observed import Listing, Observed, ObservedRelease, Words
+from reissue.model.observed import LazySequence, Listing, Observed, ObservedRelease, Words
 from reissue.model.paths import make_counted_releases
 from reissue.model.release import Coded, Facts, History
 from reissue.model.standing_view import EpisodeWords, observe_classes

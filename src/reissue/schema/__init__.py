@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric
 from reissue.schema.bins import Bins
-from reissue.schema.roles import Schema
+from reissue.schema.roles import Attribute, Categorical, Missing, Numeric, Schema
 
 if TYPE_CHECKING:
     from reissue.schema.config import Config, read_config

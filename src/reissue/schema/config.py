@@ -12,10 +12,9 @@ from pydantic import BaseModel, Field, field_validator
 
 from reissue.errors import SchemaError
 from reissue.hierarchy.files import toml_of
-from reissue.schema.attributes import Attribute, Missing
 from reissue.schema.bins import Bins
 from reissue.schema.problems import Strict, tell_unknown, validate
-from reissue.schema.roles import Schema, listed, role_problems
+from reissue.schema.roles import Attribute, Missing, Schema, listed, role_problems
 from reissue.schema.written import read_attribute
 
 SECTIONS = ("schema", "policy", "audit", "output", "ledger", "engine")

@@ -12,8 +12,8 @@ from pydantic import Field, PlainValidator, field_validator
 from reissue.errors import SchemaError
 from reissue.hierarchy import Hierarchy
 from reissue.hierarchy.rules import Intervals, Prefix
-from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, NumericType
 from reissue.schema.problems import Strict, read_table, validate
+from reissue.schema.roles import Attribute, Categorical, Missing, Numeric, NumericType
 
 
 class _AttributeTable(Strict):

@@ -9,15 +9,19 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reissue.engine.settings import Format, check_engine
 from reissue.errors import SettingsError
 from reissue.ledger import Ledger, read_key
 from reissue.methods.registry import policy_of, strategy_from
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 
+if TYPE_CHECKING:
+    from reissue.engine.output import Format
+
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
+ENGINES = ("embedded", "spark")
 ON_CHANGE = ("refuse", "new-subject")
 
 
@@ -28,6 +32,16 @@ def checked_fragments(fragments: int | None) -> int:
     if isinstance(fragments, bool) or fragments < 1:
         raise SettingsError(f"fragments is {fragments}; it must be a whole number of at least 1.")
     return fragments
+
+
+def check_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
+    """The engine's name and settings, with everything at its place."""
+    given: dict[str, object] = {"name": engine} if isinstance(engine, str) else {"name": "embedded", **engine}
+    unknown = sorted(set(given) - {"name", "master", "settings"})
+    if given["name"] not in ENGINES or unknown:
+        wrong = f"has the unknown setting '{unknown[0]}'" if unknown else f"is {given['name']!r}"
+        raise SettingsError(f"engine {wrong}; it must be one of: {', '.join(ENGINES)}, with master and settings.")
+    return {key: value for key, value in given.items() if value}
 
 
 def parsed_settings(settings: Sequence[str]) -> dict[str, object]:

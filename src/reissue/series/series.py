@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from reissue.coding import Coding
-from reissue.engine.settings import check_engine
 from reissue.errors import SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
 from reissue.ledger import Damage, Ledger, ReleaseRecord
@@ -18,6 +17,7 @@ from reissue.schema import Schema
 from reissue.series.creating import (
     FORMATS,
     NewSeries,
+    check_engine,
     checked_formats,
     checked_on_change,
     key_of,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from reissue.audit import Audit
-    from reissue.engine.ahead import Ahead
     from reissue.engine.read import Source
+    from reissue.engine.snapshot import Ahead
     from reissue.publish.executor import Executor
 
 
@@ -197,7 +197,7 @@ class Series:
 
     def _begin_reading(self, snapshot: Source) -> Ahead:
         """Read the snapshot beside the slowest imports."""
-        from reissue.engine.ahead import Ahead
+        from reissue.engine.snapshot import Ahead
 
         ahead = Ahead(snapshot, self.coding.schema)
         from reissue.arrays.compiled import warm_up  # imports numba
@@ -250,7 +250,7 @@ class Series:
             self._ledger,
             self.coding,
             self.strategy,
-            {**self.engine, "name": engine} if engine else self.engine,
+            check_engine({**self.engine, "name": engine} if engine else self.engine),
             attacks=chosen,
             names=names,
             progress=progress,

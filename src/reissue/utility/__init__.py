@@ -8,17 +8,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reissue.lazy import export
-from reissue.utility.loss import (
+from reissue.utility.measure import (
+    Point,
+    RiskUtility,
+    Utility,
     ail,
     average_class_size,
     class_sizes,
+    counterfeits,
     discernibility,
     discernibility_share,
     gcp,
+    measure,
     ncp,
+    observed_domains,
+    risk_utility,
+    suppressed,
 )
-from reissue.utility.measure import Point, RiskUtility, Utility, measure, risk_utility
-from reissue.utility.published import counterfeits, observed_domains, suppressed
 
 if TYPE_CHECKING:
     from reissue.utility.linkage import record_linkage as record_linkage

@@ -13,8 +13,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 from reissue.utility.index import FAN, Packed, find_children, pack
-from reissue.utility.loss import class_sizes
-from reissue.utility.published import People, clip_boxes, people_in
+from reissue.utility.measure import People, class_sizes, clip_boxes, people_in
 
 
 def record_linkage(release: Facts | ObservedRelease, domains: Sequence[Domain]) -> float:

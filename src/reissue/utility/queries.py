@@ -13,7 +13,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
 from reissue.utility.counting import RowGroups, count_points, weigh_boxes, weigh_rows
-from reissue.utility.published import as_release, clip_boxes, exact_rows
+from reissue.utility.measure import as_release, clip_boxes, exact_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -271,7 +271,7 @@ def test_with_many_moves_the_estimate_is_the_matrix() -> None:
 def test_labels_of_a_real_series(tmp_path: Path) -> None:
     import reissue as ri
     from reissue.coding import Coding, CodingNames
-    from reissue.coding.summary import NumericSummary, SnapshotSummary
+    from reissue.coding.learning import NumericSummary, SnapshotSummary
 
     schema = ri.Schema(
         identifier="name",

@@ -13,7 +13,7 @@ from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement import Requirement
 from reissue.partition.cuts import measure, try_cut
 from reissue.partition.tables import build_forest, copy_rows, cut_buffers
-from reissue.utility.loss import ail
+from reissue.utility.measure import ail
 from tests.methods.incremental.insertions import NOTHING, attacks, few_values, findings, history, partition
 from tests.support.histories import observe, run_series
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, recall, remember
 from reissue.methods.invariance.strategy import MInvariance
+from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
-from reissue.model.hilbert import hilbert_keys
 from tests.support.histories import CHURN, generate, run_series
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.lazy import LazySequence
 from reissue.arrays.mixing import permute_ids
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.description import ClassRef, ClassSummary, SeriesFragment, summarize_class
@@ -18,7 +17,7 @@ from reissue.ledger import Shelf
 from reissue.methods.attack import Attack, Outcome
 from reissue.model.domain import Domain
 from reissue.model.fragments import number_globally
-from reissue.model.observed import Observed, ObservedRelease, Words
+from reissue.model.observed import LazySequence, Observed, ObservedRelease, Words
 from reissue.model.placeholders import TokenWords
 
 

@@ -15,8 +15,8 @@ from reissue.methods.beliefs.knowledge import Informed
 from reissue.methods.beliefs.promise_check import find_broken_promise
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.methods.value_order import OrderedValues
+from reissue.model.boxes import hilbert_keys
 from reissue.model.fragment_counts import FragmentCounts
-from reissue.model.hilbert import hilbert_keys
 from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 from reissue.model.requirement import Distance, Requirement

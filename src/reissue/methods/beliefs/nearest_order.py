@@ -13,8 +13,8 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.beliefs.neighbours import gap
+from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
-from reissue.model.hilbert import hilbert_keys
 
 BUCKET = 8
 

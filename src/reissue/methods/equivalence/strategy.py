@@ -23,8 +23,7 @@ from reissue.methods.equivalence.lifespans import (
 from reissue.methods.invariance.assignment import Fakes, describe_steps, find_kept_fakes, make_counterfeits, place_rows
 from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, divide, pad_counts, plan_buckets
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
-from reissue.model.boxes import bounding_boxes, widen_to_nodes
-from reissue.model.hilbert import hilbert_keys
+from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import SignatureSize, Within
 

@@ -17,8 +17,8 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.distinct import distinct
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.invariance.possible_values import measure_uniqueness
+from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
-from reissue.model.hilbert import hilbert_keys
 from reissue.model.observed import Members, ObservedRelease
 
 STRAY = 0.1

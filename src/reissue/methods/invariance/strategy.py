@@ -14,8 +14,7 @@ from reissue.methods.invariance.buckets import count_demand, divide, plan_bucket
 from reissue.methods.invariance.signatures import recall, remember
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
-from reissue.model.boxes import bounding_boxes, widen_to_nodes
-from reissue.model.hilbert import hilbert_keys
+from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import SignatureSize
 

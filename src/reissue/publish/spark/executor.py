@@ -15,7 +15,7 @@ import numpy as np
 
 from reissue.arrays.types import Bool, Int64
 from reissue.coding import Coding, SnapshotSummary
-from reissue.engine.settings import Format
+from reissue.engine.output import Format
 from reissue.engine.spark.counting import read_files
 from reissue.history.identities import find_name, read_identities, refuse_lookalikes_on_spark
 from reissue.history.public_files import Extent, totals_table

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.mixing import hash_numbers, permute_ids
-from reissue.engine.output import write_table
-from reissue.engine.settings import Format
+from reissue.engine.output import Format, write_table
 from reissue.history.public_files import name_class_column
 from reissue.ledger import PublicFile
 from reissue.ledger.disk import hash_file, sync_file

@@ -38,7 +38,7 @@ def assign_fragments(rows: Frame, division: TableDivision) -> Frame:
     """The rows with `fragment`."""
 
     def find(table: pa.Table) -> Int32:
-        from reissue.engine.identifiers import hash_identifiers
+        from reissue.engine.text import hash_identifiers
 
         part = read_rows(table)
         keys = hash_identifiers(part.identifiers) if division.tree.by_identifier else None
