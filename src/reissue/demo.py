@@ -21,10 +21,10 @@ MARKER = ".reissue-demo"
 NAIVE, PROTECTED = "naive", "protected"
 POLICIES: Mapping[str, tuple[str, dict[str, object]]] = {
     NAIVE: ("static", {"k": 4, "c": 0.5, "l": 4}),
-    PROTECTED: ("m-invariance", {"m": 4}),
+    PROTECTED: ("standing", {}),
 }
-THRESHOLDS = {"k": 4, "c": 0.5, "m": 4}
-"""Both series are measured against the same: at least 4 people, 4 values, and no value above one half."""
+THRESHOLDS = {"k": 4, "c": 0.5, "m": 2}
+"""Both series are measured against the same: at least 4 people, 2 values, and no value above one half."""
 
 
 def write_data(directory: str) -> str:
@@ -52,7 +52,8 @@ def run(directory: str, months: int, say: Callable[[str], None]) -> None:
     """Publish the first months twice, audit both series, print who is broken by what and write the reports."""
     output = Path(directory)
     _clear(output)
-    say("A clinic hands out its patient table every month: patients come, leave and come back.\n")
+    say("A made-up clinic hands out its patient table every month: patients come, leave and come back.")
+    say("Every new exam result of a patient is an episode, and two episodes of one patient count as two people here.\n")
     audits = {}
     with tempfile.TemporaryDirectory() as folder:
         snapshots = clinic.write(Path(folder), format="parquet", months=months)
@@ -72,8 +73,9 @@ def run(directory: str, months: int, say: Callable[[str], None]) -> None:
 
 
 def _publish(series: Series, kind: str, snapshots: Sequence[Path], say: Callable[[str], None]) -> None:
-    words = {NAIVE: "each release for itself", PROTECTED: "each release with all earlier ones in mind"}
-    settings = ", ".join(f"{key} = {value}" for key, value in POLICIES[kind][1].items())
+    words = {NAIVE: "each release on its own", PROTECTED: "everybody belongs to one class for life"}
+    promises = {key: value for key, value in series.strategy.thresholds().items() if key in ("k", "c", "l")}
+    settings = ", ".join(f"{key} = {value:g}" for key, value in promises.items())
     say(f"{kind.capitalize()}: {words[kind]} ({series.strategy.name}, {settings})")
     say(HEADING)
     for snapshot in snapshots:
@@ -122,12 +124,7 @@ def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:
         say(f"\nFor example: {naive.breaches[0].sentence}")
     left = [name for name, outcome in protected.outcomes.items() if outcome.breaches]
     if left:
-        from reissue.audit.auditing import name_with_remedy
-
-        what = ", ".join(map(name_with_remedy, left))
-        say(
-            f"\nm-invariance does not promise to stop {what}. `reissue compare` tries every strategy on your snapshots."
-        )
+        say(f"\n{protected.about['strategy']} does not promise to stop {', '.join(left)}.")
 
 
 def _report(audit: Audit, path: Path, say: Callable[[str], None]) -> None:

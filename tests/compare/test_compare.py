@@ -29,6 +29,7 @@ STRATEGIES = ("static", "m-invariance", "bcf")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clinic")
     clinic.write(folder, months=3, patients=300)
+    (folder / "clinic.toml").write_text(clinic.config(strategy="m-invariance"), encoding="utf-8")
     return folder
 
 
@@ -73,6 +74,14 @@ def test_it_recommends_the_protected_one(comparison: Comparison) -> None:
     assert comparison.recommended == runs["m-invariance"].label
     assert runs["m-invariance"].risk < runs["static"].risk
     assert {point.label for point in comparison.map.frontier} >= {runs["m-invariance"].label}
+
+
+def test_it_recommends_standing_classes_first(data: Path) -> None:
+    found = compared(data, None, ("static", "m-invariance", "standing"))
+    runs = {run.strategy: run for run in found.runs}
+    assert found.recommended == runs["standing"].label
+    assert not runs["standing"].breached
+    assert runs["standing"].subjects_at_risk == 0
 
 
 def test_finished_runs_are_kept_and_reused_until_something_changes(data: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from reissue.errors import SettingsError
 from reissue.methods.baselines.static import Static
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.registry import STRATEGIES
+from reissue.methods.standing.strategy import Standing
 
 
 def test_every_registered_strategy_gets_settings_that_it_accepts() -> None:
@@ -22,11 +23,23 @@ def test_every_registered_strategy_gets_settings_that_it_accepts() -> None:
 
 def test_thresholds_follow_from_the_policy() -> None:
     assert share_thresholds(MInvariance(m=3), {}) == {"k": 3, "m": 3, "c": 0.5, "e": 2, "n": 2}
-    assert share_thresholds(Static(k=10, c=0.3), {}) == {"k": 10, "m": 4, "c": 0.3, "e": 2, "n": 2}
+    assert share_thresholds(Static(k=10, c=0.3), {}) == {"k": 10, "m": 3, "c": 0.3, "e": 2, "n": 2}
     assert share_thresholds(Static(k=10), {}) == {"k": 10, "m": 4, "c": 0.5, "e": 2, "n": 2}
     assert share_thresholds(Static(k=10, l=3), {})["m"] == 3
     assert share_thresholds(None, {}) == {"k": 4, "m": 4, "c": 0.5, "e": 2, "n": 2}
     assert share_thresholds(Static(k=10), {"k": [2, 5], "static.c": 0.1})["k"] == 2
+
+
+def test_nobody_is_measured_against_more_than_the_policy_promises() -> None:
+    shared = share_thresholds(Standing(), {})
+    assert (shared["c"], shared["m"]) == (0.4, 2)
+    made = {plan.name: plan.settings for plan in make_plans(["standing", "m-invariance"], Standing(), shared, {})}
+    assert made["standing"]["c"] == 0.4
+    assert made["m-invariance"]["m"] == 3, "two values of a half each would exceed 0.4"
+    for policy in (Static(k=10, c=0.3), MInvariance(m=4)):
+        shared = share_thresholds(policy, {})
+        [plan] = make_plans(["standing"], policy, shared, {})
+        assert plan.settings["c"] <= 1 / shared["m"]
 
 
 def test_a_list_is_a_grid_and_a_strategys_own_setting_wins() -> None:

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+import pytest
 
 from reissue import demo
 
+README = Path(__file__).resolve().parents[2] / "README.md"
 
-def test_the_demo_shows_the_difference_and_writes_both_reports(tmp_path: Path) -> None:
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the demo says, and the folder it leaves."""
     said: list[str] = []
-    demo.run(str(tmp_path / "demo"), 2, said.append)
-    text = "\n".join(said)
-    rows = {line.split()[0]: line for line in text.splitlines() if line.strip()}
-    for attack in ("intersection", "difference", "record-tracing", "association"):
+    folder = tmp_path_factory.mktemp("shown") / "demo"
+    demo.run(str(folder), 6, said.append)
+    return "\n".join(said), folder
+
+
+def rows_of(text: str) -> dict[str, str]:
+    return {line.split()[0]: line for line in text.splitlines() if line.strip()}
+
+
+def test_every_attack_on_the_naive_series_is_stopped_on_the_protected_one(shown: tuple[str, Path]) -> None:
+    rows = rows_of(shown[0])
+    for attack in ("intersection", "difference", "record-tracing", "association", "equivalence", "possible-worlds"):
         naive, protected = rows[attack].removeprefix(attack).rstrip().rsplit(maxsplit=1)
         assert "✗" in naive, f"{attack} must succeed on the naive series"
         assert protected == "✓", f"{attack} must not succeed on the protected one"
+    assert rows["people"].split()[-1] == "0"
+
+
+def test_both_reports_are_written_and_show_people_by_number(shown: tuple[str, Path]) -> None:
     for kind in ("naive", "protected"):
-        page = (tmp_path / "demo" / f"{kind}-report.html").read_text(encoding="utf-8")
-        assert "subject " in page
+        page = (shown[1] / f"{kind}-report.html").read_text(encoding="utf-8")
         assert "P000" not in page, "people appear by number"
-    assert (tmp_path / "demo" / "protected.reissue" / "releases" / "0002").is_dir()
+    assert "subject " in (shown[1] / "naive-report.html").read_text(encoding="utf-8")
+    assert (shown[1] / "protected.reissue" / "releases" / "0002").is_dir()
+
+
+def test_the_readme_shows_what_the_demo_finds(shown: tuple[str, Path]) -> None:
+    rows = rows_of(shown[0])
+    table = re.compile(r"^\| ([a-z-]+): [^|]*\| ([\d,]+) \| (\d+) \|$", flags=re.MULTILINE)
+    told = table.findall(README.read_text(encoding="utf-8"))
+    assert len(told) >= 7
+    for attack, naive, protected in told:
+        line = rows[attack].replace("✗", "").replace("✓", "0").split()
+        assert line[-2:] == [naive, protected], f"README's table says {naive} and {protected} of {attack}"

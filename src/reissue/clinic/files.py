@@ -26,7 +26,7 @@ def hierarchies() -> dict[str, list[tuple[str, ...]]]:
 def config(
     *,
     identifier: Literal["patient", "episode"] = "episode",
-    strategy: str = "m-invariance",
+    strategy: str = "standing",
     settings: Mapping[str, object] | None = None,
 ) -> str:
     """The text of a config file for these snapshots, hierarchies included: it needs no other file.

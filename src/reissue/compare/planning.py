@@ -33,19 +33,19 @@ class ComparisonPlan:
 
 
 def share_thresholds(policy: Strategy | None, given: Mapping[str, object]) -> dict[str, float]:
-    """k, m, c, e and n: as given, as the policy promises, or else what follows from those.
+    """k, m, c, e and n: as given, as the policy promises, or else what follows from those; never more than it promises.
 
     Of a list of values the first counts: all runs are measured against the same.
     """
     promised: dict[str, object] = {**(policy.thresholds() if policy is not None else {})}
-    if policy is not None and "l" in policy_of(policy):
-        promised.setdefault("m", policy_of(policy)["l"])
+    if policy is not None and "l" in policy_of(policy) and promised.get("c") == 1.0:
+        promised.setdefault("m", policy_of(policy)["l"])  # beside a limit c it says nothing about shares
     if promised.get("c") == 1.0:  # no limit at all
         del promised["c"]
     promised |= {key: _take_first(value) for key, value in given.items() if key in SHARED}
     known = {key: _check_number(key, value) for key, value in promised.items() if key in SHARED and value is not None}
     c = known.get("c", 0.5)
-    m = known.get("m", ceil(1 / c) if "c" in known else min(known.get("k", 4), 4))
+    m = known.get("m", max(2, int(1 / c)) if "c" in known else min(known.get("k", 4), 4))
     return {"k": known.get("k", m), "m": m, "c": c, "e": known.get("e", 2), "n": min(known.get("n", 2), m)}
 
 
@@ -104,6 +104,10 @@ def _derive_settings(name: str, known: set[str], shared: Mapping[str, float]) ->
     settings: dict[str, object] = {key: _as_whole(value) for key, value in shared.items() if key in known}
     if "l" in known and "m" not in known:
         settings["l"] = _as_whole(shared["m"])
+    if "m" in known:  # the fewest values whose even shares stay below c
+        settings["m"] = _as_whole(max(shared["m"], ceil(1 / shared["c"])))
+    if name == "standing":  # the promise of m values, in its own words
+        settings |= {"c": min(shared["c"], 1 / shared["m"]), "l": max(_as_whole(shared["m"]), 2)}
     return {**settings, **USUAL.get(name, {})}
 
 
