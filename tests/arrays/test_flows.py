@@ -77,7 +77,7 @@ def test_a_given_flow_is_the_start() -> None:
     flow = np.array([1, 1])
     transport = Transport.of(np.array([2]), np.array([1, 3]), np.array([0, 0]), np.array([0, 1]), flow)
     assert transport.saturate() == 0
-    assert transport.push(0, 5) == 2, "only two more rows have room"
+    assert transport.graph.room.tolist() == [0, 2], "the second has room for two more"
 
 
 def test_small_helpers() -> None:

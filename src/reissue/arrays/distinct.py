@@ -1,8 +1,9 @@
-"""Distinct combinations of whole numbers: what global recoding works on, however many rows there are."""
+"""Distinct combinations of whole numbers: what planners work on, and workers tell them, however many rows there are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,9 +20,37 @@ def distinct(columns: Sequence[Int32]) -> tuple[Int64, Int32]:
     the order of the rows.
     """
     key = _packed(columns)
-    home, first = number(key)
+    home, first = _number(key)
     order = np.argsort(key[first])
     return first[order], _ranks(order)[home]
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """Combinations of whole numbers, each once, and how often it occurs.
+
+    columns: int32[n] each; ascending by the first column, then by the second, and so on
+    counts:  int64[n] > 0
+    """
+
+    columns: tuple[Int32, ...]
+    counts: Int64
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @staticmethod
+    def of(columns: Sequence[Int32], counts: Int64 | None = None) -> Combinations:
+        """Of rows, or of counts in which a combination may come twice. O(n + found log found)."""
+        first, home = distinct(columns)
+        total = np.bincount(home, counts, minlength=len(first)).astype(np.int64)
+        return Combinations(tuple(column[first] for column in columns), total)
+
+    @staticmethod
+    def together(parts: Sequence[Combinations]) -> Combinations:
+        """The sum."""
+        columns = [np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)]
+        return Combinations.of(columns, np.concatenate([part.counts for part in parts]))
 
 
 def _packed(columns: Sequence[Int32]) -> Int64:
@@ -35,7 +64,7 @@ def _packed(columns: Sequence[Int32]) -> Int64:
     for at, (low, high) in enumerate(ends):
         if room * (high - low + 1) > _ROOM:
             _append(key, columns[done:at], np.array(ends[done:at], dtype=np.int64))
-            home, first = number(key)
+            home, first = _number(key)
             key = _ranks(np.argsort(key[first]))[home].astype(np.int64)
             room, done = len(first), at
         room *= high - low + 1
@@ -76,7 +105,7 @@ def _ends(column: Int32) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def number(key: Int64) -> tuple[Int32, Int64]:
+def _number(key: Int64) -> tuple[Int32, Int64]:
     """Number the distinct keys in order of appearance: (number of each row, first row of each number). O(rows)."""
     home = np.empty(len(key), dtype=np.int32)
     first = np.empty(1024, dtype=np.int64)
@@ -104,24 +133,3 @@ def number(key: Int64) -> tuple[Int32, Int64]:
         else:
             home[row] = slots[at]
     return home, first[:found]
-
-
-@njit(cache=True)
-def tally(home: Int32, arrival: Int32, start: int, combinations: int, arrivals: int) -> Int64:
-    """int64[arrivals, combinations]: rows of each combination by arrival, counted from `start`. O(rows)."""
-    counts = np.zeros((arrivals, combinations), dtype=np.int64)
-    for row in range(len(home)):
-        counts[arrival[row] - start, home[row]] += 1
-    return counts
-
-
-@njit(cache=True)
-def locate(known: Int64, wanted: Int64) -> Int64:
-    """int64[len(wanted)]: where each number is in `known`, or -1; both ascending and unique. O(both)."""
-    at = np.empty(len(wanted), dtype=np.int64)
-    k = 0
-    for w in range(len(wanted)):
-        while k < len(known) and known[k] < wanted[w]:
-            k += 1
-        at[w] = k if k < len(known) and known[k] == wanted[w] else -1
-    return at

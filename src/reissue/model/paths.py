@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.arrays.combinations import Combinations
-from reissue.arrays.distinct import distinct
+from reissue.arrays.distinct import Combinations, distinct
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import refuse_release

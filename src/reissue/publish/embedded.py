@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.combinations import Combinations
+from reissue.arrays.distinct import Combinations
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format, write_release

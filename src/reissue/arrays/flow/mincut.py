@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.components import connected_components
+from reissue.arrays.types import Bool, Int64
 
 
 @njit(cache=True)
@@ -47,22 +48,13 @@ def _stoer_wagner(weights: Int64) -> tuple[np.int64, Bool]:  # pragma: no cover 
 
 def min_cut(weights: Int64) -> int:
     """The smallest minimum cut among the connected components of two nodes or more; 0 if there is none."""
-    count, part = components(weights)
+    tail, head = np.nonzero(weights)
+    part = connected_components(tail, head, len(weights))
     values = [
         int(_stoer_wagner(np.ascontiguousarray(weights[np.ix_(part == c, part == c)]))[0])
-        for c in range(count)
-        if int((part == c).sum()) > 1
+        for c in np.flatnonzero(np.bincount(part) > 1)
     ]
     return min(values, default=0)
-
-
-def components(weights: Int64) -> tuple[int, Int32]:
-    """(number of connected components, int32[nodes] component of each)."""
-    from scipy.sparse import csr_array  # publishing does not need it, so it need not wait for the import
-    from scipy.sparse.csgraph import connected_components
-
-    count, part = connected_components(csr_array(weights), directed=False)
-    return int(count), np.asarray(part, dtype=np.int32)
 
 
 @njit(cache=True)

@@ -54,10 +54,6 @@ class Transport:
         _send_greedily(self.graph)
         return int(_saturate(self.graph, self.search))
 
-    def push(self, left: int, limit: int) -> int:
-        """Send up to `limit` units more from one left node than it had to send; how many found room."""
-        return int(push_flow(self.graph, self.search, left, limit, -1, -1))
-
     def obstruction(self) -> tuple[Bool, Bool]:
         """(lefts, rights): nodes reached from what stays unsent. The rights are all that these lefts can reach."""
         return _reachable_nodes(self.graph, self.search)

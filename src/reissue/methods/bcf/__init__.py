@@ -3,8 +3,8 @@
 What maker and checker share, and why both may trust it:
 
 - `cracks` and `candidates` are the attack's own measure. The strategy takes from them what earlier releases leave for
-  everybody (`task`), and, where an earlier release is no global cut, the measure of every step. They equal the
-  enumeration of all generators in `test_cracks` and `test_candidates` for two releases; over three and more the
+  everybody, and, where an earlier release is no global cut, the measure of every step (`search.make_task`). They equal
+  the enumeration of all generators in `test_cracks` and `test_candidates` for two releases; over three and more the
   candidates are an upper bound, by their definition. What a step does to the newest release is weighed by
   `specialization` and `specialization_check`, which the attack does not use.
 - A fault in what is shared would deceive both, so publish also runs `second_check`: the candidates of everybody in a

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from reissue.arrays.distinct import locate, number
-from reissue.arrays.sets import union
+from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import lookup, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
@@ -144,9 +144,9 @@ def _why_apart(earlier: ObservedRelease, later: ObservedRelease) -> str | None:
     if earlier.members is None or later.members is None:
         return None
     old, new = earlier.members, later.members
-    at = locate(new.subjects, old.subjects)
-    if (at < 0).any():
-        return "publishes only new people" if (at < 0).all() else "lacks people of the release before"
+    at, there = lookup(new.subjects, old.subjects)
+    if not there.all():
+        return "publishes only new people" if not there.any() else "lacks people of the release before"
     if any((new.codes[at, a] != old.codes[:, a]).any() for a in range(old.codes.shape[1])):
         return "changed quasi-identifiers of people of the release before"
     if (new.values[at] != old.values).any():
@@ -252,14 +252,11 @@ class _Arrivals:
         """
         came = places[arrival][0]
         if arrival:
-            came = came[locate(places[arrival - 1][0], came) < 0]
-        columns = [classes[locate(subjects, came)] for subjects, classes in places[arrival:]]
-        classes = np.stack(columns, axis=1).astype(np.int32)
-        target, one = np.zeros(len(came), dtype=np.int32), np.zeros(min(1, len(came)), dtype=np.int64)
-        for column in columns:  # one column at a time, so that the key never overflows
-            target, one = number(target * (np.int64(column.max(initial=0)) + 1) + column)
+            came = came[~lookup(places[arrival - 1][0], came)[1]]
+        columns = [classes[lookup(subjects, came)[0]] for subjects, classes in places[arrival:]]
+        one, target = distinct(columns)
         self._who[arrival] = (came, target)
-        return classes[one]
+        return np.stack([column[one] for column in columns], axis=1)
 
     def subjects(self, arrival: int, which: Bool) -> Int64:
         """int64[]: the people behind the chosen targets."""

@@ -1,7 +1,8 @@
 """The running chain of cumulative releases as a publisher remembers it, kept as tables of equal-length columns.
 
 Everything is folded from the facts of the releases: who was published when, the groups and boxes of the chain's
-releases, and their cuts. Releases before the chain's start are forgotten but for their people.
+releases, and their cuts. Releases before the chain's start are forgotten but for their people. Beside it, the records
+of the chain and of the snapshot together, counted by what they are and by when they came.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.combinations import Combinations
+from reissue.arrays.distinct import Combinations, distinct
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain
 from reissue.methods.bcf.cracks import GroupedRelease
@@ -147,3 +148,46 @@ class ChainLog:
             tuple(found),
             bool(tables["chain"]["plain"][0]),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Distinct (value, leaf codes), ascending by value and then by codes, and how many records there are of each.
+
+    codes:  int32[n, attributes]; values: int32[n]
+    counts: int64[arrivals, n] by the release with which they came: the chain's first, the next, ... the one being made
+    """
+
+    codes: Int32
+    values: Int32
+    counts: Int64
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+    @staticmethod
+    def of_rows(codes: Int32, values: Int32, arrival: Int32, start: int, number: int) -> tuple[Records, Int32]:
+        """(the records, int32[rows] the combination of each row) of a chain from release `start` to `number`. O(rows).
+
+        codes: int32[rows, attributes]; arrival: int32[rows], from `start` on
+        """
+        first, home = distinct([values, *codes.T])
+        key, arrivals = (arrival - start) * np.int64(len(first)) + home, number - start + 1
+        counts = np.bincount(key, minlength=arrivals * len(first)).reshape(arrivals, len(first))
+        return Records(np.ascontiguousarray(codes[first]), values[first], counts), home
+
+    @staticmethod
+    def of_counts(counted: Combinations, start: int, number: int) -> Records:
+        """Of combinations of value, leaf codes and arrival. O(combinations log combinations)."""
+        *what, arrival = counted.columns
+        first, home = distinct(what)
+        counts = np.zeros((number - start + 1, len(first)), dtype=np.int64)
+        counts[arrival - start, home] = counted.counts
+        values, *codes = (column[first] for column in what)
+        return Records(np.column_stack(codes), values, counts)
+
+    def newest(self) -> Records:
+        """Only those that come with the release being made."""
+        some = np.flatnonzero(self.counts[-1])
+        return Records(self.codes[some], self.values[some], self.counts[-1:, some])

@@ -8,15 +8,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from reissue.arrays.combinations import Combinations
-from reissue.arrays.distinct import distinct
+from reissue.arrays.distinct import Combinations, distinct
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
-from reissue.methods.bcf.memory import ChainLog
-from reissue.methods.bcf.records import Records
-from reissue.methods.bcf.search import Score, TopDown
+from reissue.methods.bcf.memory import ChainLog, Records
+from reissue.methods.bcf.search import Score, TopDown, make_task
 from reissue.methods.bcf.second_check import find_breach
-from reissue.methods.bcf.task import make_task
 from reissue.methods.strategy import INSERT_ONLY, Changes, Planner
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
 from reissue.model.observed import Observed

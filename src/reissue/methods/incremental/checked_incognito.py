@@ -14,7 +14,7 @@ from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory
 from reissue.methods.incremental.whole_check import BOXES, WholeCheck, with_class_boxes
 from reissue.model.domain import Domain
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table, take_rows
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.incognito import ONE_LEVEL, LatticeSearch, Leaves, Metric, apply_levels, ranking
 from reissue.partition.lattice import Node, climb, minimal
@@ -111,7 +111,8 @@ class _RowsToPublish:
 
     @cached_property
     def codes(self) -> Int32:
-        return _some(self.past.snapshot.codes, self.kept)
+        codes = self.past.snapshot.codes
+        return codes if len(self.kept) == len(codes) else take_rows(codes, self.kept)
 
     @property
     def values(self) -> Int32:
@@ -130,16 +131,6 @@ class _RowsToPublish:
     @cached_property
     def _check(self) -> WholeCheck:
         return WholeCheck.of(self.strategy, self.past, self.history, self.kept)
-
-
-def _some(codes: Int32, rows: Int64) -> Int32:
-    """These rows, ascending, in Fortran order: column by column, since gathering rows of a Fortran array is slow."""
-    if len(rows) == len(codes):
-        return codes
-    picked = np.empty((len(rows), codes.shape[1]), dtype=np.int32, order="F")
-    for a in range(codes.shape[1]):
-        picked[:, a] = codes[rows, a]
-    return picked
 
 
 def _describe(domains: Sequence[Domain], node: Node, partition: Partition, how: str) -> str:

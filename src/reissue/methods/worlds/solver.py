@@ -41,7 +41,6 @@ class Settled:
     looked: Bool
     whole: Bool
     components: int = 0
-    programs: int = 0
 
     @property
     def exact(self) -> Bool:
@@ -121,7 +120,6 @@ class Program:
             constraints=rules,
             options={"time_limit": left, "mip_rel_gap": 0.0},
         )
-        self._settled.programs += 1
         if solved.status == 2:
             raise Inconsistent
         if solved.status != 0 or solved.x is None:

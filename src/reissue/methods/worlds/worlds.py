@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.components import connected_components
+from reissue.arrays.distinct import distinct
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.observed import Members, ObservedRelease
@@ -50,15 +51,12 @@ def paths_of(releases: Sequence[ObservedRelease], compromised: Int64) -> Paths:
         at = np.searchsorted(subjects, m.subjects)
         way[at, i], value[at] = m.classes, m.values
     known = np.where(np.isin(subjects, compromised), value, np.int32(-1))
-    key = known.astype(np.int64) + 1
-    for i, release in enumerate(releases):  # dense after each step, so that it cannot overflow
-        key = np.unique(key * (release.class_count + 1) + way[:, i] + 1, return_inverse=True)[1].reshape(-1)
-    first = np.unique(key, return_index=True)[1]
+    first, key = distinct([known, *way.T])
     size = np.bincount(key, minlength=len(first)).astype(np.int64)
     extra_way, extra = _nobodys(releases, members)
     return Paths(
         subjects,
-        key.astype(np.int32),
+        key,
         np.concatenate([way[first], extra_way]),
         np.concatenate([size, extra]),
         np.concatenate([known[first], np.full(len(extra), -1, dtype=np.int32)]),
