@@ -14,8 +14,7 @@ import pytest
 import reissue as ri
 from reissue.arrays.types import Int32
 from reissue.audit.spark.names import name_outcome
-from reissue.methods.attack import Attack, Outcome, WorkDivision
-from reissue.methods.attack_parts import merge
+from reissue.methods.attack import Attack, Outcome, WorkDivision, merge
 from reissue.methods.baselines.merge import Merge
 from reissue.methods.baselines.static import Static
 from reissue.methods.bcf.strategy import BCF

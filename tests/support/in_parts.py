@@ -14,8 +14,8 @@ import numpy as np
 
 from reissue.arrays.types import Int32
 from reissue.audit.spark.names import name_outcome
-from reissue.methods.attack import Attack, Outcome, WorkDivision
-from reissue.methods.attack_parts import Step, join_steps, list_steps, merge
+from reissue.methods.attack import Attack, Outcome, WorkDivision, merge
+from reissue.methods.attack_parts import Step, join_steps, list_steps
 from reissue.model.observed import Members, Observed, ObservedRelease, Words
 from reissue.model.overlap import sort_by_bucket
 from reissue.model.placeholders import TokenWords

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from reissue.arrays.types import Int64
 from reissue.audit.attacks import AttackResult, check_given, choose_attacks, run_attacks
-from reissue.audit.description import SeriesView, WholeSeries, Workers
+from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
 from reissue.audit.document import list_classes
-from reissue.audit.foreign.series import ReleaseNotes, read_series
+from reissue.audit.foreign.series import read_series
 from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, find_public_table, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles
@@ -134,7 +134,7 @@ class AuditInput:
     notes: Sequence[str]
     names_shown: bool
     view: SeriesView
-    insensitive: Columns
+    insensitive: Columns | None
     run: Callable[[Attack], Outcome]
     refusal: str | None = None
 
@@ -150,7 +150,8 @@ class Naming(Protocol):
 def _read_whole(ledger: Ledger, coding: Coding, strategy: Strategy, past: Sequence[Facts], names: bool) -> AuditInput:
     """A series of ours, read into this process."""
     releases = [ObservedRelease.of(facts) for facts in past]
-    columns = ReadColumns.of(_find_folders(ledger), coding.schema.insensitive)
+    wanted = coding.schema.insensitive
+    columns = ReadColumns.of(_find_folders(ledger), wanted) if wanted else None
     identities = Identities.read(ledger)
     observed = _observe(coding, releases, identities if names else None)
     view = SeriesView([WholeSeries(observed)], Workers())
@@ -174,7 +175,7 @@ def _assemble(
     identities: Naming,
     names: bool,
     view: SeriesView,
-    columns: Columns,
+    columns: Columns | None,
     run: Callable[[Attack], Outcome],
 ) -> AuditInput:
     return AuditInput(
@@ -210,8 +211,8 @@ def _find_folders(ledger: Ledger) -> list[Path]:
 
 def _note_missing_files(ledger: Ledger, schema: Schema) -> list[str]:
     """What is not known because public files are gone: the ledger keeps no insensitive columns."""
-    places = zip(ledger.releases, _find_folders(ledger), strict=True)
-    gone = [str(one.number) for one, folder in places if schema.insensitive and find_public_table(folder) is None]
+    places = zip(ledger.releases, _find_folders(ledger), strict=True) if schema.insensitive else ()
+    gone = [str(one.number) for one, folder in places if find_public_table(folder) is None]
     if not gone:
         return []
     many = f"releases {', '.join(gone)}" if len(gone) > 1 else f"release {gone[0]}"
@@ -234,16 +235,17 @@ def _attack_all(
     promised = dict(strategy.thresholds()) if strategy is not None else {}
     names = CodingNames(case.coding, case.identities.of)
     results = run_attacks(chosen, promised, given, case.view, names, say, case.run, case.refusal)
-    case.view.settle(list_classes(finding for one in results if one.outcome for finding in one.outcome.findings))
+    found = [finding for one in results if one.outcome for finding in one.outcome.findings]
+    case.view.settle(lambda: list_classes(found))
     k = given.get("k", promised.get("k", 2))
-    few = int(k) if isinstance(k, int | float) else 2
+    few, columns = int(k) if isinstance(k, int | float) else 2, case.insensitive
     return Audit(
         observed=case.observed,
         coding=case.coding,
         checked=results,
         release_notes=case.release_notes,
         view=case.view,
-        traceable=find_traceable(case.insensitive, case.coding.schema.identifier, few),
+        traceable=[] if columns is None else find_traceable(columns, case.coding.schema.identifier, few),
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,

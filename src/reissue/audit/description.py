@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,10 @@ from reissue.audit.timeline import (
 from reissue.model.box_index import Points
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed, ObservedRelease
+from reissue.model.release import Coded
+
+if TYPE_CHECKING:
+    from reissue.engine.text import Text
 
 VALUES = 8
 """The values of a class that are shown, at most."""
@@ -44,6 +48,18 @@ FITTING = pa.schema([("release", pa.int32()), ("key", pa.binary()), ("sample", p
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseNotes:
+    """What the timeline needs to know of one release beside what an attacker sees."""
+
+    name: str
+    suppressed: int
+    ambiguous: int | None = None
+    coded: Coded | None = None
+    insensitive: Mapping[str, Text] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,11 +260,11 @@ class SeriesView:
             for position, (tally, changes) in enumerate(zip(self.tallies, turnover, strict=True))
         ]
 
-    def settle(self, classes: Iterable[ClassRef]) -> None:
-        """The attacks are done, and these are the classes of their findings: the series may change from now on."""
+    def settle(self, find_classes: Callable[[], Iterable[ClassRef]]) -> None:
+        """The attacks are done, and the series may change from now on. find_classes: those of their findings"""
         if not self._workers.lasting:
             _ = self.timeline
-            self.summaries(classes)
+            self.summaries(find_classes())
 
     def summaries(self, classes: Iterable[ClassRef]) -> Mapping[ClassRef, ClassSummary]:
         """At least these classes."""

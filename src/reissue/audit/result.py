@@ -11,9 +11,8 @@ from os import PathLike
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.audit.attacks import AttackResult
-from reissue.audit.description import SeriesView
+from reissue.audit.description import ReleaseNotes, SeriesView
 from reissue.audit.document import judge, make_document
-from reissue.audit.foreign.series import ReleaseNotes
 from reissue.audit.row_linkage import Traceable
 from reissue.coding import Coding
 from reissue.documents import write_json, write_text

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, ClassVar, Self
 
+from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.model.observed import Names, Observed
 from reissue.model.settings import Within, check_settings
@@ -123,3 +124,75 @@ class Attack(ABC):
     def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
         """What the reader must know, with the numbers of an outcome's `tallies`."""
         return ()
+
+
+# -- What is told of a series piece by piece
+
+
+def _take_least(levels: Sequence[float]) -> float:
+    return min((level for level in levels if level > 0), default=0.0)
+
+
+RULES: dict[str, Callable[[Sequence[float]], float]] = {"sum": sum, "min": min, "max": max, "least": _take_least}
+"""How measures combine; "least": the smallest above 0, where 0 stands for "none"."""
+
+PEOPLE = "people"
+"""How a measure follows from those of steps that counts the people at risk: they may be at risk in several steps."""
+
+
+def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a separable attack on a series, from its outcomes on all the parts (at least one).
+
+    The worst `limit` findings of the whole are among the worst `limit` of the parts, and their ranks do not depend on
+    how the series was parted. If nothing can be concluded about one part, nothing can be about the whole: the attack's
+    assumption does not hold.
+    """
+    if not attack.divides(WorkDivision.PARTS):
+        raise TypeError(f"{attack.name} must be run on the whole series.")
+    for outcome in outcomes:
+        if not outcome.measures:
+            return outcome
+    tallies = {name: sum(o.tallies.get(name, 0) for o in outcomes) for name in outcomes[0].tallies}
+    return Outcome(
+        attack=attack.name,
+        findings=_take_worst(outcomes, attack.limit),
+        total=sum(outcome.total for outcome in outcomes),
+        at_risk=_join_at_risk(outcomes),
+        measures=_combine_measures(outcomes, attack.combines),
+        notes=attack.notes(tallies),
+        tallies=tallies,
+    )
+
+
+def merge_steps(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a stepwise attack on a series, from those on its steps (at least one), by newest release.
+
+    Merging some of them first makes no difference.
+    """
+    at_risk, rules = _join_at_risk(outcomes), {name: rule for name, rule in attack.adds.items() if rule != PEOPLE}
+    people = float(len(union(*at_risk.values())))
+    return Outcome(
+        attack=attack.name,
+        findings=_take_worst(outcomes, attack.limit),
+        total=sum(outcome.total for outcome in outcomes),
+        at_risk=at_risk,
+        measures=dict.fromkeys(attack.adds, people) | _combine_measures(outcomes, rules),
+        notes=tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)),
+    )
+
+
+def _take_worst(outcomes: Sequence[Outcome], limit: int) -> tuple[Finding, ...]:
+    return tuple(sorted((f for outcome in outcomes for f in outcome.findings), key=lambda f: f.rank)[:limit])
+
+
+def _join_at_risk(outcomes: Sequence[Outcome]) -> dict[int, Int64]:
+    numbers = dict.fromkeys(number for outcome in outcomes for number in outcome.at_risk)
+    return {number: union(*(o.at_risk[number] for o in outcomes if number in o.at_risk)) for number in numbers}
+
+
+def _combine_measures(outcomes: Sequence[Outcome], rules: Mapping[str, str]) -> dict[str, float]:
+    return {
+        name: float(RULES[rules[name]]([outcome.measures[name] for outcome in outcomes]))
+        for name in outcomes[0].measures
+        if name in rules
+    }

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from reissue.arrays.sets import difference, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
+from reissue.audit.description import ReleaseNotes
 from reissue.audit.foreign.labels import Told, learn_labels, quote, read_intervals
 from reissue.audit.foreign.matching import BY_CONTENT, Matched, match_by_content, match_by_order, match_exactly
 from reissue.audit.foreign.reading import Published, read_published, refuse_long_labels
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
     from reissue.engine.read import Source
 
 MATCHES = ("order", "content")
-
-
-@dataclass(frozen=True, eq=False)
-class ReleaseNotes:
-    """What the timeline needs to know of one release beside what an attacker sees."""
-
-    name: str
-    suppressed: int
-    ambiguous: int | None = None
-    coded: Coded | None = None
-    insensitive: Mapping[str, Text] = field(default_factory=dict)
-    about: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

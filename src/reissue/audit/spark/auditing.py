@@ -22,8 +22,8 @@ from reissue.audit.spark.regrouped import LinkedParts, RegroupedRows, search_val
 from reissue.audit.spark.row_linkage import SparkColumns
 from reissue.coding import Coding, CodingWords
 from reissue.ledger import Ledger
-from reissue.methods.attack import Attack, Outcome, WorkDivision
-from reissue.methods.attack_parts import SharedCountAttack, ValueSetAttack, join_steps, list_steps, merge
+from reissue.methods.attack import Attack, Outcome, WorkDivision, merge
+from reissue.methods.attack_parts import SharedCountAttack, ValueSetAttack, join_steps, list_steps
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark

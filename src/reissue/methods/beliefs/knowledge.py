@@ -90,6 +90,8 @@ class Informed:
 
     def prepare(self, names: Names) -> Self:
         """The same with the knowledge files read, their labels matched to the series' codes."""
+        if not self.knowledge.files:
+            return self.inform(ReadKnowledge())
         from reissue.methods.beliefs.knowledge_files import load_knowledge  # it imports this module
 
         return self.inform(load_knowledge(self.knowledge, names))

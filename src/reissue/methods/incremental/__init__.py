@@ -2,7 +2,7 @@
 
 What maker and checker share, and why both may trust it:
 
-- `difference` (with `difference_region`, `difference_shares`), `tracing` (with `tracing_filter`, `tracing_graph`) and
+- `difference` (with `difference_region`), `tracing` (with `tracing_filter`) and
   `running_knowledge` are the attacks' own measures. `checked-incognito` weighs every node by them, and
   `checked-mondrian` a history that others made; they equal enumeration in `test_incremental_attacks` and
   `test_tracing`. `checked-mondrian` cuts by `recut.check*`, which share nothing with the attacks

@@ -20,8 +20,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.difference_region import DifferencePart, Gap
-from reissue.methods.incremental.difference_shares import too_frequent
+from reissue.methods.incremental.difference_region import DifferencePart, Gap, too_frequent
 from reissue.model.overlap import Groups, Overlap, sort_by_bucket
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
-from reissue.methods.attack_parts import PEOPLE, merge_steps
+from reissue.methods.attack import PEOPLE, Attack, Finding, Outcome, WorkDivision, merge_steps
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
 from reissue.methods.incremental.sides import Side, pairs_of

@@ -14,8 +14,18 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.tracing_filter import Laid, TracingPart, members_fit_classes, suspicious
-from reissue.methods.incremental.tracing_graph import BACKWARD, FORCED, FORWARD, GroupGraph, group_graph, trace_rows
+from reissue.methods.incremental.tracing_filter import (
+    BACKWARD,
+    FORCED,
+    FORWARD,
+    GroupGraph,
+    Laid,
+    TracingPart,
+    group_graph,
+    members_fit_classes,
+    suspicious,
+    trace_rows,
+)
 from reissue.model.box_index import Points, cut, find_meeting
 from reissue.model.overlap import Groups, Overlap
 

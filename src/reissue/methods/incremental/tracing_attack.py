@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
-from reissue.methods.attack_parts import merge_steps
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, merge_steps
 from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
 from reissue.methods.wording import count_people, count_rows, name_subjects
