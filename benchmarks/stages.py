@@ -71,10 +71,10 @@ class _Peak:
 
 
 def main(arguments: Sequence[str]) -> None:
-    from reissue.engine.start import without_pandas
+    from reissue.cli.commands import leave_out_pandas
     from reissue.series import Series
 
-    without_pandas()
+    leave_out_pandas()
     series, snapshot, *options = arguments
     given = dict(option.split("=", 1) for option in options)
     moments: list[tuple[str, float]] = []

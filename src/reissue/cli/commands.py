@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from shlex import quote
+from types import ModuleType
 
 import click
 
@@ -62,10 +67,10 @@ def publish(
     SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation). On Spark it may
     also be a folder of Parquet files, or table:NAME.
     """
-    from reissue.engine.start import one_command
     from reissue.series import Series
 
-    with one_command(), Series.open(series, key=key) as opened, show.show_progress("publishing") as progress:
+    leave_out_pandas()
+    with Series.open(series, key=key) as opened, show.show_progress("publishing") as progress:
         show.warn_of_edits(opened)
         chosen = opened.changed_strategy(strategy, settings)
         release = opened.publish(
@@ -175,3 +180,32 @@ def demo(data: str | None, output: str, months: int) -> None:
 
 
 commands = (init, publish, log, audit, report, compare, adopt, verify, forget, extend, demo)
+
+
+def leave_out_pandas() -> None:
+    """Keep pyarrow from importing pandas, which costs a second wherever it is installed and serves no file.
+
+    pyarrow looks for pandas once, when it first meets an object it does not know. For the command line, which reads
+    files and never a data frame, the answer may as well be no. Other code can import pandas afterwards as usual.
+    """
+    import pyarrow as pa
+
+    if "pandas" in sys.modules:
+        return
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _NoPandas(MetaPathFinder):
+    """Says that pandas is not installed."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("pandas is not used by the command line", name="pandas")
+        return None

@@ -41,12 +41,6 @@ class Text:
     def nulls(self) -> int:
         return int(np.count_nonzero(self.index < 0))
 
-    def strings(self) -> NDArray[np.object_]:
-        """object[rows]: str or None, row by row."""
-        lookup = np.array([*self.labels, None], dtype=object)
-        strings: NDArray[np.object_] = lookup[self.index]
-        return strings
-
 
 def count_occurrences(index: Int32, count: int) -> Int64:
     """int64[count]: how often each of 0..count-1 occurs in `index`; entries of -1 are ignored."""

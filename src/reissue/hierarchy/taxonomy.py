@@ -14,8 +14,7 @@ import numpy as np
 from reissue.arrays.types import Int32
 from reissue.errors import SchemaError
 from reissue.hierarchy import files
-from reissue.hierarchy.links import MISSING, ROOT, Nodes, Shape, shape_of
-from reissue.hierarchy.merging import check_stored, merge
+from reissue.hierarchy.links import MISSING, ROOT, Nodes, Shape, check_stored, merge, shape_of
 from reissue.hierarchy.rules import Dates, Flat, Intervals, Prefix, Rule, rule_from_dict
 from reissue.model.domain import Tree
 

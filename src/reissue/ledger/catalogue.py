@@ -6,13 +6,64 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger.records import FORMAT, CatalogueState, PrivateFile, PublicFile, ReleaseRecord
-from reissue.ledger.tables import CREATE, FILES, PUBLIC, RELEASES, SERIES
 
 Row = Mapping[str, Any]
+
+# the tables, in SQL that SQLite and PostgreSQL both understand; every row names its series, so that several can share
+# one database
+SERIES = "reissue_series"
+FILES = "reissue_files"
+RELEASES = "reissue_releases"
+PUBLIC = "reissue_public"
+
+CREATE = (
+    f"""CREATE TABLE IF NOT EXISTS {SERIES} (
+        id VARCHAR(32) NOT NULL PRIMARY KEY,
+        format INTEGER NOT NULL,
+        created VARCHAR(40) NOT NULL,
+        seed TEXT NOT NULL, -- as text: it may exceed 64 bits
+        next_subject BIGINT NOT NULL,
+        key_check VARCHAR(64) NOT NULL, -- empty if the series is not encrypted
+        pointer TEXT NOT NULL,
+        config_sha256 VARCHAR(64) NOT NULL
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {FILES} (
+        series VARCHAR(32) NOT NULL,
+        role VARCHAR(16) NOT NULL,
+        name VARCHAR(255) NOT NULL,
+        release INTEGER NOT NULL,
+        sha256 VARCHAR(64) NOT NULL,
+        size BIGINT NOT NULL,
+        salt VARCHAR(32) NOT NULL,
+        PRIMARY KEY (series, role, name)
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {RELEASES} (
+        series VARCHAR(32) NOT NULL,
+        number INTEGER NOT NULL,
+        created VARCHAR(40) NOT NULL,
+        strategy TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        seed TEXT NOT NULL,
+        coding_version INTEGER NOT NULL,
+        counts TEXT NOT NULL,
+        steps TEXT NOT NULL,
+        revealed BOOLEAN NOT NULL,
+        PRIMARY KEY (series, number)
+    )""",
+    f"""CREATE TABLE IF NOT EXISTS {PUBLIC} (
+        series VARCHAR(32) NOT NULL,
+        release INTEGER NOT NULL,
+        path VARCHAR(1000) NOT NULL,
+        sha256 VARCHAR(64) NOT NULL,
+        size BIGINT NOT NULL,
+        PRIMARY KEY (series, release, path)
+    )""",
+)
 
 # what is read of each table
 _SERIES = "format, seed, next_subject, key_check, pointer, config_sha256"
@@ -81,7 +132,7 @@ class Catalogue(ABC):
         files = list(files)
         self.drop_these(connection, files)
         for file in files:
-            _insert(connection, FILES, series=self._series, **_file_row(file))
+            _insert(connection, FILES, series=self._series, **asdict(file))
 
     def drop_files(self, connection: Connection, role: str) -> None:
         connection.execute(
@@ -155,7 +206,7 @@ class Catalogue(ABC):
                 key_check=row["key_check"],
                 pointer=row["pointer"],
                 config_sha256=row["config_sha256"],
-                files={(one["role"], one["name"]): _file_from(one) for one in files},
+                files={(one["role"], one["name"]): PrivateFile(**one) for one in files},
                 releases=tuple(_record_from(one, shown.get(one["number"], [])) for one in releases),
                 waiting=tuple(one["number"] for one in releases if not one["revealed"]),
             )
@@ -175,10 +226,6 @@ def _insert(connection: Connection, table: str, **row: object) -> None:
     connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", **row)
 
 
-def _file_from(row: Row) -> PrivateFile:
-    return PrivateFile(row["role"], row["name"], row["release"], row["sha256"], row["size"], row["salt"])
-
-
 def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
     return ReleaseRecord(
         number=row["number"],
@@ -191,14 +238,3 @@ def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
         steps=tuple(json.loads(row["steps"])),
         files=tuple(files),
     )
-
-
-def _file_row(file: PrivateFile) -> dict[str, object]:
-    return {
-        "role": file.role,
-        "name": file.name,
-        "release": file.release,
-        "sha256": file.sha256,
-        "size": file.size,
-        "salt": file.salt,
-    }

@@ -13,9 +13,8 @@ from pydantic import BaseModel, Field, field_validator
 from reissue.errors import SchemaError
 from reissue.hierarchy.files import toml_of
 from reissue.schema.bins import Bins
-from reissue.schema.problems import Strict, tell_unknown, validate
 from reissue.schema.roles import Attribute, Missing, Schema, listed, role_problems
-from reissue.schema.written import read_attribute
+from reissue.schema.written import Strict, read_attribute, tell_unknown, validate
 
 SECTIONS = ("schema", "policy", "audit", "output", "ledger", "engine")
 KNOWLEDGE_FILES = ("values", "transitions", "second", "compromised")

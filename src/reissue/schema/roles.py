@@ -53,10 +53,6 @@ class Numeric:
             given["decimals"] = self.decimals
         return given if self.missing is None else {**given, "missing": self.missing}
 
-    def summary(self) -> dict[str, object]:
-        """In the shape of the config, for people to read."""
-        return self.to_dict()
-
 
 @dataclass(frozen=True)
 class Categorical:
@@ -95,14 +91,6 @@ class Categorical:
             if hierarchy.leaves:
                 given["values"] = list(hierarchy.leaves)
         return given if self.missing is None else {**given, "missing": self.missing}
-
-    def summary(self) -> dict[str, object]:
-        """In the shape of the config, for people to read; a fixed hierarchy is only counted, not listed."""
-        given = {key: item for key, item in self.to_dict().items() if key != "values"}
-        if given.pop("taxonomy", None) is not None:
-            groups = len(self.hierarchy.all_labels) - len(self.hierarchy.leaves)
-            given = {"hierarchy": f"{len(self.hierarchy.leaves)} values in {groups} groups", **given}
-        return given
 
 
 Attribute = Numeric | Categorical

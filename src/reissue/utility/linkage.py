@@ -12,7 +12,7 @@ from reissue.arrays.types import Float64, Int32
 from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
-from reissue.utility.index import FAN, Packed, find_children, pack
+from reissue.utility.counting import FAN, Packed, find_children, pack
 from reissue.utility.measure import People, class_sizes, clip_boxes, people_in
 
 
