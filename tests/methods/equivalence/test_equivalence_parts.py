@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from reissue.arrays.sets import union
 from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
 from reissue.methods.equivalence.attack import MERGED, PAIRS, PIECES, Equivalence, SeriesShape, locate_people
@@ -92,7 +92,7 @@ def by_parts(attack: Equivalence, series: Observed, look: SeriesShape | None = N
     parts = parts_of(series, PARTS)
     whole = look or SeriesShape.sum_up([attack.describe_shape(part) for part in parts])
     tally = SearchTotals.sum_up([pickle.loads(pickle.dumps(attack.search_part(part, whole))) for part in parts])
-    return attack.conclude(tally, whole, locate_people(series.releases, union(*tally.risky)))
+    return attack.conclude([tally], whole, partial(locate_people, series.releases))
 
 
 def told(outcome: Outcome) -> dict[str, object]:
@@ -104,7 +104,8 @@ WAYS = {MERGED: MERGED, PIECES: PIECES, "invariant": PAIRS, "any": PAIRS}
 
 
 @pytest.mark.parametrize("kind", WAYS)
-def test_parts_tell_what_the_whole_tells(kind: str) -> None:
+def test_parts_tell_what_the_whole_tells(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reissue.methods.equivalence.attack._MOST_MIXED", 0)  # as if every mixed series were large
     findings, several = 0, 0
     for seed in range(4):
         series = series_like(kind, seed)
@@ -115,7 +116,7 @@ def test_parts_tell_what_the_whole_tells(kind: str) -> None:
             if not whole.apart:
                 together = together.as_mixed()
             assert together == whole
-            if not whole.needs_whole(attack):
+            if not whole.needs_whole:
                 outcome = attack.run(series)
                 assert told(by_parts(attack, series, together)) == told(outcome), (seed, attack)
                 findings += len(outcome.findings)
@@ -137,13 +138,22 @@ def test_no_part_sees_that_somebody_has_classes_elsewhere() -> None:
     assert attack.describe_shape(series) == looks.as_mixed()
 
 
-def test_a_small_series_is_searched_all_at_once_if_the_minimum_is_asked_for() -> None:
-    small, large = published(Static(k=3), 3, people=20), series_like("any", 3)
-    for series, whole in ((small, True), (large, False)):
-        assert Equivalence().describe_shape(series).needs_whole(Equivalence(exact=True)) == whole
-        assert not Equivalence().describe_shape(series).needs_whole(Equivalence())
-    invariant = series_like("invariant", 3)
-    assert not Equivalence().describe_shape(invariant).needs_whole(Equivalence(exact=True))
+def test_a_series_whose_people_change_sets_is_searched_all_at_once_unless_it_is_large() -> None:
+    """Its parts would have classes of the same people; everybody of an invariant series is in one part."""
+    mixed, invariant = published(Static(k=3), 3, people=20), series_like("invariant", 3)
+    shape = Equivalence().describe_shape(mixed)
+    assert shape.needs_whole
+    assert shape.can_connect
+    assert not replace(shape, classes=20_001).can_connect
+    assert not Equivalence().describe_shape(invariant).needs_whole
+    assert Equivalence().describe_shape(invariant).can_connect
+
+
+def test_people_of_a_series_too_large_are_counted_as_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reissue.methods.equivalence.attack.MOST_CELLS", 10)
+    outcome = Equivalence().run(series_like("invariant", 3))
+    assert "lower_bound" not in outcome.measures
+    assert any("too large to look at all classes together" in note for note in outcome.notes)
 
 
 def test_a_series_without_releases() -> None:

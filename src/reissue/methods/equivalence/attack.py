@@ -13,8 +13,10 @@ from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.attack import Outcome, WorkDivision
 from reissue.methods.attack_parts import ValueSetAttack
+from reissue.methods.equivalence.attack_people import search_all_classes, search_worlds
 from reissue.methods.equivalence.attack_search import EquivalenceSearch, SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
+from reissue.methods.equivalence.fingerprints import MOST_CELLS, take_fingerprints
 from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.person_matrix import (
     Block,
@@ -22,15 +24,30 @@ from reissue.methods.equivalence.person_matrix import (
     Patterns,
     connect_classes,
     is_invariant,
+    list_subjects,
     make_blocks,
     number_classes,
     trace_patterns,
 )
+from reissue.methods.equivalence.small_worlds import list_small_parts
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
 from reissue.methods.invariance.possible_values import require_members
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import People, Within
 
+_LINEAR = (
+    "Sizes and bounds are those of linear attacks, which weigh classes (definition 10); that values are those of whole "
+    "people can show more. Small parts of the series were settled by listing all their worlds."
+)
+_BY_WORLDS = "{:,} findings are not linear: they hold because values are those of whole people."
+_SMALL_ONLY = (
+    "The releases are not merged buckets: all attacks of {} are found, by all classes together; larger "
+    "ones only where two classes show them, so they may be smaller than told."
+)
+_UNLOOKED = (
+    "The series is too large to look at all classes together: they were only set against each other in pairs, and "
+    "nothing is proven."
+)
 _PAIRS_ONLY = "The releases are not merged buckets: classes were only set against each other in pairs; no lower bound."
 _BY_SIGNATURE = (
     "Searched by signature: this finds the smallest attack if it has at most m people on each side (lemma 3)."
@@ -41,6 +58,8 @@ _IN_PIECES = (
 )
 _MOST_BUCKETS = 10_000
 """Beyond this many buckets that share nobody, classes are only set against each other in pairs."""
+_MOST_MIXED = 20_000
+"""Up to so many classes a series in which people go from one set of values to another is searched whole."""
 _MOST_ROWS = 60
 """Beyond this many classes a block is too large for the integer program."""
 
@@ -86,7 +105,7 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
         shape = SeriesShape.sum_up(shapes)
         if shape.apart and not steady():
             shape = shape.as_mixed()
-        return None if shape.needs_whole(self) else shape
+        return None if shape.needs_whole else shape
 
     def conclude(
         self,
@@ -98,10 +117,14 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
         tally = found[0] if len(found) == 1 else SearchTotals.sum_up(found)
         risks = locate(union(*tally.risky))
         by_signature = shape.apart and shape.smallest is not None
+        people = "one person on each side" if self.e <= 2 else "one or two people on each side"
         notes = {
             _BY_SIGNATURE: by_signature,
             _IN_PIECES: bool(tally.cuts),
-            _PAIRS_ONLY: shape.way == PAIRS,
+            _SMALL_ONLY.format(people): shape.way == PAIRS and not tally.unlooked,
+            _UNLOOKED: tally.unlooked,
+            _BY_WORLDS.format(tally.by_worlds): tally.by_worlds > 0,
+            _LINEAR: shape.can_connect and shape.classes > 0,
         }
         told = [note for note, holds in notes.items() if holds]
         return tally.outcome(self.name, risks, told, shape.smallest if by_signature else None)
@@ -118,7 +141,24 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
                 self._programs(releases, seen, shape, search)
             for pairs in find_class_pairs(releases):
                 search.pairs(pairs)
+            self._fingerprints(releases, seen, shape, search)
+        if shape.can_connect:
+            for small in list_small_parts(releases, rows, seen.pieces):
+                search_worlds(search, small)
         return search.tally
+
+    def _fingerprints(
+        self, releases: Sequence[ObservedRelease], seen: _Seen, shape: SeriesShape, search: EquivalenceSearch
+    ) -> None:
+        """All classes at once, whatever their number, for attacks of one or two people on a side."""
+        cells = sum(len(list_subjects(releases, position)) for position in range(len(releases)))
+        found = None
+        if shape.can_connect and cells <= MOST_CELLS:
+            found = take_fingerprints(releases, seen.rows, seen.patterns)
+        if found is not None and found.settled:
+            search_all_classes(search, found)
+        else:
+            search.tally.unlooked = True
 
     def _programs(
         self, releases: Sequence[ObservedRelease], seen: _Seen, shape: SeriesShape, search: EquivalenceSearch
@@ -211,9 +251,15 @@ class SeriesShape:
             return MERGED
         return PIECES if self.apart and self.within and self.buckets <= _MOST_BUCKETS else PAIRS
 
-    def needs_whole(self, attack: Equivalence) -> bool:
-        """Whether parts cannot be searched one by one."""
-        return attack.exact and not self.apart and self.classes <= _MOST_ROWS
+    @property
+    def needs_whole(self) -> bool:
+        """Whether parts cannot be searched one by one: people go from one set of values to another."""
+        return not self.apart and self.classes <= _MOST_MIXED
+
+    @property
+    def can_connect(self) -> bool:
+        """Whether all classes that share people are looked at together."""
+        return self.apart or self.needs_whole
 
     def as_mixed(self) -> SeriesShape:
         """The shape of a series in which somebody's classes show different sets."""

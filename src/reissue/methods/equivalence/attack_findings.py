@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int64
 from reissue.methods.attack import Finding
 from reissue.methods.equivalence.class_pairs import ClassPairs
-from reissue.methods.equivalence.person_matrix import Block
+from reissue.methods.equivalence.person_matrix import Block, list_everyone
 from reissue.methods.equivalence.smallest_attack import AttackWeights
 from reissue.methods.invariance.possible_values import require_members
 from reissue.methods.wording import list_names
-from reissue.model.observed import Observed
+from reissue.model.observed import Observed, ObservedRelease
 
 MOST_NAMES = 12
 _NOBODY = "a row of nobody"
@@ -57,6 +58,27 @@ class FindingWriter:
                 sides[side] += [self.series.words.subject(int(subject))] * max(shown, 0)
             sides[side] += [_NOBODY] * (int(pairs.size[i]) - len(sides[side]))
         return self._finding(int(pairs.size[i]), sides, self.name_pair(pairs, i))
+
+    def write_people(self, sides: tuple[Int64, Int64], size: int, *, by_worlds: bool = False) -> Finding:
+        """Two sets of people shown to be equal by all classes together; the classes are those that they are in."""
+        both = np.concatenate(sides)
+        classes = [
+            (release.number, release.called(int(own)))
+            for release in self.series.releases
+            for own in self._find_classes(release, both)
+        ]
+        names = [[self.series.words.subject(int(s)) if s >= 0 else _NOBODY for s in side] for side in sides]
+        finding = self._finding(size, names, tuple(classes))
+        if not by_worlds:
+            return finding
+        how = "Whatever the values are dealt like, as whole people: "
+        return replace(finding, sentence=how + finding.sentence, details={**finding.details, "by": "worlds"})
+
+    @staticmethod
+    def _find_classes(release: ObservedRelease, people: Int64) -> list[int]:
+        who, classes = list_everyone(release)
+        at, there = lookup(who, people)
+        return sorted(set(classes[at[there]].tolist()))
 
     def name_pair(self, pairs: ClassPairs, i: int) -> tuple[tuple[int, int], ...]:
         """(release, class) of the two classes of a pair, as they were published."""

@@ -12,6 +12,7 @@ import numpy as np
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.equivalence.attack_findings import FindingWriter
+from reissue.methods.equivalence.attack_people import ToldPeople
 from reissue.methods.equivalence.class_pairs import ClassPairs, find_exposed
 from reissue.methods.equivalence.person_matrix import Block
 from reissue.methods.equivalence.smallest_attack import (
@@ -36,15 +37,18 @@ class SearchTotals:
     """Bounds, attacks and people at risk; those of parts of a series that share no set of values can be added up.
 
     limit:    the most findings to describe
-    proved:   no attack is smaller; smallest: the smallest attack found; cut: the smallest cut of a bucket's history
+    proved:   no linear attack is smaller, by cuts or programs; printed: the same by fingerprints
+    smallest: the smallest attack found; cut: the smallest cut of a bucket's history
     cuts:     sets (int32[]) and cuts (int64[]) of buckets that share nobody, for attacks that combine them
     others:   there are sets whose cuts are not known here
     closed:   whether bound and attack meet everywhere
     found:    the smallest attacks, each once; total: how many break the promise; risky: int64[] the people they show
+    by_worlds: attacks among them that are not linear; unlooked: whether only pairs of classes were searched
     """
 
     limit: int
     proved: int | None = None
+    printed: int | None = None
     smallest: int | None = None
     cut: int | None = None
     cuts: list[tuple[Int32, Int64]] = field(default_factory=list)
@@ -53,10 +57,21 @@ class SearchTotals:
     found: list[Finding] = field(default_factory=list)
     total: int = 0
     risky: list[Int64] = field(default_factory=list)
+    by_worlds: int = 0
+    unlooked: bool = False
 
     def bound(self, size: int) -> None:
         """No attack looked at here shows fewer people."""
         self.proved = size if self.proved is None else min(self.proved, size)
+
+    def bound_by_prints(self, size: int) -> None:
+        """No linear attack on these classes shows fewer people."""
+        self.printed = size if self.printed is None else min(self.printed, size)
+
+    @property
+    def linear(self) -> int | None:
+        """No linear attack shows fewer people."""
+        return max((bound for bound in (self.proved, self.printed) if bound is not None), default=None)
 
     def attack(self, size: int) -> None:
         """An attack of this size was found."""
@@ -81,7 +96,12 @@ class SearchTotals:
         """All of them together."""
         whole, sets = SearchTotals(tallies[0].limit), 0
         for one in tallies:
-            for least, tell in ((one.proved, whole.bound), (one.smallest, whole.attack), (one.cut, whole.cut_of)):
+            for least, tell in (
+                (one.proved, whole.bound),
+                (one.printed, whole.bound_by_prints),
+                (one.smallest, whole.attack),
+                (one.cut, whole.cut_of),
+            ):
                 if least is not None:
                     tell(least)
             whole.cuts += [(shows + np.int32(sets), cuts) for shows, cuts in one.cuts]
@@ -91,6 +111,8 @@ class SearchTotals:
             whole.describe(one.found)
             whole.total += one.total
             whole.risky += one.risky
+            whole.by_worlds += one.by_worlds
+            whole.unlooked |= one.unlooked
         return whole
 
     def outcome(
@@ -103,12 +125,14 @@ class SearchTotals:
         """What is told. decomposes: searching by signature is exact up to this size."""
         across = self._across(decomposes)
         findings = [finding for finding in self.found if finding.breach] or self.found[:1]
-        bounds = {"lower_bound": self.proved, "smallest_attack": self.smallest, "smallest_cut": self.cut}
+        linear, smallest = self.linear, self.smallest
+        least = linear if linear is None or smallest is None else min(linear, smallest)  # whole people can show more
+        bounds = {"lower_bound": least, "smallest_attack": smallest, "smallest_cut": self.cut}
         measures = {name: float(value) for name, value in bounds.items() if value is not None}
         closed = self.closed and (across is None or (self.smallest is not None and self.smallest <= across))
-        if self.proved is not None and self.smallest is not None:
-            within = decomposes is None or self.smallest <= decomposes
-            measures["exact"] = float(within and (closed or self.proved >= self.smallest))
+        if linear is not None and smallest is not None:
+            within = (decomposes is None or smallest <= decomposes) and (smallest >= linear or smallest == 1)
+            measures["exact"] = float(within and (closed or linear >= smallest))
         return Outcome(
             attack=attack,
             findings=tuple(findings),
@@ -147,6 +171,7 @@ class EquivalenceSearch:
     tally: SearchTotals = field(init=False)
     until: float = field(init=False)
     shown: FindingWriter = field(init=False)
+    told: ToldPeople = field(default_factory=ToldPeople)
 
     def __post_init__(self) -> None:
         self.tally = SearchTotals(self.attack.limit)
@@ -217,7 +242,9 @@ class EquivalenceSearch:
         described = sorted(breaches or ways[:1], key=lambda way: (way.size, self.shown.name_classes(block, way.rows)))
         self.tally.describe([self.shown.write_weights(block, way) for way in described[: self.attack.limit]])
         for way in breaches:
-            self.tally.risky += [block.who(int(c)) for c in np.flatnonzero(way.shown) if block.real[c]]
+            people = [block.who(int(c)) for c in np.flatnonzero(way.shown) if block.real[c]]
+            self.tally.risky += people
+            self.told.is_news(np.concatenate(people).tolist(), way.size)
 
     def pairs(self, pairs: ClassPairs) -> None:
         """Two classes against each other."""
@@ -228,7 +255,12 @@ class EquivalenceSearch:
         chosen = np.flatnonzero(pairs.size < self.attack.e)
         self.tally.total += len(chosen)
         if len(chosen):
-            self.tally.risky.append(find_exposed(self.series.releases, pairs, chosen)[0])
+            people, pair = find_exposed(self.series.releases, pairs, chosen)
+            self.tally.risky.append(people)
+            people = people[np.argsort(pair, kind="stable")]
+            ends = np.cumsum(np.bincount(pair, minlength=len(chosen)))[:-1]
+            for shown, size in zip(np.split(people, ends), pairs.size[chosen].tolist(), strict=True):
+                self.told.is_news(shown.tolist(), size)
         worst = np.lexsort((pairs.right, pairs.left, pairs.size))[: min(max(len(chosen), 1), self.attack.limit)]
         first = int(worst[0])
         if len(chosen) == 0 and self.tally.beaten(int(pairs.size[first]), self.shown.name_pair(pairs, first)):

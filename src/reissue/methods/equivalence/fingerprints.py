@@ -1,0 +1,233 @@
+"""Who is shown to be equal by all classes together, in series of any shape and size: a number per person that tells.
+
+Call z a *fractional world* if it gives everybody a number such that every class's numbers add up to those of the values
+it shows, for some number v per value. Weights W of the classes show y = W S; they are an attack (their values cancel)
+exactly if y is orthogonal to every fractional world. Fractional worlds are the true one, z = v[value], plus anything in
+the null space of S. So a random one is a fingerprint: two people whose numbers agree in a few of them are equal in all
+(e = 1), and two pairs whose sums agree are (e = 2), but for a chance that is nil. A sum whose random parts are all 0 is
+told by the classes alone, whoever else there is; such sums are compared across parts that share nobody.
+
+People with the same classes are one column of S, and every attack shows all of them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from reissue.arrays.compiled import njit
+from reissue.arrays.components import connected_components
+from reissue.arrays.types import Float64, Int64
+from reissue.methods.equivalence.person_matrix import ClassRows, Patterns, list_everyone
+from reissue.model.observed import ObservedRelease
+
+PRINTS = 2
+"""Random fractional worlds beside the true one."""
+CLOSE = 1e-7
+"""Fingerprints that differ by less agree: projections are found to about 1e-9, and others differ by about 1."""
+MOST_STEPS = 20_000
+"""Steps of a projection; one takes O(people x releases), and about a thousand are taken."""
+MOST_CELLS = 5_000_000
+"""People times releases that are looked at."""
+MOST_SUMS = 4_000_000
+"""Pairs of people whose sums are compared for e = 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprints:
+    """Columns (people with the same classes) and their numbers.
+
+    people: int64[n] subjects by column; start: int64[columns + 1]; component: int64[columns] of the classes they share
+    prints: float64[columns, worlds], each in shares of its spread; settled: whether all projections were found
+    """
+
+    people: Int64
+    start: Int64
+    component: Int64
+    prints: Float64
+    settled: bool
+
+    @property
+    def weight(self) -> Int64:
+        return np.diff(self.start)
+
+    def who(self, column: int) -> Int64:
+        return self.people[self.start[column] : self.start[column + 1]]
+
+    def shows_somebody(self, columns: Sequence[int]) -> bool:
+        """Whether a real person is among them, not only counterfeits."""
+        return any(bool((self.who(column) >= 0).any()) for column in columns)
+
+
+def take_fingerprints(releases: Sequence[ObservedRelease], rows: ClassRows, patterns: Patterns) -> Fingerprints:
+    """Project random numbers on the null space of S. O(steps x people x releases), about a hundred steps."""
+    order = np.argsort(patterns.pattern, kind="stable")
+    ways, first = np.unique(patterns.pattern[order], return_index=True)
+    column = np.searchsorted(ways, patterns.pattern)
+    start = np.append(first, len(order)).astype(np.int64)
+    truth, inside = _read_members(releases, patterns, rows, column)
+    label = connected_components(inside[0], inside[1] + len(rows.shows), len(rows.shows) + len(ways))
+    known = np.unique(inside, axis=1)
+    strangers = np.flatnonzero(_count_strangers(releases, start, known) > 0)
+    prints, settled = _project(known, len(rows.shows), len(ways), strangers)
+    spread = np.maximum(np.abs(prints).max(axis=0, initial=0.0), 1e-300)
+    generator = np.random.default_rng(7)
+    number = generator.standard_normal(int(truth[1].max(initial=0)) + 1)
+    real = np.bincount(truth[0], weights=number[truth[1]], minlength=len(ways))
+    numbers = np.column_stack([prints / spread, real])
+    return Fingerprints(patterns.subjects[order], start, label[len(rows.shows) :].astype(np.int64), numbers, settled)
+
+
+def _read_members(
+    releases: Sequence[ObservedRelease], patterns: Patterns, rows: ClassRows, column: Int64
+) -> tuple[tuple[Int64, Int64], Int64]:
+    """((int64[people] column and value of everybody once), int64[2, n] class and column of everybody there)."""
+    value = np.zeros(len(patterns.subjects), dtype=np.int64)
+    where = []
+    for position, release in enumerate(releases):
+        for some in (release.counterfeits, release.members):
+            if some is not None and len(some.subjects):
+                value[np.searchsorted(patterns.subjects, some.subjects)] = some.values
+        who, classes = list_everyone(release)
+        at = np.searchsorted(patterns.subjects, who)
+        where.append(np.stack([rows.first[position] + classes, column[at]]))
+    return (column, value), np.concatenate(where, axis=1).astype(np.int64)
+
+
+def _count_strangers(releases: Sequence[ObservedRelease], start: Int64, known: Int64) -> Int64:
+    """int64[classes]: rows of nobody who can be followed."""
+    sizes = np.concatenate([release.sizes for release in releases])
+    return np.asarray(sizes - np.bincount(known[0], weights=np.diff(start)[known[1]], minlength=len(sizes)), np.int64)
+
+
+def _project(inside: Int64, classes: int, columns: int, strangers: Int64) -> tuple[Float64, bool]:
+    """(float64[columns, PRINTS], whether they are found): random vectors, each without its part in the rows of S.
+
+    Rows of nobody are one more column for each class that has them: whoever weighs the class shows them.
+    """
+    people = np.append(inside[1], columns + np.arange(len(strangers)))
+    where = np.append(inside[0], strangers)
+    by_person, by_class = np.argsort(people, kind="stable"), np.argsort(where, kind="stable")
+    person_start = np.searchsorted(people[by_person], np.arange(columns + len(strangers) + 1)).astype(np.int64)
+    class_start = np.searchsorted(where[by_class], np.arange(classes + 1)).astype(np.int64)
+    prints, settled = np.empty((columns, PRINTS)), True
+    generator = np.random.default_rng(11)
+    for k in range(PRINTS):
+        drawn = generator.standard_normal(columns + len(strangers))
+        settled &= _take_out(drawn, person_start, where[by_person], class_start, people[by_class])
+        prints[:, k] = drawn[:columns]
+    return prints, settled
+
+
+@njit(cache=True)
+def _take_out(drawn, person_start, where, class_start, inside) -> bool:  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Take its part in the rows of S out of `drawn`, in place, by conjugate gradients; whether that was done.
+
+    Sums are made one after the other, so that the outcome is the same on every machine.
+    """
+    classes, people = len(class_start) - 1, len(person_start) - 1
+    steep, along, moved = np.zeros(classes), np.zeros(classes), np.zeros(people)
+    slope, steepest = 0.0, 0.0
+    for step in range(MOST_STEPS):
+        before, slope = slope, 0.0
+        for c in range(classes):
+            total = 0.0
+            for i in range(class_start[c], class_start[c + 1]):
+                total += drawn[inside[i]]
+            steep[c] = total
+            slope += total * total
+        steepest = max(steepest, slope)
+        if slope <= 1e-26 * steepest or slope == 0.0:
+            return True
+        for c in range(classes):
+            along[c] = steep[c] + (slope / before * along[c] if step > 0 else 0.0)
+        length = 0.0
+        for v in range(people):
+            total = 0.0
+            for i in range(person_start[v], person_start[v + 1]):
+                total += along[where[i]]
+            moved[v] = total
+            length += total * total
+        if length == 0.0:
+            return True
+        for v in range(people):
+            drawn[v] -= slope / length * moved[v]
+    return False
+
+
+def find_equal_people(found: Fingerprints) -> list[tuple[int, int]]:
+    """Pairs of columns of one person each that are shown to be equal (e = 1), each group as a chain. O(n log n)."""
+    single = np.flatnonzero(found.weight == 1)
+    pairs = []
+    for group in _collide(found.prints[single]):
+        own = single[group]
+        order = own[np.argsort(found.people[found.start[own]])]
+        pairs += [(int(a), int(b)) for a, b in pairwise(order) if found.shows_somebody([a, b])]
+    return pairs
+
+
+def _collide(prints: Float64) -> list[Int64]:
+    """Groups (int64[] positions, two or more) whose prints all agree. O(n log n)."""
+    group, order = np.zeros(len(prints), dtype=np.int64), np.arange(len(prints))
+    for numbers in prints.T:  # groups are parted at the gaps of one number after the other
+        order = np.lexsort((numbers, group))
+        parted = (np.diff(numbers[order]) > CLOSE) | (np.diff(group[order]) != 0)
+        group[order] = np.cumsum(np.append(False, parted))[: len(order)]
+    size = np.bincount(group[order]) if len(order) else np.empty(0, dtype=np.int64)
+    alike = order[size[group[order]] > 1]
+    return np.split(alike, np.flatnonzero(np.diff(group[alike])) + 1) if len(alike) else []
+
+
+Side = tuple[int, ...]
+
+
+def find_equal_pairs(found: Fingerprints) -> tuple[list[tuple[Side, Side]], bool]:
+    """(attacks of e = 2 as columns on each side, whether there can be no others).
+
+    A side is two columns of one person, one such column twice, or one column of two. Of people shown to be equal one
+    stands for all, and sides that share somebody are attacks of e = 1. O(people^2 log people) of each component.
+    """
+    usable = (found.weight <= 2) & ~np.isin(np.arange(len(found.weight)), [b for _, b in find_equal_people(found)])
+    attacks: list[tuple[Side, Side]] = []
+    told: list[tuple[Side, float]] = []
+    whole, left = not _tells_single_values(found), MOST_SUMS
+    for component in np.unique(found.component[usable]):
+        own = np.flatnonzero(usable & (found.component == component))
+        single, double = own[found.weight[own] == 1], own[found.weight[own] == 2]
+        sums = len(single) * (len(single) + 1) // 2 + len(double)
+        if sums > left:
+            whole = False
+            continue
+        left -= sums
+        one, two = np.triu_indices(len(single))
+        prints = np.concatenate([found.prints[single[one]] + found.prints[single[two]], found.prints[double]])
+
+        def name(i: int, one: Int64 = single[one], two: Int64 = single[two], double: Int64 = double) -> Side:
+            return (int(one[i]), int(two[i])) if i < len(one) else (int(double[i - len(one)]),)
+
+        for group in _collide(prints):
+            attacks += _oppose(found, [name(i) for i in group.tolist()])
+        fixed = np.flatnonzero((np.abs(prints[:, :PRINTS]) < CLOSE).all(axis=1))
+        told += [(name(i), float(prints[i, -1])) for i in fixed.tolist()]
+    for group in _collide(np.array([number for _, number in told]).reshape(-1, 1)):
+        sides = {int(found.component[told[i][0][0]]): told[i][0] for i in group.tolist()}  # one of each part
+        attacks += _oppose(found, list(sides.values()))
+    return attacks, whole
+
+
+def _oppose(found: Fingerprints, sides: list[Side]) -> list[tuple[Side, Side]]:
+    """The first side against every other that shares nobody with it."""
+    others = (side for side in sides[1:] if not set(side) & set(sides[0]))
+    return [(sides[0], side) for side in others if found.shows_somebody([*sides[0], *side])]
+
+
+def _tells_single_values(found: Fingerprints) -> bool:
+    """Whether classes alone tell somebody's value, or the difference of two: such people add up across parts."""
+    single = np.flatnonzero(found.weight == 1)
+    random = found.prints[single, :PRINTS]
+    if (np.abs(random) < CLOSE).all(axis=1).any():
+        return True
+    return any(np.ptp(found.prints[single[group], -1]) > CLOSE for group in _collide(random))
