@@ -52,7 +52,7 @@ class _Cohorts:
     """Every place that anybody ever had.
 
     subject: int64[places] ascending, with the number of the place (EPISODE); standing: int64[places]; value: int32[];
-    codes: int32[places, attributes], the last known
+    codes: int32[places, attributes] when the place was taken: no box of a class is published that could follow them
     """
 
     subject: Int64
@@ -70,14 +70,17 @@ class _Cohorts:
         real = facts.real
         standing = kept.standing[real].astype(np.int64)
         subject = self._number(facts.subjects[real], facts.values[real])
-        left = ~lookup(np.sort(subject), self.subject)[1]
-        both = np.concatenate([self.subject[left], subject])
+        at, known = lookup(self.subject, subject)
+        before = self.standing.copy()
+        before[at[known]] = standing[known]  # the same, unless somebody was regrouped
+        new = ~known
+        both = np.concatenate([self.subject, subject[new]])
         order = np.argsort(both, kind="stable")
         return _Cohorts(
             both[order],
-            np.concatenate([self.standing[left], standing])[order],
-            np.concatenate([self.value[left], facts.values[real]])[order],
-            np.concatenate([self.codes[left], facts.codes[real]])[order],
+            np.concatenate([before, standing[new]])[order],
+            np.concatenate([self.value, facts.values[real][new]])[order],
+            np.concatenate([self.codes, facts.codes[real][new]])[order],
         )
 
     def _number(self, people: Int64, values: Int32) -> Int64:
