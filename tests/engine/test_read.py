@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -269,3 +270,41 @@ def test_a_folder_of_two_kinds_leaves_nothing_out_silently(tmp_path: Path) -> No
     (tmp_path / "b.csv").write_text("x\n2\n")
     with pytest.raises(SnapshotError, match=r"b\.csv has no Parquet file of its name"):
         files_of(tmp_path)
+
+
+KINDS = {
+    "int8": pa.array([1, 2], pa.int8()),
+    "int64": pa.array([1, 2]),
+    "uint64": pa.array([1, 2], pa.uint64()),
+    "double": pa.array([1.5, 2.5]),
+    "bool": pa.array([True, False]),
+    "string": pa.array(["1", "2"]),
+    "large_string": pa.array(["1", "2"], pa.large_string()),
+    "dictionary": pa.array(["1", "2"]).dictionary_encode(),
+    "date32": pa.array([1, 2], pa.date32()),
+    "timestamp": pa.array([1, 2], pa.timestamp("ms")),
+    "decimal": pa.array([1, 2]).cast(pa.decimal128(21, 2)),
+    "binary": pa.array([b"1", b"2"]),
+    "list": pa.array([[1], [2]]),
+    "struct": pa.array([{"a": 1}, {"a": 2}]),
+    "null": pa.nulls(2),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_of_a_folder_that_differ_in_a_type_are_read_as_one_or_named(tmp_path: Path, kind: str) -> None:
+    """Never a trace of Arrow's: the columns become one, or the message says which column differs in which files."""
+    for other, values in KINDS.items():
+        folder = tmp_path / other
+        folder.mkdir()
+        for name, column in (("a", KINDS[kind]), ("b", pa.nulls(2)), ("c", values)):
+            pyarrow.parquet.write_table(pa.table({"zip": ["x", "y"], "age": column}), folder / f"{name}.parquet")
+        try:
+            assert find(folder, ["zip", "age"], encoded={"age"}).table.num_rows == 6
+        except SnapshotError as error:
+            told = re.search(r": column 'age' is of type (.+) in 'a\.parquet' and (.+) in '(.)\.parquet'", str(error))
+            assert told, str(error)  # noqa: PT017 (either is right)
+            assert told[1] != told[2]
+            assert told[3] == "c"
+            assert "Export all its files with the same types." in str(error)  # noqa: PT017
+            assert kind != other, "the same type is no difference"

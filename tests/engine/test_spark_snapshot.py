@@ -255,8 +255,13 @@ def test_a_folder_is_its_files_in_order_of_names(spark: Spark, tmp_path: Path) -
     parquet(folder, people(3), name="_hidden.parquet")
     same(spark, load(spark, folder, CLINIC), folder, CLINIC)
     parquet(folder, whole.slice(4).set_column(1, "age", pa.array(["x"] * 7)), name="c.parquet")
-    with pytest.raises(SnapshotError, match=r"column 'age' is of type int64 in 'a.parquet' and string in 'c.parquet'"):
+    with pytest.raises(
+        SnapshotError, match=r"column 'age' is of type int64 in 'a.parquet' and string in 'c.parquet'"
+    ) as ours:
         load(spark, folder, CLINIC)
+    with pytest.raises(SnapshotError) as theirs:
+        embedded.load(folder, CLINIC)
+    assert str(ours.value) == str(theirs.value)
 
 
 def test_tables_and_frames_know_rows_by_their_identifier(spark: Spark, tmp_path: Path) -> None:

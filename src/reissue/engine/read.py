@@ -172,11 +172,29 @@ def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -
             raise SnapshotError(f"{file} has other columns than {files[0]}. Export all files of {path} alike.")
     try:
         whole = pa.concat_tables([part.table for part in parts], promote_options="permissive")
-    except pa.ArrowException as error:
-        raise SnapshotError(
-            f"The files of {path} differ in a column's type ({_short(error)}). Export them alike."
-        ) from error
+    except pa.ArrowException:
+        raise SnapshotError(_differing(path, files, [part.table for part in parts])) from None
     return Read(str(path), parts[0].header, whole.unify_dictionaries())
+
+
+def _differing(folder: Path, files: Sequence[Path], tables: Sequence[pa.Table]) -> str:
+    """Which column has types in two files that cannot be one, in the words of Spark's reader."""
+    for name in tables[0].column_names:
+        columns = [table.select([name]) for table in tables]
+        kinds = [column.schema.field(0).type for column in columns]
+        first = next((i for i, kind in enumerate(kinds) if not pa.types.is_null(kind)), 0)
+        for file, kind, column in zip(files, kinds, columns, strict=True):
+            try:
+                pa.concat_tables([columns[first], column], promote_options="permissive")
+            except pa.ArrowException:
+                one, other = (
+                    kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (kinds[first], kind)
+                )
+                return (
+                    f"{folder}: column '{name}' is of type {one} in '{files[first].name}' and {other} in "
+                    f"'{file.name}'. Export all its files with the same types."
+                )
+    return f"The files of {folder} differ in a column's type. Export all its files with the same types."
 
 
 def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:
