@@ -161,3 +161,71 @@ def test_codes_say_what_the_rows_say(table: pa.Table) -> None:
             assert text.replace("-0.00", "0.00") == expected.replace("-0.00", "0.00")
     for row, (what, severe) in enumerate(zip(table["diagnosis"].to_pylist(), table["severe"].to_pylist(), strict=True)):
         assert coding.value_labels[values[row]] == (what or "(missing)", str(severe).lower())
+
+
+PEOPLE = 41
+WIDE = pa.table(
+    {
+        "patient": [f"p{i:03d}" for i in range(PEOPLE)],
+        "age": pa.array([None if i % 11 == 5 else 20 + i for i in range(PEOPLE)]),
+        "zip": pa.array([f"00{100 + i % 7}" for i in range(PEOPLE)]),
+        "diagnosis": [("flu", "cold", "gout")[i % 3] for i in range(PEOPLE)],
+        "note": pa.array([None if i % 3 else f"note {i}" for i in range(PEOPLE)]),
+    }
+)
+GAPS = Schema(
+    identifier="patient",
+    quasi_identifiers={"age": {"type": "numeric"}, "zip": {"prefix": [3]}},
+    sensitive="diagnosis",
+    insensitive=["note"],
+    missing="value",
+)
+KINDS: dict[str, tuple[str, pa.DataType]] = {
+    "plain": ("zip", pa.string()),
+    "long text": ("patient", pa.large_string()),
+    "dictionary": ("zip", pa.dictionary(pa.int8(), pa.string())),
+    "fractions": ("age", pa.float64()),
+    "decimals": ("age", pa.decimal128(21, 2)),
+    "small numbers": ("age", pa.int16()),
+    "text of numbers": ("age", pa.string()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("start", "length"), [(1, 40), (3, 9), (8, 8), (13, 1), (40, 1)])
+def test_buffers_that_start_in_the_middle_of_a_chunk(kind: str, start: int, length: int) -> None:
+    """A slice shares the memory of the whole: its first row is not the first of the buffer, nor its first bit."""
+    column, form = KINDS[kind]
+    whole = WIDE.set_column(WIDE.column_names.index(column), column, WIDE[column].cast(form))
+    chunks = pa.concat_tables([whole.slice(0, start + length // 2), whole.slice(start + length // 2)])
+    anew = pa.Table.from_pylist(whole.slice(start, length).to_pylist(), schema=whole.schema)
+    expected = seen_in(anew, GAPS)
+    for table in (whole.slice(start, length), chunks.slice(start, length)):
+        assert seen_in(table, GAPS) == expected
+
+
+def seen_in(table: pa.Table, schema: Schema) -> tuple[object, ...]:
+    snapshot = load(table, schema)
+    coding = Coding.start(schema).learn(snapshot.seen)
+    codes, values = snapshot.encode(coding)
+    assert snapshot.insensitive is not None
+    notes = snapshot.insensitive.to_pydict()
+    return snapshot.identifiers.to_pylist(), snapshot.seen, codes.tolist(), values.tolist(), notes
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "pandas", "polars"])
+def test_tables_of_one_row(tmp_path: Path, rows: int, kind: str) -> None:
+    table = WIDE.slice(0, rows)
+    source: object = table
+    if kind == "csv":
+        pyarrow.csv.write_csv(table, tmp_path / "t.csv")
+        source = tmp_path / "t.csv"
+    elif kind == "parquet":
+        pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+        source = tmp_path / "t.parquet"
+    elif kind in ("pandas", "polars"):
+        source = table.to_pandas() if kind == "pandas" else pl.from_arrow(table)
+    codes, values, coding = coded(source)
+    assert codes == [[20, 0], [21, 1]][:rows]
+    assert [coding.values[value] for value in values] == ["flu", "cold"][:rows]

@@ -188,3 +188,9 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "algorithm is 'x'; choose 'mondrian' or 'incognito'. "
         "ordered is 'no'; it must be true or false."
     )
+
+
+@pytest.mark.parametrize(("name", "key"), [(name, key) for name, key in OF_ATTACKS if key in ("k", "m", "limit")])
+def test_an_attacks_whole_number_is_whole(name: str, key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^{key} is 2\.5; it must be a whole number"):
+        attack_from(name, {key: 2.5})

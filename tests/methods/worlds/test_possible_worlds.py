@@ -71,7 +71,7 @@ def random_series(rng: np.random.Generator) -> list[ObservedRelease]:
         _, dense = np.unique(classes[here], return_inverse=True)
         rows = [(int(s), int(c), int(value[s])) for s, c in zip(here, dense, strict=True)]
         top = int(dense.max(initial=-1)) + 1
-        extra = [(int(rng.integers(top)), int(rng.integers(values))) for _ in range(int(rng.integers(0, 3)))]
+        extra = [(int(rng.integers(max(top, 1))), int(rng.integers(values))) for _ in range(int(rng.integers(0, 3)))]
         releases.append(release(number, rows, extra if top and rng.random() < 0.4 else []))
     return releases
 
@@ -275,3 +275,75 @@ def test_no_time_finds_only_what_single_equations_tell() -> None:
 def test_settings(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=names(wrong)):
         PossibleWorlds(**wrong)  # type: ignore[arg-type]
+
+
+def paths_by_enumeration(releases: list[ObservedRelease]) -> list[tuple[list[int], dict[int, tuple[int, int]]]]:
+    """(people who share all classes, for each value that all these classes show (least, most) of them who have it)."""
+    _, worlds = enumerated(releases, set())
+    ways: dict[tuple[int, ...], list[int]] = {}
+    for person in worlds[0]:
+        ways.setdefault(tuple(class_of(r, person) for r in releases), []).append(person)
+    found = []
+    for way, who in ways.items():
+        shown = [set(r.values[r.classes == c].tolist()) for r, c in zip(releases, way, strict=True) if c >= 0]
+        counts = {v: [sum(world[p] == v for p in who) for world in worlds] for v in set.intersection(*shown)}
+        found.append((who, {v: (min(n), max(n)) for v, n in counts.items()}))
+    return found
+
+
+def class_of(release: ObservedRelease, person: int) -> int:
+    assert release.members is not None
+    at = np.flatnonzero(release.members.subjects == person)
+    return int(release.members.classes[at[0]]) if len(at) else -1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_figures_equal_enumeration(seed: int) -> None:
+    rng = np.random.default_rng([83, seed])
+    for _ in range(25):
+        releases = [r for r in random_series(rng) if len(r.classes)]
+        if not releases or not any(r.members is not None and len(r.members.subjects) for r in releases):
+            continue
+        c, m = float(rng.choice([0.5, 0.7, 1.0])), int(rng.integers(2, 4))
+        paths = paths_by_enumeration(releases)
+        share = [max(low for low, _ in v.values()) / len(who) for who, v in paths]
+        left = [sum(high > 0 for _, high in v.values()) for _, v in paths]
+        broken = [s > c or s == 1 or n < m for s, n in zip(share, left, strict=True)]
+        excluded = [any(high == 0 for _, high in v.values()) for _, v in paths]
+        outcome = PossibleWorlds(c=c, m=m, seconds=AMPLE).run(series(*releases))
+        told = outcome.measures
+        exposed = sorted(p for (who, _), hit in zip(paths, broken, strict=True) if hit for p in who)
+        assert told["paths"] == len(paths)
+        assert told["highest_certain_share"] == pytest.approx(max(share))
+        assert told["fewest_possible_values"] == min(left)
+        assert told["subjects_at_risk"] == len(exposed)
+        sure = [(who, v) for (who, v), s in zip(paths, share, strict=True) if s == 1]
+        assert told["certain_subjects"] == sum(len(who) for who, _ in sure)
+        assert told["certain_only_jointly"] == sum(len(who) for who, v in sure if len(v) > 1)
+        assert told["values_ruled_out_jointly"] == sum(high == 0 for _, v in paths for _, high in v.values())
+        assert (told["paths_left_out"], told["paths_undecided"]) == (0, 0)
+        assert outcome.total == sum(b or e for b, e in zip(broken, excluded, strict=True))
+        for r in releases:
+            assert r.members is not None
+            assert outcome.at_risk[r.number].tolist() == sorted(set(exposed) & set(r.members.subjects.tolist()))
+        first = [finding for finding in outcome.findings if finding.breach]
+        assert sorted(s for finding in first for s in finding.subjects) == sorted(f"#{p}" for p in exposed)
+
+
+def test_sentences() -> None:
+    """Of one person, of several, of a share of them, and of values that remain; alone, and jointly."""
+    one = series(release(1, [(0, 0, 1), (1, 0, 2)]), release(2, [(0, 0, 1), (1, 1, 2)]))
+    assert [f.sentence for f in PossibleWorlds(m=2).run(one).breaches] == [
+        "Taking release 1 and release 2 together, #0 certainly has v1; the classes share no other value.",
+        "Taking release 1 and release 2 together, #1 certainly has v2; the classes share no other value.",
+    ]
+    some = series(release(1, [(0, 0, 1), (1, 0, 1), (2, 0, 1), (3, 0, 2)]))
+    (told,) = PossibleWorlds(c=0.5, m=2).run(some).breaches
+    assert "at least 3 of them certainly have v1 (at most 50% may)" in told.sentence
+    assert (told.level, told.threshold, told.unit, told.value) == (0.75, 0.5, "share of one value", "v1")
+    few = series(release(1, [(0, 0, 1), (1, 0, 2)]))
+    (told,) = PossibleWorlds(c=0.5, m=3).run(few).breaches
+    assert told.sentence.endswith(
+        ": only v1, v2 are possible, fewer than m = 3 values; no other assignment of values fits all classes."
+    )
+    assert (told.level, told.threshold, told.unit, told.value) == (2.0, 3.0, "possible values", None)
