@@ -139,6 +139,7 @@ def _nothing() -> None:
     """The smallest kernel."""
 
 
+@cache
 def processors() -> int:
     """How many threads of this process can work at once: the processors it may use."""
     if hasattr(os, "sched_getaffinity"):

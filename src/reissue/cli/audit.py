@@ -114,9 +114,9 @@ def refuse_unchecked(skipped: Mapping[str, str]) -> None:
 
 def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     """KEY=VALUE arguments, without those that are options of their own."""
-    from reissue.series.creating import parsed_settings
+    from reissue.series.creating import parse_settings
 
-    parsed = parsed_settings(settings)
+    parsed = parse_settings(settings)
     for name in ("attacks", "engine", "match", "names", "progress", "strategy"):
         if name in parsed:
             raise SettingsError(f"'{name}' is not a threshold: use the command's options.")

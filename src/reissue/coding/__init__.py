@@ -1,9 +1,8 @@
 """The stable codes of a series: integers for quasi-identifiers and sensitive values, and the labels that name them."""
 
-from reissue.coding.codes import Coding
+from reissue.coding.codes import Coding, CodingNames, CodingWords, interval_label
 from reissue.coding.learning import NumericSummary, SnapshotSummary
 from reissue.coding.numeric import LARGEST_CODE, MISSING_CODE, Kind, NumericCoding
-from reissue.coding.words import CodingNames, CodingWords, interval_label
 from reissue.hierarchy import MISSING
 
 __all__ = [

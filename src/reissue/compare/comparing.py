@@ -186,10 +186,10 @@ def compare_config(
 ) -> Comparison:
     """The same as a config file says. settings: KEY=VALUE texts; `k=[2,5]` or `k=2,5` is a grid."""
     from reissue.audit.auditing import read_strategy
-    from reissue.series.creating import parsed_settings
+    from reissue.series.creating import parse_settings
 
     read = read_config(str(config))
-    given = {key: _parse_list(value) for key, value in parsed_settings(settings).items()}
+    given = {key: _parse_list(value) for key, value in parse_settings(settings).items()}
     return compare(
         snapshots,
         read.schema,
@@ -204,8 +204,8 @@ def compare_config(
 
 def _parse_list(value: object) -> object:
     """`2,5` as the list that it means; other text as it is."""
-    from reissue.series.creating import parsed_settings
+    from reissue.series.creating import parse_settings
 
     if not isinstance(value, str) or "," not in value:
         return value
-    return [parsed_settings([f"value={part.strip()}"])["value"] for part in value.split(",")]
+    return [parse_settings([f"value={part.strip()}"])["value"] for part in value.split(",")]

@@ -55,14 +55,14 @@ class Shelf:
         """The facts of one release, or of one fragment of it, as they were stored. O(rows).
 
         A fragment's facts have class numbers and counterfeits of their own, unless classes are common to all;
-        `core.joining.joined` makes them those of the release.
+        `join_facts` makes them those of the release.
         """
         record = next((record for record in self.state.releases if record.number == number), None)
         if record is None:
             raise SeriesError(f"There is no release {number}; the series has {len(self.releases)}.")
-        if fragment is not None:
-            return self._facts(number, part_name(name_of(number), fragment))
-        names = self.parts(number)
+        names = self.parts(number) if fragment is None else [part_name(name_of(number), fragment)]
+        if len(names) == 1:
+            return self._facts(number, names[0])
         return join_facts([self._facts(number, name) for name in names], record.seed, record.common_classes)
 
     def subjects(self, number: int, fragment: int | None = None) -> NDArray[np.int64]:

@@ -53,11 +53,6 @@ class Fragments:
     left: Int32
     right: Int32
 
-    @staticmethod
-    def whole() -> Fragments:
-        """One fragment: the table is not divided."""
-        return Fragments(*_arrays([(LEAF, 0, -1, -1)]))
-
     @property
     def count(self) -> int:
         return int((self.attribute == LEAF).sum())
@@ -233,12 +228,6 @@ def find_owners(starts: Int64, count: int, numbers: Int64) -> Int32:
 def number_globally(subjects: Int64, fragment: int, count: int) -> Int64:
     """A fragment's subjects in the whole series: people keep their numbers, its counterfeits -1, -2, ... are spread."""
     return np.where(subjects < 0, (subjects + 1) * count - fragment - 1, subjects)
-
-
-def derive_seed(seed: int, number: int) -> int:
-    """A seed of its own for each release of a series, or for each fragment of a release."""
-    low, high = np.random.SeedSequence([seed, number]).generate_state(2, np.uint64)
-    return int(low) | int(high) << 64
 
 
 def join_facts(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:

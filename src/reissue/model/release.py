@@ -23,6 +23,12 @@ Table = Mapping[str, NDArray[np.generic]]
 """Named columns of equal length: the form in which caches and extras are kept in the ledger."""
 
 
+def derive_seed(seed: int, number: int) -> int:
+    """A seed of its own for each release of a series, or for each fragment of a release."""
+    low, high = np.random.SeedSequence([seed, number]).generate_state(2, np.uint64)
+    return int(low) | int(high) << 64
+
+
 def take_rows(codes: Int32, rows: Int64) -> Int32:
     """Some rows of int32[n, attributes] in Fortran order, column by column: gathering whole rows is slow."""
     found = np.empty((len(rows), codes.shape[1]), dtype=np.int32, order="F")

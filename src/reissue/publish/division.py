@@ -1,4 +1,7 @@
-"""The division of a series into fragments: chosen at its first release, kept in the ledger, never changed."""
+"""The division of a series into fragments, chosen at its first release and never changed; and what each says of itself.
+
+What fragments say is small enough to travel; here it becomes what is told of the release as a whole.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,21 @@ from typing import cast
 
 import numpy as np
 
-from reissue.arrays.mixing import UInt64
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.errors import SettingsError
+from reissue.history.public_files import Extent
 from reissue.ledger import Document, Ledger, ReleaseRecord
 from reissue.methods.registry import ADOPTED, strategy_class
 from reissue.methods.strategy import Strategy
+from reissue.model.domain import Domain
 from reissue.model.fragments import Fragments, divide_by_identifier, find_owners
+from reissue.model.release import Style
 from reissue.model.requirement import Requirement
-from reissue.publish.fragment import SnapshotRows
+from reissue.publish.changes import ForbiddenChange, PermittedRows, renewal_sentence
+from reissue.publish.fragment import FragmentRelease, SnapshotRows
+from reissue.publish.self_check import CommonCheck
+from reissue.utility.measure import Utility, measure
 
 ROWS = 2_000_000
 """Rows of a fragment, where the series does not say how many fragments it wants."""
@@ -30,17 +38,17 @@ ROOM = 0.95
 class TableDivision:
     """Which fragment every row belongs to.
 
-    tree:   for new subjects
+    tree:   for new subjects; None if the table is not divided
     starts: int64[releases * fragments] the first number of each fragment's new subjects, release after release: for
             those who are known
     """
 
-    tree: Fragments
+    tree: Fragments | None
     starts: Int64
 
     @property
     def count(self) -> int:
-        return self.tree.count
+        return 1 if self.tree is None else self.tree.count
 
     @staticmethod
     def read(ledger: Ledger, strategy: Strategy, coding: Coding) -> TableDivision | None:
@@ -48,7 +56,7 @@ class TableDivision:
         _refuse_after_standing(strategy, ledger.releases)
         kept = ledger.fragments
         if kept is None:
-            return TableDivision(Fragments.whole(), np.zeros(0, dtype=np.int64)) if ledger.releases else None
+            return TableDivision(None, np.zeros(0, dtype=np.int64)) if ledger.releases else None
         tree = Fragments.from_dict(cast("Mapping[str, Sequence[int]]", kept["tree"]))
         _refuse_strangers(strategy, tree.count, ledger.releases)
         version = int(str(kept["coding_version"]))
@@ -68,37 +76,36 @@ class TableDivision:
         count = int(str(ledger.meta.get("fragments", 1))) or (1 if strategy.undivided else max(1, -(-rows // ROWS)))
         strategy.refuse_fragments(count)
         if count == 1:
-            tree = Fragments.whole()
+            tree = None
         elif strategy.plans_for_all:
             tree = divide_by_identifier(count)  # where classes are common, any rows will do
         else:
             tree = cuts(count, strategy.side_of_a_cut(ROOM))
         return TableDivision(tree, np.zeros(0, dtype=np.int64))
 
-    def of(self, codes: Int32, numbers: Int64, hashes: UInt64 | None) -> Int32:
-        """int32[rows]: the fragment of each row; known subjects stay where they are, whatever their codes are now."""
-        if self.count == 1:
-            return np.zeros(len(numbers), dtype=np.int32)
-        found = self.tree.of(codes, hashes)
-        known = numbers >= 0
-        found[known] = find_owners(self.starts, self.count, numbers[known])
+    def of(self, rows: SnapshotRows) -> Int32:
+        """int32[rows]: the fragment of each; known subjects stay where they are, whatever their codes are now."""
+        if self.tree is None:
+            return np.zeros(len(rows), dtype=np.int32)
+        from reissue.engine.text import hash_identifiers
+
+        found = self.tree.of(rows.codes, hash_identifiers(rows.identifiers) if self.tree.by_identifier else None)
+        known = rows.numbers >= 0
+        found[known] = find_owners(self.starts, self.count, rows.numbers[known])
         return found
 
     def parts(self, rows: SnapshotRows) -> list[SnapshotRows]:
         """The rows of each fragment, in the order of the source."""
-        if self.count == 1:
+        if self.tree is None:
             return [rows]
-        from reissue.engine.text import hash_identifiers
-
-        home = self.of(
-            rows.codes, rows.numbers, hash_identifiers(rows.identifiers) if self.tree.by_identifier else None
-        )
+        home = self.of(rows)
         order = np.argsort(home, kind="stable")
         ends = np.cumsum(np.bincount(home, minlength=self.count))[:-1]
         return [rows.part(places) for places in np.split(order, ends)]
 
     def document(self, coding_version: int) -> Document:
         """What the ledger keeps of it."""
+        assert self.tree is not None
         return {"coding_version": coding_version, "tree": self.tree.to_dict()}
 
 
@@ -146,3 +153,127 @@ def _recode(now: Coding, then: Coding) -> Callable[[Int32], Int32]:
         return now.remap(then, np.empty((0, attributes, 2), dtype=np.int32), wide)[1]
 
     return recode
+
+
+@dataclass(frozen=True, eq=False)
+class FragmentChanges:
+    """One fragment's rows compared with its past, and what cannot be protected.
+
+    counts: rows, and how many subjects are new, gone, back, changed, renewed
+    low, high: int32[attributes] the smallest and the largest code that occurs; None in a fragment without rows
+    """
+
+    counts: Mapping[str, int]
+    problems: tuple[ForbiddenChange, ...]
+    low: Int32 | None
+    high: Int32 | None
+
+    @property
+    def new(self) -> int:
+        return self.counts["new"]
+
+    @staticmethod
+    def of(permitted: PermittedRows, rows: SnapshotRows) -> FragmentChanges:
+        compared = permitted.compared
+        counts = {
+            "rows": len(rows),
+            "new": int((compared.numbers < 0).sum()),
+            "gone": len(compared.gone),
+            "back": int(compared.back.sum()),
+            "changed": int((compared.updated | compared.moved.any(axis=1)).sum()),
+            "renewed": permitted.renewed,
+        }
+        return FragmentChanges(
+            counts=counts,
+            problems=permitted.problems,
+            low=rows.codes.min(axis=0) if len(rows) else None,
+            high=rows.codes.max(axis=0) if len(rows) else None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FragmentSummary:
+    """One fragment of the release, in numbers and sentences. values: int64[values] how often each is published.
+
+    totals: int64[values] what it adds to published totals; None if there are none
+    """
+
+    tally: Mapping[str, int]
+    steps: tuple[str, ...]
+    stopped: tuple[str, ...]
+    utility: Utility
+    extent: Extent
+    style: Style
+    values: Int64
+    totals: Int64 | None = None
+
+    @staticmethod
+    def of(made: FragmentRelease, observed: Sequence[Domain]) -> FragmentSummary:
+        tally = {
+            "snapshot": len(made.candidate.classes),
+            "published": len(made.facts.subjects),
+            "classes": made.facts.class_count,
+            "suppressed": int((made.candidate.classes < 0).sum()),
+            "counterfeits": len(made.candidate.counterfeits),
+        }
+        utility = measure(made.facts, made.coded, observed)
+        extent, style = Extent.of(made.facts), made.facts.style
+        kept = made.facts.standing
+        totals = None if kept is None else kept.totals
+        return FragmentSummary(tally, made.steps, made.stopped, utility, extent, style, made.values, totals)
+
+
+def number_new_subjects(next_subject: int, surveys: Sequence[FragmentChanges]) -> list[int]:
+    """The number of each fragment's first new subject: fragment after fragment."""
+    new = np.cumsum([0, *(survey.new for survey in surveys)])[:-1]
+    return [next_subject + int(before) for before in new]
+
+
+def narrow_domains(surveys: Sequence[FragmentChanges], coding: Coding) -> tuple[Domain, ...]:
+    """The domains narrowed to the codes that occur in the snapshot."""
+    lows = [survey.low for survey in surveys if survey.low is not None]
+    highs = [survey.high for survey in surveys if survey.high is not None]
+    if not lows:
+        return coding.domains
+    low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+    return tuple(Domain(d.name, int(low[a]), int(high[a]), d.tree) for a, d in enumerate(coding.domains))
+
+
+def describe_cost(cost: Utility) -> dict[str, float]:
+    """What the release cost, by measure, for the log."""
+    return {
+        "ail": cost.ail,
+        "gcp": cost.gcp_share,
+        "discernibility": cost.discernibility_share,
+        "class_size": cost.class_size,
+    }
+
+
+def describe_steps(
+    strategy: Strategy,
+    surveys: Sequence[FragmentChanges],
+    results: Sequence[FragmentSummary],
+    check: CommonCheck | None,
+) -> list[str]:
+    """`release.steps`: what was done, in plain sentences. check: where classes are common to all fragments."""
+    rows, new, gone, back, changed, renewed = (
+        sum(survey.counts[name] for survey in surveys) for name in ("rows", "new", "gone", "back", "changed", "renewed")
+    )
+    steps = [
+        f"Read {rows:,} rows: {new:,} new subjects, {gone:,} gone, {back:,} back again, {changed:,} changed.",
+        *([renewal_sentence(strategy, renewed)] if renewed else []),
+    ]
+    if len(results) > 1:
+        sizes = [survey.counts["rows"] for survey in surveys]
+        how = "each anonymized by itself" if check is None else "counted by themselves and planned together"
+        steps.append(
+            f"Divided the rows into {len(results)} fragments of {min(sizes):,} to {max(sizes):,} rows, {how}; who is "
+            "in which fragment never changes."
+        )
+    if len(results) == 1 or check is not None:
+        steps += results[0].steps
+    else:
+        steps += [f"Fragment {i}: {step}" for i, one in enumerate(results, start=1) for step in one.steps]
+    stopped = ", ".join(results[0].stopped if check is None else check.stopped)
+    against = f", and against the attacks it claims to stop ({stopped})" if stopped else ""
+    return [*steps, f"Checked the finished release against the policy{against}."]

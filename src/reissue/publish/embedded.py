@@ -21,11 +21,10 @@ from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.fragments import Fragments, divide, draw_sample, join_facts, number_globally
-from reissue.publish.division import TableDivision
+from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
 from reissue.publish.self_check import CommonCheck
-from reissue.publish.summary import FragmentChanges, FragmentSummary
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -130,7 +129,9 @@ class Embedded(Executor):
     def _write_public(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
         """The files that may be handed out, rows in random order."""
         job, insensitive, rows = self._jobs[0], self._parts[0].insensitive, None
-        facts = join_facts([made.facts for made in self._made], job.seed, job.common)
+        facts = self._made[0].facts
+        if job.fragments > 1:
+            facts = join_facts([made.facts for made in self._made], job.seed, job.common)
         if insensitive is not None:
             rows, insensitive = _find_sources(self._jobs, self._parts, self._made)
         order = np.random.default_rng([job.seed, 2]).permutation(len(facts.subjects))

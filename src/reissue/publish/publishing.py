@@ -21,20 +21,20 @@ from reissue.methods.registry import ADOPTED, policy_of, strategy_of
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
-from reissue.model.fragments import derive_seed
+from reissue.model.release import derive_seed
 from reissue.publish.changes import refuse
-from reissue.publish.division import TableDivision
-from reissue.publish.executor import Executor
-from reissue.publish.fragment import FragmentJob, name_subjects
-from reissue.publish.self_check import CommonCheck
-from reissue.publish.summary import (
+from reissue.publish.division import (
     FragmentChanges,
     FragmentSummary,
+    TableDivision,
     describe_cost,
     describe_steps,
     narrow_domains,
     number_new_subjects,
 )
+from reissue.publish.executor import Executor
+from reissue.publish.fragment import FragmentJob, name_subjects
+from reissue.publish.self_check import CommonCheck
 from reissue.utility.measure import sum_measures
 
 if TYPE_CHECKING:

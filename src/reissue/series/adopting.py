@@ -26,9 +26,8 @@ from reissue.ledger.disk import sync_folder
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import widen_to_nodes
-from reissue.model.fragments import derive_seed
 from reissue.model.observed import ObservedRelease
-from reissue.model.release import Coded, Facts, Table
+from reissue.model.release import Coded, Facts, Table, derive_seed
 from reissue.schema import Config, Schema, read_config
 from reissue.series.series import Series
 from reissue.utility import measure

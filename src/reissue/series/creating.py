@@ -1,7 +1,4 @@
-"""How a series comes to be: what is asked of it, in Python or in a config, checked and kept in a new ledger.
-
-What a release may be asked for (formats, on_change, KEY=VALUE settings) is checked here, too.
-"""
+"""How a series comes to be: what is asked of it, in Python or in a config, checked and kept in a new ledger."""
 
 from __future__ import annotations
 
@@ -9,23 +6,16 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from reissue.errors import SettingsError
 from reissue.ledger import Ledger, read_key
 from reissue.methods.registry import policy_of, strategy_from
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
-
-if TYPE_CHECKING:
-    from reissue.engine.output import Format
-
-FORMATS: tuple[Format, ...] = ("parquet", "csv")
-ENGINES = ("embedded", "spark")
-ON_CHANGE = ("refuse", "new-subject")
+from reissue.series.release import FORMATS, check_engine, check_formats, check_on_change, to_strings
 
 
-def checked_fragments(fragments: int | None) -> int:
+def check_fragments(fragments: int | None) -> int:
     """How many fragments are asked for; 0 leaves it to the first release."""
     if fragments is None:
         return 0
@@ -34,17 +24,7 @@ def checked_fragments(fragments: int | None) -> int:
     return fragments
 
 
-def check_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
-    """The engine's name and settings, with everything at its place."""
-    given: dict[str, object] = {"name": engine} if isinstance(engine, str) else {"name": "embedded", **engine}
-    unknown = sorted(set(given) - {"name", "master", "settings"})
-    if given["name"] not in ENGINES or unknown:
-        wrong = f"has the unknown setting '{unknown[0]}'" if unknown else f"is {given['name']!r}"
-        raise SettingsError(f"engine {wrong}; it must be one of: {', '.join(ENGINES)}, with master and settings.")
-    return {key: value for key, value in given.items() if value}
-
-
-def parsed_settings(settings: Sequence[str]) -> dict[str, object]:
+def parse_settings(settings: Sequence[str]) -> dict[str, object]:
     """`KEY=VALUE` arguments as TOML values: k=5, c=0.5, algorithm=incognito."""
     import tomllib
 
@@ -60,31 +40,10 @@ def parsed_settings(settings: Sequence[str]) -> dict[str, object]:
     return parsed
 
 
-def formats_of(output: Mapping[str, object]) -> Sequence[str]:
+def read_formats(output: Mapping[str, object]) -> Sequence[str]:
     """The formats of a config's [output], both by default."""
     formats = output.get("formats", FORMATS)
-    return [formats] if isinstance(formats, str) else strings(formats)
-
-
-def checked_formats(formats: Sequence[str]) -> list[Format]:
-    """The formats, each once and in one order."""
-    formats = [formats] if isinstance(formats, str) else formats
-    if not formats or any(name not in FORMATS for name in formats):
-        raise SettingsError(f"Releases are written as parquet, csv or both; received {list(formats)!r}.")
-    return [name for name in FORMATS if name in formats]
-
-
-def checked_on_change(on_change: str) -> str:
-    """What is done with changed rows."""
-    if on_change not in ON_CHANGE:
-        raise SettingsError(f"on_change is {on_change!r}; it must be one of: {', '.join(ON_CHANGE)}.")
-    return on_change
-
-
-def strings(value: object) -> Sequence[str]:
-    """A list as TOML or JSON gives it, as one of text."""
-    assert isinstance(value, Sequence)
-    return [str(item) for item in value]
+    return [formats] if isinstance(formats, str) else to_strings(formats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +79,7 @@ class NewSeries:
         on_change = policy.pop("on_change", "refuse")
         try:
             strategy = strategy_from(policy)
-            checked_on_change(str(on_change))
+            check_on_change(str(on_change))
         except SettingsError as error:
             raise SettingsError(f"{config}: [policy] {error}") from None
         try:
@@ -135,7 +94,7 @@ class NewSeries:
             seed=seed,
             catalogue=catalogue or _text(read.ledger, "catalogue"),
             key=key or _text(read.ledger, "key"),
-            formats=formats_of(read.output),
+            formats=read_formats(read.output),
             on_change=str(on_change),
             engine={**settings, "name": engine} if engine else settings,
             fragments=None if fragments is None else int(str(fragments)),
@@ -150,10 +109,10 @@ class NewSeries:
             raise SettingsError(f"seed is {self.seed}; it must be a whole number of at least 0.")
         policy = policy_of(self.strategy)
         engine = check_engine(self.engine)
-        fragments = checked_fragments(self.fragments)
+        fragments = check_fragments(self.fragments)
         self.strategy.refuse_fragments(fragments)
         audit = _checked_audit(self.audit)
-        formats, on_change = checked_formats(self.formats), checked_on_change(self.on_change)
+        formats, on_change = check_formats(self.formats), check_on_change(self.on_change)
         meta = {
             "schema": self.schema.to_dict(),
             "policy": policy,

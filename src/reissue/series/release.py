@@ -1,16 +1,26 @@
-"""A release as its publisher sees it: where it is, what was done, what it cost, and who was in which class."""
+"""A release as its publisher asks for it and sees it: where it is, what it cost, and who was in which class."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding
+from reissue.errors import SettingsError
 from reissue.ledger import Ledger
+
+if TYPE_CHECKING:
+    from reissue.engine.output import Format
+
+
+FORMATS: tuple[Format, ...] = ("parquet", "csv")
+ENGINES = ("embedded", "spark")
+ON_CHANGE = ("refuse", "new-subject")
 
 
 @dataclass(frozen=True)
@@ -81,3 +91,34 @@ def membership_table(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
     if kept is not None:
         columns |= {"box": facts.classes, "dealt": pa.array(coding.values, pa.string()).take(pa.array(kept.dealt))}
     return pa.table(columns)
+
+
+def check_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
+    """The engine's name and settings, with everything at its place."""
+    given: dict[str, object] = {"name": engine} if isinstance(engine, str) else {"name": "embedded", **engine}
+    unknown = sorted(set(given) - {"name", "master", "settings"})
+    if given["name"] not in ENGINES or unknown:
+        wrong = f"has the unknown setting '{unknown[0]}'" if unknown else f"is {given['name']!r}"
+        raise SettingsError(f"engine {wrong}; it must be one of: {', '.join(ENGINES)}, with master and settings.")
+    return {key: value for key, value in given.items() if value}
+
+
+def check_formats(formats: Sequence[str]) -> list[Format]:
+    """The formats, each once and in one order."""
+    formats = [formats] if isinstance(formats, str) else formats
+    if not formats or any(name not in FORMATS for name in formats):
+        raise SettingsError(f"Releases are written as parquet, csv or both; received {list(formats)!r}.")
+    return [name for name in FORMATS if name in formats]
+
+
+def check_on_change(on_change: str) -> str:
+    """What is done with changed rows."""
+    if on_change not in ON_CHANGE:
+        raise SettingsError(f"on_change is {on_change!r}; it must be one of: {', '.join(ON_CHANGE)}.")
+    return on_change
+
+
+def to_strings(value: object) -> Sequence[str]:
+    """A list as TOML or JSON gives it, as one of text."""
+    assert isinstance(value, Sequence)
+    return [str(item) for item in value]

@@ -14,17 +14,8 @@ from reissue.ledger import Damage, Ledger, ReleaseRecord
 from reissue.methods.registry import ADOPTED, policy_of, strategy_from, strategy_of
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
-from reissue.series.creating import (
-    FORMATS,
-    NewSeries,
-    check_engine,
-    checked_formats,
-    checked_on_change,
-    key_of,
-    parsed_settings,
-    strings,
-)
-from reissue.series.release import Release
+from reissue.series.creating import NewSeries, key_of, parse_settings
+from reissue.series.release import FORMATS, Release, check_engine, check_formats, check_on_change, to_strings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -178,14 +169,15 @@ class Series:
         chosen = check_engine({**self.engine, "name": engine} if engine else self.engine)
         if table and chosen["name"] != "spark":
             raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
-        on_change = checked_on_change(on_change or str(self._ledger.meta["on_change"]))
-        written = checked_formats(formats or strings(self._ledger.meta["formats"]))
+        on_change = check_on_change(on_change or str(self._ledger.meta["on_change"]))
+        written = check_formats(formats or to_strings(self._ledger.meta["formats"]))
         with self._ledger.publisher():
-            ahead = self._begin_reading(snapshot) if chosen["name"] == "embedded" else None
+            coding = self.coding
+            ahead = self._begin_reading(snapshot, coding) if chosen["name"] == "embedded" else None
             from reissue.publish.publishing import Publishing
 
             publishing = Publishing(
-                coding=self.coding,
+                coding=coding,
                 ledger=self._ledger,
                 strategy=strategy or self.strategy,
                 on_change=on_change,
@@ -195,11 +187,11 @@ class Series:
             )
             return self._release(publishing.run(snapshot))
 
-    def _begin_reading(self, snapshot: Source) -> Ahead:
+    def _begin_reading(self, snapshot: Source, coding: Coding) -> Ahead:
         """Read the snapshot beside the slowest imports."""
         from reissue.engine.snapshot import Ahead
 
-        ahead = Ahead(snapshot, self.coding.schema)
+        ahead = Ahead(snapshot, coding.schema)
         from reissue.arrays.compiled import warm_up  # imports numba
 
         warm_up()
@@ -209,7 +201,7 @@ class Series:
         """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
         if name is None and not settings:
             return None
-        changes, current = parsed_settings(settings), policy_of(self.strategy)
+        changes, current = parse_settings(settings), policy_of(self.strategy)
         if "strategy" in changes:
             raise SettingsError("'strategy' is not a setting of a strategy: use --strategy.")
         policy = dict(current) if name in (None, current["strategy"]) else {"strategy": name}

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.invariance.buckets import Demand, assign_sets, plan_buckets
-from reissue.methods.invariance.eligibility import plan_supply
+from reissue.methods.invariance.buckets import Demand, assign_sets, plan_buckets, plan_supply
 from reissue.methods.invariance.signatures import Signatures
 
 

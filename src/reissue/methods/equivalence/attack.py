@@ -31,7 +31,7 @@ from reissue.methods.equivalence.person_matrix import (
 )
 from reissue.methods.equivalence.small_worlds import list_small_parts
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
-from reissue.methods.invariance.possible_values import require_members
+from reissue.methods.invariance.attack import require_members
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import People, Within
 

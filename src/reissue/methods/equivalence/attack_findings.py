@@ -12,7 +12,7 @@ from reissue.methods.attack import Finding
 from reissue.methods.equivalence.class_pairs import ClassPairs
 from reissue.methods.equivalence.person_matrix import Block, list_everyone
 from reissue.methods.equivalence.smallest_attack import AttackWeights
-from reissue.methods.invariance.possible_values import require_members
+from reissue.methods.invariance.attack import require_members
 from reissue.methods.wording import list_names
 from reissue.model.observed import Observed, ObservedRelease
 

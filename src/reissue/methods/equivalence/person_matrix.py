@@ -14,7 +14,7 @@ import numpy as np
 from reissue.arrays.components import connected_components
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.invariance.possible_values import require_members
+from reissue.methods.invariance.attack import require_members
 from reissue.methods.invariance.signatures import Signatures, join_sets, number_sets
 from reissue.model.observed import Listing, ObservedRelease
 

@@ -16,7 +16,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.distinct import distinct
 from reissue.arrays.types import Bool, Float64, Int32, Int64
-from reissue.methods.invariance.possible_values import measure_uniqueness
+from reissue.methods.invariance.attack import measure_uniqueness
 from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease

@@ -26,14 +26,13 @@ from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts, sum_counts
 from reissue.model.fragments import Fragments, draw_sample
-from reissue.publish.division import TableDivision
+from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob
 from reissue.publish.self_check import CommonCheck
 from reissue.publish.spark.fragment import FragmentTask, plan_from_table, plan_to_table, survey_fragments
 from reissue.publish.spark.public_files import KEY, KEY_FIELD, FragmentRows, PublicWriter, number_columns
 from reissue.publish.spark.rows import assign_fragments, cut_sample, join_numbers, safe_column_names
-from reissue.publish.summary import FragmentChanges, FragmentSummary
 from reissue.schema import Schema
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from reissue.ledger.store import Staged
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.release import Candidate, Counterfeits
+from reissue.publish.division import FragmentChanges, FragmentSummary
 from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
 from reissue.publish.spark.rows import read_rows
-from reissue.publish.summary import FragmentChanges, FragmentSummary
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.types import Int32
 from reissue.coding import Coding
 from reissue.engine.spark.counting import add_numbers, join_latest, rename_columns
 from reissue.history.identities import read_identities
@@ -36,15 +35,7 @@ def join_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
 
 def assign_fragments(rows: Frame, division: TableDivision) -> Frame:
     """The rows with `fragment`."""
-
-    def find(table: pa.Table) -> Int32:
-        from reissue.engine.text import hash_identifiers
-
-        part = read_rows(table)
-        keys = hash_identifiers(part.identifiers) if division.tree.by_identifier else None
-        return division.of(part.codes, part.numbers, keys)
-
-    return add_numbers(rows, "fragment", find)
+    return add_numbers(rows, "fragment", lambda table: division.of(read_rows(table)))
 
 
 def cut_sample(spark: Spark, sample: Frame, count: int, coding: Coding, side: Requirement) -> Fragments:
