@@ -43,6 +43,8 @@ ATTACKS = [
     "Finding",
     "HistoricalCorrelation",
     "Intersection",
+    "KnownAlgorithm",
+    "Learning",
     "Outcome",
     "PossibleWorlds",
     "RecordTracing",

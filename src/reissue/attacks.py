@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from reissue.methods.incremental.intersection_attack import Intersection as Intersection
     from reissue.methods.incremental.tracing_attack import RecordTracing as RecordTracing
     from reissue.methods.invariance.attack import Association as Association
+    from reissue.methods.invariance.known_algorithm_attack import KnownAlgorithm as KnownAlgorithm
+    from reissue.methods.learning.attack import Learning as Learning
     from reissue.methods.worlds.attack import PossibleWorlds as PossibleWorlds
 
 __all__, __getattr__, __dir__ = export(
@@ -32,6 +34,8 @@ __all__, __getattr__, __dir__ = export(
         "reissue.methods.incremental.intersection_attack": "Intersection",
         "reissue.methods.incremental.tracing_attack": "RecordTracing",
         "reissue.methods.invariance.attack": "Association",
+        "reissue.methods.invariance.known_algorithm_attack": "KnownAlgorithm",
+        "reissue.methods.learning.attack": "Learning",
         "reissue.methods.worlds.attack": "PossibleWorlds",
     },
 )

@@ -172,6 +172,7 @@ def test_bodies_are_short() -> None:
     ("attack", "setting", "said"),
     [
         ("background-knowledge", "knowledge=none.csv", "knowledge is 'none.csv'; name each file by what it tells"),
+        ("learning", "statistics=none.csv", "statistics is 'none.csv': The knowledge file none.csv cannot be read"),
         ("historical-correlation", "compromised=none.csv", "Nobody called 'none.csv' is in these releases"),
     ],
 )

@@ -30,16 +30,18 @@ class NaiveBayes:
     def fit(bins: Int32, widths: Int64, weights: Float64) -> NaiveBayes:
         """bins: int32[rows, attributes], each below its attribute's width; weights: float64[rows, values] soft labels.
 
-        O(rows * attributes * values).
+        Bins and values that no row has change nothing for the others. O(rows * attributes * values).
         """
         start = np.append(0, np.cumsum(widths)[:-1]).astype(np.int64)
         counts = np.zeros((int(widths.sum()), weights.shape[1]))
         _count(bins, start, weights, counts)
         totals = weights.sum(axis=0)
-        rows, values = max(float(totals.sum()), 1.0), len(totals)
-        marginal = (counts.sum(axis=1) + 1.0) / (rows + np.repeat(widths, widths))
+        rows, seen = max(float(totals.sum()), 1.0), max(1, int((totals > 0.0).sum()))
+        in_bin = counts.sum(axis=1)
+        bins_seen = np.add.reduceat(in_bin > 0.0, start) if len(start) else start
+        marginal = (in_bin + 1.0) / (rows + np.repeat(bins_seen, widths))
         tables = (counts + STRENGTH * marginal[:, None]) / (totals + STRENGTH)
-        common = (totals + STRENGTH / values) / (rows + STRENGTH)
+        common = (totals + STRENGTH / seen) / (rows + STRENGTH)
         return NaiveBayes(start, np.log(common), np.log(tables))
 
     def predict(self, bins: Int32) -> Float64:

@@ -14,7 +14,7 @@ from reissue.methods import registry
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.beliefs.knowledge import Knowledge
 
-NAMED = {"knowledge", "compromised"}
+NAMED = {"knowledge", "compromised", "statistics"}
 """Settings that name files and people."""
 RISK = "risk_threshold"
 """A setting of the audit itself, of no attack."""

@@ -43,6 +43,8 @@ ATTACKS = {
     "historical-correlation": "reissue.methods.correlation.attack:HistoricalCorrelation",
     "background-knowledge": "reissue.methods.beliefs.attack:BackgroundKnowledge",
     "possible-worlds": "reissue.methods.worlds.attack:PossibleWorlds",
+    "learning": "reissue.methods.learning.attack:Learning",
+    "known-algorithm": "reissue.methods.invariance.known_algorithm_attack:KnownAlgorithm",
 }
 
 ADOPTED = "adopted"

@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue.arrays.factor_graph import FactorGraph
 from reissue.arrays.permanent import Deals
-from reissue.arrays.sets import lookup, union
+from reissue.arrays.sets import lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.learning.nested_classes import ClassTable, leave_out_nested
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -47,21 +47,14 @@ def list_people(releases: Sequence[ObservedRelease], attributes: int) -> People:
     return People(subjects, codes, values)
 
 
-def tabulate_classes(release: ObservedRelease, members: Members, people: People) -> tuple[ClassTable, Int32]:
-    """(the classes of one release that have members, int32[] their numbers): by their lowest member.
-
-    In an order that does not depend on how classes are numbered.
-    """
-    present, first = np.unique(members.classes, return_index=True)
-    numbers = present[np.argsort(first, kind="stable")].astype(np.int32)
-    rank = np.full(release.class_count, -1, dtype=np.int64)
-    rank[numbers] = np.arange(len(numbers))
-    order = np.argsort(rank[members.classes], kind="stable")
+def tabulate_classes(release: ObservedRelease, members: Members, people: People) -> ClassTable:
+    """The classes of one release that have members; they share nobody, so that their order decides nothing."""
+    present = sorted_unique(members.classes)
+    order = np.argsort(members.classes, kind="stable")
     who, _ = lookup(people.subjects, members.subjects[order])
-    sizes = np.bincount(rank[members.classes], minlength=len(numbers))
-    groups = release.counted.pick(numbers.astype(np.int64))
-    start = np.append(0, np.cumsum(sizes)).astype(np.int64)
-    return ClassTable(start, who, groups.start, groups.value, groups.count), numbers
+    sizes = np.bincount(members.classes, minlength=release.class_count)[present]
+    groups = release.counted.pick(present)
+    return ClassTable(np.append(0, np.cumsum(sizes)).astype(np.int64), who, groups.start, groups.value, groups.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +75,7 @@ class SeriesGraph:
         releases = [series.releases[position] for position in range(until)]
         people = list_people(releases, len(series.domains))
         tables = [
-            tabulate_classes(one, one.members, people)[0]
+            tabulate_classes(one, one.members, people)
             for one in releases
             if one.members is not None and len(one.members.subjects)
         ]

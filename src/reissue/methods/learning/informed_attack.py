@@ -6,7 +6,7 @@ from copy import copy
 from typing import ClassVar, Self
 
 from reissue.arrays.types import Float64
-from reissue.errors import SettingsError
+from reissue.errors import InputError, SettingsError
 from reissue.methods.learning.class_graph import People
 from reissue.methods.learning.statistics import LEARN, PUBLISHER, FittedStatistics, Statistics, ValueShares
 from reissue.model.observed import Names, Observed
@@ -22,7 +22,10 @@ class WithStatistics:
         """The same with the file of statistics read, its labels matched to the series' codes."""
         if self.statistics in (LEARN, PUBLISHER) or self._given is not None:
             return self
-        return self.inform(ValueShares.read(self.statistics, names))
+        try:
+            return self.inform(ValueShares.read(self.statistics, names))
+        except InputError as error:
+            raise SettingsError(f"statistics is {self.statistics!r}: {error}") from error
 
     def inform(self, given: Statistics) -> Self:
         """The same with statistics in codes: a model of one's own, for example."""

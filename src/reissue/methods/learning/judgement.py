@@ -39,10 +39,10 @@ class Judgement:
         return np.asarray((self.belief > threshold) & rose, dtype=np.bool_)
 
     def measures(self, people: Bool) -> dict[str, float]:
-        """Averages over some people."""
+        """Averages over some people, to nine digits: those are the same in whatever order people come."""
 
         def mean(column: Float64) -> float:
-            return float(column[people].mean()) if people.any() else 0.0
+            return round(float(column[people].mean()), 9) if people.any() else 0.0
 
         return {
             "belief": mean(self.belief),
