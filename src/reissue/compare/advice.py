@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reissue.compare.running import Run
-from reissue.methods.registry import STRATEGIES, strategy_class
+from reissue.methods.registry import ATTACKS, STRATEGIES, attack_class, strategy_class
 from reissue.methods.wording import list_names
 
 
@@ -16,15 +16,21 @@ def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None,
     is none, the one with the fewest people at risk, and what the attackers must know who still succeed.
     """
     done = [run for run in runs if run.status == "done"]
-    tried = max((len(run.ran) for run in done), default=0)
+    tried = max((len(_list_common(run)) for run in done), default=0)
     if not tried:
         why = "no strategy could publish these snapshots" if not done else "none of the attacks applies to these tables"
         return None, [f"Nothing can be recommended: {why}.", *_list_refused(runs)]
-    judged = [run for run in done if len(run.ran) == tried]
+    judged = [run for run in done if len(_list_common(run)) == tried]
     safe = [run for run in judged if not run.breached]
     best = min(safe or judged, key=lambda run: (run.risk if not safe else 0.0, run.query_error or 0.0, run.label))
+    tried = len(best.ran)
     words = _explain_safe(best, safe, judged, tried) if safe else _explain_least(best, judged, tried, assumes)
     return best.label, [*words, *_tell_promises(best), *_tell_costs(best), *_list_refused(runs)]
+
+
+def _list_common(run: Run) -> list[str]:
+    """The attacks that ran, without those that read how releases were made: these apply to some strategies only."""
+    return [name for name in run.ran if name not in ATTACKS or not attack_class(name).selective]
 
 
 def _explain_safe(best: Run, safe: Sequence[Run], judged: Sequence[Run], tried: int) -> list[str]:

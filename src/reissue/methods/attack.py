@@ -88,6 +88,8 @@ class Attack(ABC):
     combines:      of an attack divided by parts: how each measure of the whole follows from those of the parts
     adds:          of an attack divided by steps: how each measure of the whole follows from those of the steps
     in_order:      whether it asks for every release once, in order, and keeps of it only what it must
+    measuring:     whether it only measures how far one attacker comes: that it finds nobody proves nothing
+    selective:     whether it reads how releases were made, so that not to apply to others is no gap
     """
 
     limit: Annotated[int, Within("the most findings to describe", least=1)] = 100
@@ -100,6 +102,8 @@ class Attack(ABC):
     combines: ClassVar[Mapping[str, str]] = {}
     adds: ClassVar[Mapping[str, str]] = {}
     in_order: ClassVar[bool] = False
+    measuring: ClassVar[bool] = False
+    selective: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -56,6 +56,7 @@ class KnownAlgorithm(WithStatistics, Attack):
         "how classes are chosen; not the seed."
     )
     measuring: ClassVar[bool] = True
+    selective: ClassVar[bool] = True
     divisions: ClassVar[Mapping[WorkDivision, str]] = {}  # statistics are those of everybody
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
