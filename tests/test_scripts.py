@@ -1,0 +1,25 @@
+"""Scripts that are not part of the tests, as far as they can be tried in a second."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_faults_are_drawn_by_seed_and_leave_a_program() -> None:
+    script, target = ROOT / "scripts" / "faults", ROOT / "src" / "reissue" / "publish"
+    command = [sys.executable, str(script), "5", str(target), "--list", "--seed"]
+    lists = [subprocess.check_output([*command, seed], text=True) for seed in ("1", "1", "2")]
+    assert lists[0] == lists[1] != lists[2]
+    assert len(lists[0].splitlines()) == 5
+    every = list(runpy.run_path(str(script))["places"]([target]))
+    assert {fault.what.split(" ")[0] for fault in every} >= {"comparison", "off", "and", "statement", "another"}
+    for fault in every:
+        planted = fault.planted(fault.file.read_bytes())
+        assert planted != fault.file.read_bytes()
+        ast.parse(planted)
