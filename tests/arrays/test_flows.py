@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csgraph
 
-from reissue.arrays.components import bipartite_components, connected_components, strong_components
 from reissue.arrays.flow.transport import Transport, edges_by_node
+from reissue.arrays.sets import bipartite_components, connected_components, strong_components
 
 
 def all_flows(supply: list[int], demand: list[int], left: list[int], right: list[int]) -> list[tuple[int, ...]]:

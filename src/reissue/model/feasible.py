@@ -13,8 +13,9 @@ import numpy as np
 
 from reissue.arrays.types import Int64
 from reissue.errors import InfeasiblePolicy
-from reissue.model.requirement import Requirement, as_fraction, distribution
+from reissue.model.requirement import Requirement, distribution
 from reissue.model.requirement_check import violations
+from reissue.model.settings import as_fraction
 
 
 def refuse_infeasible(requirement: Requirement, counts: Int64, rows: str = "rows", table: Int64 | None = None) -> None:

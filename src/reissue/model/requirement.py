@@ -15,7 +15,6 @@ point with TOLERANCE to the publisher's favour.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import inf
 from typing import Annotated, Literal, get_args
 
@@ -24,7 +23,7 @@ import numpy as np
 from reissue.arrays.types import Float64, Int64
 from reissue.errors import SettingsError
 from reissue.model.requirement_kernels import TOLERANCE, Limits, classes_meet, meets, slice_meets
-from reissue.model.settings import FINITE, Rows, Share, ValueCount, Within, check_settings
+from reissue.model.settings import FINITE, Rows, Share, ValueCount, Within, as_fraction, check_settings
 
 __all__ = [
     "TOLERANCE",
@@ -35,7 +34,6 @@ __all__ = [
     "Limits",
     "Ratio",
     "Requirement",
-    "as_fraction",
     "classes_meet",
     "distribution",
     "meets",
@@ -143,11 +141,6 @@ class Requirement:
         if self.beta is not None:
             parts.append(f"beta = {self.beta:g}" + (" (enhanced)" if self.likeness == "enhanced" else ""))
         return ", ".join(parts)
-
-
-def as_fraction(limit: float) -> Fraction:
-    """The nearest fraction with a denominator up to a million: what a person meant by 0.1 or by 1/3 in binary."""
-    return Fraction(limit).limit_denominator(1_000_000)
 
 
 def distribution(counts: Int64) -> Float64:

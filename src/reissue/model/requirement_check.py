@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.model.requirement import Requirement, as_fraction, distribution
+from reissue.model.requirement import Requirement, distribution
 from reissue.model.requirement_kernels import TOLERANCE
+from reissue.model.settings import as_fraction
 
 
 @dataclass(frozen=True)

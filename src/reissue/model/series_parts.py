@@ -13,8 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import connected_components
-from reissue.arrays.sets import sorted_unique
+from reissue.arrays.sets import connected_components, sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.model.observed import ObservedRelease
 

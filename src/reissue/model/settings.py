@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from fractions import Fraction
 from functools import cache
 from math import inf
 from numbers import Real
@@ -168,3 +169,8 @@ def missing_settings(kind: type, given: Mapping[str, object]) -> list[str]:
     """The settings of a dataclass that must be given and are not."""
     needed = [field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING]
     return [field.name for field in needed if field.name not in given]
+
+
+def as_fraction(limit: float) -> Fraction:
+    """The nearest fraction with a denominator up to a million: what a person meant by 0.1 or by 1/3 in binary."""
+    return Fraction(limit).limit_denominator(1_000_000)

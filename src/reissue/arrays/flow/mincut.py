@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import connected_components
+from reissue.arrays.sets import connected_components
 from reissue.arrays.types import Bool, Int64
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import strong_components
 from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
+from reissue.arrays.sets import strong_components
 from reissue.arrays.types import Bool, Int64
 
 

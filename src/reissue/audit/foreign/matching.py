@@ -10,7 +10,7 @@ from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from reissue.arrays.components import strong_components
+from reissue.arrays.sets import strong_components
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import ReleaseError
 from reissue.model.box_index import find_meeting

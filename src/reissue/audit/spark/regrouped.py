@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.components import connected_components
-from reissue.arrays.sets import sorted_unique
+from reissue.arrays.sets import connected_components, sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.spark.fragment import FragmentReader
 from reissue.methods.attack import Outcome

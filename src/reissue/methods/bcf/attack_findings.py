@@ -14,7 +14,8 @@ from reissue.methods.attack import Finding
 from reissue.methods.bcf.candidates import ReleaseChain, Targets
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.observed import Words
-from reissue.model.requirement import TOLERANCE, Requirement, as_fraction
+from reissue.model.requirement import TOLERANCE, Requirement
+from reissue.model.settings import as_fraction
 
 
 @dataclass(frozen=True, kw_only=True)

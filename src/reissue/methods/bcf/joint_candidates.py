@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reissue.arrays.components import bipartite_components
+from reissue.arrays.sets import bipartite_components
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease

@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import connected_components
+from reissue.arrays.sets import connected_components
 from reissue.arrays.types import Float64, Int64
 from reissue.methods.equivalence.person_matrix import ClassRows, Patterns, list_everyone
 from reissue.model.observed import ObservedRelease

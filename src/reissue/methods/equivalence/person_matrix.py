@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.components import connected_components
-from reissue.arrays.sets import lookup
+from reissue.arrays.sets import connected_components, lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.attack import require_members
 from reissue.methods.invariance.signatures import Signatures, join_sets, number_sets

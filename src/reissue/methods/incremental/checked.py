@@ -18,8 +18,8 @@ from reissue.model.feasible import refuse_infeasible
 from reissue.model.observed import Observed
 from reissue.model.overlap import Groups
 from reissue.model.release import Coded, Facts, History, Table
-from reissue.model.requirement import Requirement, as_fraction
-from reissue.model.settings import Rows, Share
+from reissue.model.requirement import Requirement
+from reissue.model.settings import Rows, Share, as_fraction
 
 CHECKED = "checked"
 """In a release's extras: [k, numerator of c, denominator of c] that it was checked with."""

@@ -19,8 +19,7 @@ from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.wording import count_people, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
-from reissue.model.requirement import as_fraction
-from reissue.model.settings import People, Share
+from reissue.model.settings import People, Share, as_fraction
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.components import bipartite_components
 from reissue.arrays.flow.augmenting import Graph, PathSearch
 from reissue.arrays.flow.transport import Transport, edges_by_node
-from reissue.arrays.sets import difference
+from reissue.arrays.sets import bipartite_components, difference
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.model.overlap import Groups, Overlap, sort_by_bucket
 

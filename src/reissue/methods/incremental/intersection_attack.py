@@ -15,8 +15,7 @@ from reissue.methods.incremental.running_knowledge import RunningKnowledge, most
 from reissue.methods.incremental.sides import Side, sides_of
 from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
 from reissue.model.observed import Observed
-from reissue.model.requirement import as_fraction
-from reissue.model.settings import Share
+from reissue.model.settings import Share, as_fraction
 
 
 @dataclass(frozen=True, kw_only=True)

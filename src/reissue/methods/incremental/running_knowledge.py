@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import bipartite_components
+from reissue.arrays.sets import bipartite_components
 from reissue.arrays.types import Int32, Int64
 from reissue.model.overlap import Groups, Overlap
 from reissue.model.release import Table

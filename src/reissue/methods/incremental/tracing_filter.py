@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.components import bipartite_components
 from reissue.arrays.flow.transport import Transport, sums
-from reissue.arrays.sets import sorted_unique
+from reissue.arrays.sets import bipartite_components, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.overlap import Groups, Overlap
 

@@ -17,8 +17,7 @@ from reissue.methods.wording import call_people, count_people, name_releases, na
 from reissue.methods.worlds.solver import Inconsistent, Settled, settle
 from reissue.methods.worlds.worlds import Paths, Worlds, narrow, paths_of, truth, worlds_of
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.requirement import as_fraction
-from reissue.model.settings import Share, SignatureSize, Within
+from reissue.model.settings import Share, SignatureSize, Within, as_fraction
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.components import connected_components
 from reissue.arrays.distinct import distinct
-from reissue.arrays.sets import union
+from reissue.arrays.sets import connected_components, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.observed import Members, ObservedRelease
 
