@@ -91,7 +91,7 @@ def test_satisfying_and_minimal_nodes_are_those_of_an_exhaustive_search(requirem
         codes, values = table(rng, made, int(rng.integers(3, 90)), int(rng.integers(1, 4)))
         limits = requirement.limits(np.bincount(values, minlength=4))
         search = LatticeSearch(codes, values, made, limits)
-        satisfied = search.satisfied()
+        satisfied = search.find_satisfied()
         for node in product(*map(range, shape_of(search.ladders))):
             names = generalized(codes, made, node, search.tops)
             distinct = sorted(set(names))
@@ -142,7 +142,7 @@ def test_the_chosen_node_is_the_cheapest_of_all_that_satisfy(metric: Metric) -> 
         made = domains(rng)
         codes, values = table(rng, made, 60, 3)
         search = LatticeSearch(codes, values, made, Requirement(k=3).limits(np.bincount(values)))
-        satisfied = search.satisfied()
+        satisfied = search.find_satisfied()
         chosen = best(search, minimal(satisfied), metric)
         costs = [measured(metric, codes, made, search, tuple(node)) for node in np.argwhere(satisfied).tolist()]
         assert measured(metric, codes, made, search, chosen) == pytest.approx(min(costs))
@@ -205,11 +205,11 @@ def test_small_memory_for_counts_gives_the_same_answer(monkeypatch: pytest.Monke
     made = (*toy_domains(), Domain("flat", 0, 4, uniform_tree(5)))
     codes, values = table(rng, made, 400, 3)
     limits = Requirement(k=4, c=0.7).limits(np.bincount(values))
-    expected = LatticeSearch(codes, values, made, limits).satisfied()
+    expected = LatticeSearch(codes, values, made, limits).find_satisfied()
     monkeypatch.setattr("reissue.partition.incognito.SMALL", 0)
-    assert np.array_equal(LatticeSearch(codes, values, made, limits).satisfied(), expected)
+    assert np.array_equal(LatticeSearch(codes, values, made, limits).find_satisfied(), expected)
     monkeypatch.setattr("reissue.partition.incognito.ROOM", 0)
-    assert np.array_equal(LatticeSearch(codes, values, made, limits).satisfied(), expected)
+    assert np.array_equal(LatticeSearch(codes, values, made, limits).find_satisfied(), expected)
 
 
 def test_climbing_finds_what_a_test_allows_and_asks_little() -> None:

@@ -12,7 +12,7 @@ from reissue.partition.global_recoding import (
     Frontier,
     Ranges,
     Taxonomy,
-    clipped,
+    clip_boxes,
     labels_of,
     limits_of,
     splittable,
@@ -65,9 +65,9 @@ def _cut_with(limits: list[int]) -> Cut:
 
 def test_published_ranges_end_at_values_or_at_the_code_of_missing_ones() -> None:
     ranges = np.array([[[LOWEST, -500]], [[-499, 40]], [[LOWEST, 40]], [[41, HIGHEST]]], dtype=np.int32)
-    told = clipped(ranges, np.array([[3, 90, -500]]))
+    told = clip_boxes(ranges, np.array([[3, 90, -500]]))
     assert told[:, 0].tolist() == [[-500, -500], [3, 40], [-500, 40], [41, 90]]
-    assert clipped(ranges[2:], np.array([[3, 90, 3]]))[:, 0].tolist() == [[3, 40], [41, 90]]
+    assert clip_boxes(ranges[2:], np.array([[3, 90, 3]]))[:, 0].tolist() == [[3, 40], [41, 90]]
 
 
 def test_a_place_for_missing_values_is_kept_and_told_apart_only_if_every_release_has_it() -> None:

@@ -116,7 +116,7 @@ def run_series(strategy: Strategy, snapshots: Sequence[Coded], seed: int = 0) ->
     for number, snapshot in enumerate(snapshots, start=1):
         candidate = strategy.publish(snapshot, History(releases, caches, seed + number))
         shuffled = np.random.default_rng(number).permutation(len(candidate.boxes)).astype(np.int32)
-        facts = candidate.renumbered(shuffled).facts(number, snapshot)  # as a series does
+        facts = candidate.renumber(shuffled).facts(number, snapshot)  # as a series does
         caches = strategy.remember(caches, facts)
         releases.append(facts)
     return releases

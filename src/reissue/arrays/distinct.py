@@ -19,7 +19,7 @@ def distinct(columns: Sequence[Int32]) -> tuple[Int64, Int32]:
     Combinations are ascending by the first column, then by the second, and so on: in an order that does not depend on
     the order of the rows.
     """
-    key = _packed(columns)
+    key = _pack_keys(columns)
     home, first = _number(key)
     order = np.argsort(key[first])
     return first[order], _ranks(order)[home]
@@ -53,7 +53,7 @@ class Combinations:
         return Combinations.of(columns, np.concatenate([part.counts for part in parts]))
 
 
-def _packed(columns: Sequence[Int32]) -> Int64:
+def _pack_keys(columns: Sequence[Int32]) -> Int64:
     """int64[rows]: one key per row; keys are equal, and ascend, as the combinations do.
 
     Columns that have no room in one number together are renumbered on the way.

@@ -58,7 +58,7 @@ class PastReleases(LazySequence[Facts]):
         cut = Cut.read(facts.extras)
         if cut is None:
             return recoded
-        then = cut.recoded(made_under.domains, lambda labels: self._coding.remap(made_under, labels, codes[:0])[0])
+        then = cut.recode(made_under.domains, lambda labels: self._coding.remap(made_under, labels, codes[:0])[0])
         return replace(recoded, extras={**facts.extras, **then.table()})
 
     def _facts(self, number: int) -> Facts:

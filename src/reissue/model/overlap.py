@@ -91,9 +91,9 @@ class Overlap:
     @cached_property
     def link(self) -> Int64:
         """int64[shared subjects]: the link of each; many questions need it for few of them, or not at all."""
-        return _numbered(self.own, self.other, self.left, self.right)
+        return _number_links(self.own, self.other, self.left, self.right)
 
-    def turned(self) -> Overlap:
+    def swap_sides(self) -> Overlap:
         """The same with the sides exchanged."""
         order = np.lexsort((self.left, self.right))
         links = self.right[order], self.left[order], self.shared[order]
@@ -117,12 +117,12 @@ def _both(one: Int64, other: Int64) -> tuple[Int64, Int64]:
 @njit(cache=True)
 def sort_by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
     """(start, order): rows of each bucket, in order; rows of bucket -1 are left out. O(rows + buckets)."""
-    start, order = _sorted_by(bucket, np.arange(len(bucket)), count)
+    start, order = _sort_by(bucket, np.arange(len(bucket)), count)
     return start, np.asarray(order, np.int64)
 
 
 @njit(cache=True)
-def _sorted_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32 | Int64]:
+def _sort_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32 | Int64]:
     """(start, [rows]): something of each row, bucket by bucket; rows of bucket -1 are left out."""
     start = np.zeros(count + 1, np.int64)
     for row in range(len(bucket)):
@@ -141,7 +141,7 @@ def _sorted_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[
 @njit(cache=True)
 def _links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64]:
     """(left, right, shared) of each link. O(rows + classes)."""
-    start, met = _sorted_by(own, other, lefts)
+    start, met = _sort_by(own, other, lefts)
     seen, number = np.full(rights, -1, np.int64), np.empty(rights, np.int64)
     left, right, shared = np.empty(len(own), np.int64), np.empty(len(own), np.int64), np.empty(len(own), np.int64)
     links = 0
@@ -156,7 +156,7 @@ def _links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) ->
 
 
 @njit(cache=True)
-def _numbered(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: Int64) -> Int64:
+def _number_links(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: Int64) -> Int64:
     """int64[rows]: the link of each. O(rows + classes)."""
     start, order = sort_by_bucket(own, left[-1] + 1 if len(left) else 0)
     link, number = np.empty(len(own), np.int64), np.empty(right.max() + 1 if len(right) else 0, np.int64)
@@ -172,7 +172,7 @@ def _numbered(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: Int6
 
 @njit(cache=True)
 def _groups(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> tuple[Int64, Int32, Int64]:
-    start, shown = _sorted_by(classes, values, class_count)
+    start, shown = _sort_by(classes, values, class_count)
     group_start = np.zeros(class_count + 1, np.int64)
     value, count = np.empty(len(shown), np.int32), np.empty(len(shown), np.int64)
     times, groups = np.zeros(value_count, np.int64), 0

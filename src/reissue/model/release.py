@@ -169,7 +169,7 @@ class Candidate:
     anatomized: bool = False
     extras: Table = field(default_factory=dict)
 
-    def renumbered(self, numbers: Int32) -> Candidate:
+    def renumber(self, numbers: Int32) -> Candidate:
         """The same release with class i called numbers[i], a permutation; extras named `class_...` go along."""
         old = np.empty_like(numbers)
         old[numbers] = np.arange(len(numbers), dtype=np.int32)

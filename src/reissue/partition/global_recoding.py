@@ -127,7 +127,7 @@ class Cut:
         columns = np.array(rows, dtype=np.int64).T
         return dict(zip(_COLUMNS, columns.copy(), strict=True))
 
-    def recoded(self, domains: Sequence[Domain], remap: Callable[[Int32], Int32]) -> Cut:
+    def recode(self, domains: Sequence[Domain], remap: Callable[[Int32], Int32]) -> Cut:
         """The same labels after taxonomies have grown and codes have shifted; codes of numbers never do.
 
         domains: as they were; remap: turns int32[n, attributes, 2] boxes of then into those of now
@@ -214,7 +214,7 @@ def splittable(limits: Int64, cuts: Sequence[Cut]) -> Int64:
     return bounds
 
 
-def clipped(boxes: Int32, limits: Int64) -> Int32:
+def clip_boxes(boxes: Int32, limits: Int64) -> Int32:
     """int32[classes, attributes, 2]: intervals as they are published, within the limits (see `Cut.limits`).
 
     No end falls between the code of missing values and the lowest value.

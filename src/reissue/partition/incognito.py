@@ -67,7 +67,7 @@ class LatticeSearch:
         self._kept: OrderedDict[Node, Frequencies] = OrderedDict()
         self.evaluated = 0
 
-    def satisfied(self) -> Bool:
+    def find_satisfied(self) -> Bool:
         """bool[lattice]: the nodes under which every class meets the limits.
 
         A subset of the attributes is the face of the lattice where all others are at the top. Faces are settled from
@@ -127,7 +127,7 @@ class LatticeSearch:
         return roll_up(table, node, self.ladders, self.limits, keep)
 
 
-def ranking(search: LatticeSearch, metric: Metric = "loss") -> Callable[[Node], tuple[float, int, Node]]:
+def rank_by(search: LatticeSearch, metric: Metric = "loss") -> Callable[[Node], tuple[float, int, Node]]:
     """What a node costs, as a key to sort by; ties go to the lowest in height, then to the first in lexical order.
 
     "loss": least information lost per row (AIL, NCP of the published intervals); "discernibility": least sum of squared
@@ -150,7 +150,7 @@ def cost_of(search: LatticeSearch, node: Node, lost: Sequence[Float64], metric: 
 
 def best(search: LatticeSearch, nodes: Sequence[Node], metric: Metric = "loss") -> Node:
     """The node that costs least: see ranking."""
-    return min(nodes, key=ranking(search, metric))
+    return min(nodes, key=rank_by(search, metric))
 
 
 def apply_levels(ladders: Sequence[Ladder], codes: Int32, node: Node) -> Partition:
@@ -198,5 +198,5 @@ def incognito(
     One O(n log n) pass over the rows, then work on distinct counts. Returns the partition and the node it came from.
     """
     search = LatticeSearch(codes, values, domains, limits)
-    node = best(search, minimal(search.satisfied()), metric)
+    node = best(search, minimal(search.find_satisfied()), metric)
     return apply_levels(search.ladders, codes, node), node

@@ -63,7 +63,7 @@ def ladder_of(domain: Domain, codes: Int32) -> Ladder:
         nodes = [domain.tree.at_level(level)[present] for level in range(domain.tree.height + 1)]
         intervals = [np.stack([domain.tree.lo[node], domain.tree.hi[node]], axis=1).astype(np.int64) for node in nodes]
     else:
-        intervals = _doubling(present.astype(np.int64), domain)
+        intervals = _double_widths(present.astype(np.int64), domain)
     labels, boxes = [], []
     for interval in intervals:
         starts = np.diff(interval[:, 0], prepend=interval[0, 0] - 1) != 0
@@ -72,7 +72,7 @@ def ladder_of(domain: Domain, codes: Int32) -> Ladder:
     return Ladder(domain, present, tuple(labels), tuple(boxes))
 
 
-def _doubling(present: Int64, domain: Domain) -> list[Int64]:
+def _double_widths(present: Int64, domain: Domain) -> list[Int64]:
     """Per level int64[present, 2]: the interval of each code. present: ascending.
 
     A code below the domain is that of missing values. It is no neighbour of any number, so it stays by itself at

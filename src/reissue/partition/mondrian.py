@@ -79,7 +79,7 @@ def _cut_all(
 
 
 @njit(cache=True)
-def _numbered(ids: Int64, starts: Int64) -> Int32:
+def _number_rows(ids: Int64, starts: Int64) -> Int32:
     """int32[rows]: the class of each row by its id; class i begins at starts[i]."""
     classes = np.empty(len(ids), dtype=np.int32)
     for i in range(len(starts)):
@@ -106,7 +106,7 @@ def mondrian(
         return _cut_all(rows, start, stop, depth, forest, limits, cut_buffers(forest, len(limits.table)))
 
     starts, hulls = _cut_side_by_side(cut, len(values), threads or processors())
-    return Partition(_numbered(rows.ids, starts), widen_to_nodes(hulls, domains))
+    return Partition(_number_rows(rows.ids, starts), widen_to_nodes(hulls, domains))
 
 
 def _cut_side_by_side(

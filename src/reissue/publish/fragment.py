@@ -223,7 +223,7 @@ def _anonymous(candidate: Candidate, seed: int, words: Words) -> Candidate:
     """The classes renumbered at random, so that numbers say nothing; the steps in people's words."""
     numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
     steps = tuple(put_names(step, words) for step in candidate.steps)
-    return replace(candidate.renumbered(numbers), steps=steps)
+    return replace(candidate.renumber(numbers), steps=steps)
 
 
 def put_names(text: str, words: Words) -> str:

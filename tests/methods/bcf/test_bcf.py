@@ -68,7 +68,7 @@ def test_no_label_could_be_specialized_further() -> None:
         snapshots = random_series(rng, int(rng.integers(2, 5)), TAXONOMIES)
         k = int(rng.integers(3, 8))
         facts = run_series(BCF(k=k), snapshots)
-        past = ReleaseChain([GroupedRelease.published(ObservedRelease.of(release)) for release in facts[:-1]])
+        past = ReleaseChain([GroupedRelease.from_release(ObservedRelease.of(release)) for release in facts[:-1]])
         last = facts[-1]
         cut = Cut.read(last.extras)
         assert cut is not None
@@ -81,7 +81,7 @@ def test_no_label_could_be_specialized_further() -> None:
                 kids = child[start[node] : start[node + 1]]
                 inside = (last.codes[:, a] >= lo) & (last.codes[:, a] <= hi)
                 if len(kids) and inside.any():
-                    assert weakest(past.extended(specialize(last, a, tree.hi[kids], inside))) < k
+                    assert weakest(past.extend(specialize(last, a, tree.hi[kids], inside))) < k
                     tried += 1
     assert tried > 50
 
@@ -99,7 +99,7 @@ def specialize(release: Facts, attribute: int, ends: np.ndarray, inside: np.ndar
     boxes[made > 0, attribute, 0] = starts[made[made > 0] - 1]
     boxes[made > 0, attribute, 1] = ends[made[made > 0] - 1]
     view = ObservedRelease(release.number, boxes, home.astype(np.int32), release.values)
-    return GroupedRelease.published(view)
+    return GroupedRelease.from_release(view)
 
 
 def weakest(chain: ReleaseChain) -> int:

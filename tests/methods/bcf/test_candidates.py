@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.bcf.candidates import ReleaseChain, composed, known_targets, possible_targets
+from reissue.methods.bcf.candidates import ReleaseChain, count_composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.joint_candidates import exact_amounts
 from tests.support.generators import exact_candidates
@@ -17,7 +17,7 @@ def candidates(chain: ReleaseChain) -> dict[tuple[int, tuple[int, ...]], tuple[i
     found = {}
     for arrival in range(len(chain)):
         targets = possible_targets(chain, arrival)
-        levels = zip(targets.totals.tolist(), composed(chain, targets).tolist(), strict=True)
+        levels = zip(targets.totals.tolist(), count_composed(chain, targets).tolist(), strict=True)
         for classes, level in zip(targets.classes.tolist(), levels, strict=True):
             found[arrival, tuple(classes)] = level
     return found
@@ -83,7 +83,7 @@ def test_known_people_get_the_candidates_of_their_combination() -> None:
 def test_a_release_without_newcomers_has_no_arrivals() -> None:
     rng = np.random.default_rng(55)
     chain = random_cut_chain(rng, 2, people=9)
-    again = chain.extended(chain.releases[-1])
+    again = chain.extend(chain.releases[-1])
     assert again.arrivals() == [t for t in chain.arrivals() if t < 2]
     assert again.pair(1, 2).newcomers == 0
     compared = again.pair(0, 1)

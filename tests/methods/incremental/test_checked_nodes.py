@@ -36,7 +36,7 @@ def test_checked_incognito_publishes_the_best_of_all_safe_nodes(metric: Metric) 
             search = LatticeSearch(
                 snapshot.codes, snapshot.values, snapshot.domains, strategy.requirement.limits(counts)
             )
-            nodes = [tuple(node) for node in np.argwhere(search.satisfied()).tolist()]
+            nodes = [tuple(node) for node in np.argwhere(search.find_satisfied()).tolist()]
             check = WholeCheck.of(strategy, past, History(releases, caches, 1), every)
             made = {node: apply_levels(search.ladders, snapshot.codes, node) for node in nodes}
             safe = [node for node, own in made.items() if number == 1 or not check.breach(own.classes, own.boxes)]

@@ -84,7 +84,7 @@ def keep_the_newer_values(*arrays: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 def trace_nothing(_: object, boxes: tuple[np.ndarray, np.ndarray], *__: object) -> tracing.Traces:
-    return tracing._nothing(boxes[0].shape[1])
+    return tracing._no_traces(boxes[0].shape[1])
 
 
 def pass_everything(*_: object) -> bool:
@@ -96,7 +96,7 @@ FAULTS = {
     "the flow of the people left over": Fault(difference, "_too_few", find_no_small_rest, "difference"),
     "the components without flows": Fault(difference, "_suspect", suspect_nobody, "difference"),
     "the running multiset": Fault(running_knowledge, "_intersect", keep_the_newer_values, "intersection"),
-    "the traces": Fault(tracing, "_traced", trace_nothing, "record tracing"),
+    "the traces": Fault(tracing, "_trace_pairs", trace_nothing, "record tracing"),
     "the filter of the traces": Fault(TracingPart, "suspicious", pass_everything, "record tracing"),
 }
 CASES = {

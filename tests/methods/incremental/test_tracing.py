@@ -89,7 +89,7 @@ def test_tracing_equals_enumeration_whatever_changed(change: Change, seed: int) 
 @pytest.mark.parametrize("change", CHANGES)
 def test_leaving_out_is_right_only_if_nobody_changed(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were it done all the same, something would be missed: so the cases above do test that it is not."""
-    monkeypatch.setattr(tracing, "_unchanged", lambda *_: True)
+    monkeypatch.setattr(tracing, "_nobody_changed", lambda *_: True)
     wrong = sum(not agrees(series, k) for series, k in cases(0, change))
     assert (wrong > 0) == (change is not nothing)
 

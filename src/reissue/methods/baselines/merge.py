@@ -57,7 +57,7 @@ class Merge(Strategy):
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Keep what still holds, anonymize the rest by itself, append."""
-        lineage = _standing(snapshot, history.caches)  # int64[rows], -1: to be anonymized now
+        lineage = _find_lineage(snapshot, history.caches)  # int64[rows], -1: to be anonymized now
         dissolved = self._dissolve(lineage, snapshot)
         fresh = np.flatnonzero(lineage < 0)
         kept = sorted_unique(lineage[lineage >= 0])
@@ -125,7 +125,7 @@ class Merge(Strategy):
         return self.requirement.thresholds()
 
 
-def _standing(snapshot: Coded, caches: Mapping[str, Table]) -> Int64:
+def _find_lineage(snapshot: Coded, caches: Mapping[str, Table]) -> Int64:
     """int64[rows]: the class each row was last published in, by its lineage; -1 if never, or if the row changed."""
     lineage = np.full(len(snapshot), -1, dtype=np.int64)
     rows = caches.get(ROWS)

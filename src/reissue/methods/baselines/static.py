@@ -131,7 +131,7 @@ def anonymize(
         partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
         how = "by median cuts (Mondrian)"
     else:
-        partition, how = _generalized(snapshot, limits)
+        partition, how = _generalize(snapshot, limits)
     sizes = np.bincount(partition.classes)
     return partition, (
         f"Grouped {len(snapshot):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
@@ -139,7 +139,7 @@ def anonymize(
     )
 
 
-def _generalized(snapshot: Coded, limits: Limits) -> tuple[Partition, str]:
+def _generalize(snapshot: Coded, limits: Limits) -> tuple[Partition, str]:
     """The best full-domain generalization of the rows, and how it was made."""
     from reissue.partition.incognito import incognito
 

@@ -13,7 +13,7 @@ from reissue.arrays.sets import lookup, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
-from reissue.methods.bcf.candidates import ReleaseChain, Targets, composed, known_targets, possible_targets
+from reissue.methods.bcf.candidates import ReleaseChain, Targets, count_composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.joint_candidates import exact_amounts
 from reissue.model.observed import Observed, ObservedRelease, Words
@@ -97,7 +97,7 @@ class ObservedChain:
     numbers: tuple[int, ...]
     places: tuple[tuple[Int64, Int32] | None, ...]
 
-    def extended(self, chain: ReleaseChain, release: ObservedRelease) -> ObservedChain:
+    def extend(self, chain: ReleaseChain, release: ObservedRelease) -> ObservedChain:
         """With one more release; `chain` has it already."""
         own = release.members
         place = None if own is None else (own.subjects, own.classes)
@@ -126,7 +126,7 @@ def find_chains(series: Observed, notes: list[str]) -> Iterator[ObservedChain]:
                 yield chained
             chained, before = _NOTHING, None
             continue
-        longer = chained.chain.extended(GroupedRelease.published(release))
+        longer = chained.chain.extend(GroupedRelease.from_release(release))
         why = None if before is None else _why_apart(before, release)
         if why is None and not longer.holds_last():
             why = "lacks records that earlier releases have"
@@ -134,7 +134,7 @@ def find_chains(series: Observed, notes: list[str]) -> Iterator[ObservedChain]:
             notes.append(f"{name} {why}; the attack treats it as the start of a new chain of releases.")
             yield chained
             chained, longer = _NOTHING, ReleaseChain(longer.releases[-1:])
-        chained, before = chained.extended(longer, release), release
+        chained, before = chained.extend(longer, release), release
     if chained.numbers:
         yield chained
 
@@ -204,7 +204,7 @@ class _AttackTotals:
             return
         chain, numbers = chained.chain, chained.numbers
         came = numbers[targets.arrival]
-        by_paper = composed(chain, targets)
+        by_paper = count_composed(chain, targets)
         lowest = {"candidates": int(targets.totals.min()), "composed": int(by_paper.min())}
         lowest[f"candidates({came})"] = lowest["candidates"]
         for name, level in lowest.items():

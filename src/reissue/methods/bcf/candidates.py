@@ -63,7 +63,7 @@ class ReleaseChain:
     def __len__(self) -> int:
         return len(self.releases)
 
-    def extended(self, release: GroupedRelease) -> ReleaseChain:
+    def extend(self, release: GroupedRelease) -> ReleaseChain:
         """The chain with one more release; what has been compared stays compared."""
         longer = ReleaseChain([*self.releases, release])
         longer._pairs.update(self._pairs)
@@ -152,7 +152,7 @@ def all_meet(targets: Targets, limits: Sequence[Limits], value_count: int) -> bo
     return all(_meet(targets.start, targets.values, targets.amounts, value_count, limit) for limit in limits)
 
 
-def composed(chain: ReleaseChain, targets: Targets) -> Int64:
+def count_composed(chain: ReleaseChain, targets: Targets) -> Int64:
     """int64[targets]: what the paper's micro attacks and its two compositions (B then F, B then C) leave.
 
     Section 7.1: the arrival's group loses its worst B crack and then what the later groups cannot hold; later groups

@@ -48,16 +48,16 @@ class GroupedRelease:
         return GroupedRelease(boxes, start, values.astype(np.int32), counts.astype(np.int64))
 
     @staticmethod
-    def counted(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> GroupedRelease:
+    def from_counts(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> GroupedRelease:
         """From counts in any order, in which a group may come twice."""
         found = Combinations.of([classes, values], counts)
         return GroupedRelease.of(boxes, found.columns[0], found.columns[1], found.counts)
 
     @staticmethod
-    def published(release: ObservedRelease) -> GroupedRelease:
+    def from_release(release: ObservedRelease) -> GroupedRelease:
         width = int(release.values.max()) + 1 if len(release.values) else 1
         if release.amounts is not None:
-            return GroupedRelease.counted(release.boxes, release.classes, release.values, release.amounts)
+            return GroupedRelease.from_counts(release.boxes, release.classes, release.values, release.amounts)
         if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
             return GroupedRelease.of(release.boxes, *release.groups)
         counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort

@@ -31,7 +31,7 @@ class Kinds:
         only = ReleaseChain([_of_value(release, value) for release in chain.releases])
         paths = [possible_targets(only, arrival) for arrival in range(len(chain))]
         self.arrival = np.concatenate([np.full(len(p), p.arrival, dtype=np.int64) for p in paths])
-        self.classes = np.concatenate([_padded(p, len(chain)) for p in paths])
+        self.classes = np.concatenate([_pad(p, len(chain)) for p in paths])
         self._sums = np.concatenate([release.counts for release in only.releases])
         self._rows = self._incidence(only)
         group, kind = (end.astype(np.int64) for end in self._rows.nonzero())
@@ -90,7 +90,7 @@ def _of_value(release: GroupedRelease, value: int) -> GroupedRelease:
     return GroupedRelease.of(release.boxes, release.classes[here], release.values[here], release.counts[here])
 
 
-def _padded(paths: Targets, releases: int) -> Int32:
+def _pad(paths: Targets, releases: int) -> Int32:
     classes = np.full((len(paths), releases), -1, dtype=np.int32)
     classes[:, paths.arrival :] = paths.classes
     return classes

@@ -48,7 +48,7 @@ class ChainLog:
         everyone = np.concatenate([self.subjects, new])
         order = np.argsort(everyone, kind="stable")
         arrival = np.concatenate([self.arrival, np.full(len(new), release.number, dtype=np.int32)])
-        groups = GroupedRelease.published(ObservedRelease.of(release))
+        groups = GroupedRelease.from_release(ObservedRelease.of(release))
         return ChainLog(
             release.number if fresh else self.start,
             everyone[order],
@@ -58,7 +58,7 @@ class ChainLog:
             not release.anatomized and (fresh or self.plain),
         )
 
-    def renewed(self, number: int) -> ChainLog:
+    def renew(self, number: int) -> ChainLog:
         """The log as a chain that starts with release `number` sees it."""
         return ChainLog(number, self.subjects, self.arrival)
 

@@ -23,14 +23,14 @@ from reissue.methods.bcf.specialization import (
     apply_split,
     begin,
     past_targets,
+    plan_nothing,
     plan_split,
     tentative,
-    whole,
 )
 from reissue.methods.bcf.specialization_check import weigh
 from reissue.model.requirement import Requirement
 from reissue.model.requirement_kernels import Limits
-from reissue.partition.global_recoding import Cut, Frontier, Ranges, clipped, splittable
+from reissue.partition.global_recoding import Cut, Frontier, Ranges, clip_boxes, splittable
 
 Score = Literal["discernibility", "information-gain"]
 ExactCheck = Callable[[Int32, Int32], tuple[bool, Int64]]
@@ -74,7 +74,7 @@ class TopDown:
 
     def fewest(self) -> tuple[bool, Int64]:
         """Whether the single class of the start holds, and the fewest candidates of each arrival in it."""
-        holds, fewest = self._weigh(whole(self.task.items, self.state, self.task.past), measure=True)
+        holds, fewest = self._weigh(plan_nothing(self.task.items, self.state, self.task.past), measure=True)
         if self.task.check is not None:
             return self.task.check(np.zeros(len(self.task.items.values), dtype=np.int32), self.boxes())
         return holds, fewest
@@ -242,7 +242,9 @@ def _exact_check(
     limits = [requirement.limits(table) for requirement in asked]
 
     def check(home: Int32, boxes: Int32) -> tuple[bool, Int64]:
-        longer = chain.extended(GroupedRelease.counted(clipped(boxes, known_limits), home, items.values, items.counts))
+        longer = chain.extend(
+            GroupedRelease.from_counts(clip_boxes(boxes, known_limits), home, items.values, items.counts)
+        )
         everyone = [possible_targets(longer, t, strict=True) for t in arrivals]
         fewest = np.array([int(t.totals.min()) if len(t) else 0 for t in everyone], dtype=np.int64)
         return longer.holds_last() and all(all_meet(t, limits, value_count) for t in everyone), fewest

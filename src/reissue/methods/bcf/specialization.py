@@ -149,7 +149,7 @@ def plan_split(
     return SplitStep(touched, bounds, attribute, dealt, stops, sizes, cells, targets)
 
 
-def whole(items: Items, state: SpecializationState, past: PastTargets) -> SplitStep:
+def plan_nothing(items: Items, state: SpecializationState, past: PastTargets) -> SplitStep:
     """The step that changes nothing: to measure the single class of the start."""
     bounds = np.array([np.iinfo(np.int32).max], dtype=np.int32)
     none = np.zeros(len(items.after), dtype=np.bool_), np.zeros(len(past.arrivals), dtype=np.bool_)

@@ -157,7 +157,7 @@ def _newest(scratch: WeighingBuffers, t: int, found: int, limits: Limits, more: 
         if amount > 0:
             scratch.some[value], scratch.those[kept] = amount, value
             kept, total = kept + 1, total + amount
-    return total, _judged(scratch, kept, total, limits, more)
+    return total, _judge(scratch, kept, total, limits, more)
 
 
 @njit(cache=True)
@@ -178,11 +178,11 @@ def _common(
         if amount > 0:
             scratch.some[value], scratch.those[kept] = amount, value
             kept, total = kept + 1, total + amount
-    return total, _judged(scratch, kept, total, limits, more)
+    return total, _judge(scratch, kept, total, limits, more)
 
 
 @njit(cache=True)
-def _judged(scratch: WeighingBuffers, kept: int, total: int, limits: Limits, more: Limits) -> bool:
+def _judge(scratch: WeighingBuffers, kept: int, total: int, limits: Limits, more: Limits) -> bool:
     fits = meets(scratch.some, scratch.those, kept, total, limits)
     fits = fits and meets(scratch.some, scratch.those, kept, total, more)
     for i in range(kept):

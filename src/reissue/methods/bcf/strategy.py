@@ -20,7 +20,7 @@ from reissue.model.observed import Observed
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Ratio, Requirement
 from reissue.model.settings import Share, ValueCount, Within
-from reissue.partition.global_recoding import Cut, Frontier, clipped, labels_of, limits_of
+from reissue.partition.global_recoding import Cut, Frontier, clip_boxes, labels_of, limits_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class BCF(Planner):
         """
         number, log = len(history) + 1, self._log(history)
         arrival = log.arrivals(snapshot.subjects, number)
-        if not self._asked_anew(number):
+        if not self._starts_anew(number):
             _refuse_gone(log, arrival, number)
         if history.whole is not None and history.whole.plan is not None:
             plan = history.whole.plan
@@ -81,7 +81,7 @@ class BCF(Planner):
         part = snapshot if rows is None else snapshot.part(rows)
         since = arrival if rows is None else arrival[rows]
         records, home = Records.of_rows(part.codes, part.values, since, log.start, number)
-        plan = self._planned(
+        plan = self._plan_release(
             records, log, number, CountedSnapshot(len(snapshot), snapshot.domains, snapshot.value_count, {})
         )
         if rows is not None:
@@ -108,23 +108,23 @@ class BCF(Planner):
         number = len(history) + 1
         log = self._log(history).with_groups(counted.combinations["groups"])
         records = Records.of_counts(counted.combinations["records"], log.start, number)
-        return self._planned(records, log, number, counted)
+        return self._plan_release(records, log, number, counted)
 
-    def _asked_anew(self, number: int) -> bool:
+    def _starts_anew(self, number: int) -> bool:
         """Whether the settings want a new chain to start with this release."""
         return not isinstance(self.start_new_chain, bool) and self.start_new_chain == number
 
-    def _planned(self, records: Records, log: ChainLog, number: int, of: CountedSnapshot) -> Candidate:
+    def _plan_release(self, records: Records, log: ChainLog, number: int, of: CountedSnapshot) -> Candidate:
         """The release without its rows; the running chain is continued unless a new one is asked for or needed."""
-        if number > 1 and self._asked_anew(number):
-            return self._make(records.newest(), log.renewed(number), number, of, "as asked")
+        if number > 1 and self._starts_anew(number):
+            return self._make(records.newest(), log.renew(number), number, of, "as asked")
         try:
             return self._make(records, log, number, of, None)
         except InfeasiblePolicy:
             if self.start_new_chain is not True or number == 1:
                 raise
             why = "since the running chain cannot hold k"
-            return self._make(records.newest(), log.renewed(number), number, of, why)
+            return self._make(records.newest(), log.renew(number), number, of, why)
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         return ChainLog.read(caches).after(release).tables()
@@ -171,7 +171,7 @@ class BCF(Planner):
         self._refuse_infeasible(search, number - log.start)
         search.run()
         return Candidate(
-            boxes=clipped(search.boxes(), limits),
+            boxes=clip_boxes(search.boxes(), limits),
             classes=np.empty(0, dtype=np.int32),
             counterfeits=Counterfeits.none(len(of.domains)),
             steps=self._steps(search, records.total, of.rows, number, log, renewed),

@@ -16,7 +16,7 @@ from reissue.model.domain import Domain
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table, take_rows
 from reissue.model.requirement_kernels import Limits
-from reissue.partition.incognito import ONE_LEVEL, LatticeSearch, Leaves, Metric, apply_levels, ranking
+from reissue.partition.incognito import ONE_LEVEL, LatticeSearch, Leaves, Metric, apply_levels, rank_by
 from reissue.partition.lattice import Node, climb, minimal
 from reissue.partition.mondrian import Partition
 
@@ -70,7 +70,7 @@ class CheckedIncognito(CheckedStrategy):
 
         Checking is what costs, so nodes are not checked that are no better than one already found safe.
         """
-        passed, rank = search.satisfied(), ranking(search, self.metric)
+        passed, rank = search.find_satisfied(), rank_by(search, self.metric)
         chosen = min(minimal(passed), key=rank)
         if not len(rows.history):
             return chosen, 0

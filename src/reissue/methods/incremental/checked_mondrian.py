@@ -99,13 +99,13 @@ class CheckedMondrian(CheckedStrategy):
         changed = label >= 0
         classes[at[changed]] = label[changed] + int(classes.max()) + 1
         alone, taken = at[~changed & past.fresh[at]], at[changed & past.fresh[at]]
-        ways = [apart, self._mended(past, classes, apart, alone, taken)]
+        ways = [apart, self._mend(past, classes, apart, alone, taken)]
         differ = at[changed | past.fresh[at]]  # all others are in the same classes whichever way
         best = int(np.argmin([self._losses(snapshot, way, differ).sum() for way in ways]))
         told = (len(alone), recut, used) if best else (len(fresh), 0, 0)
         return ways[best], _describe(*told, untried, running.chain.shape[1])
 
-    def _mended(self, past: SnapshotHistory, classes: Int64, apart: Int64, alone: Int64, taken: Int64) -> Int64:
+    def _mend(self, past: SnapshotHistory, classes: Int64, apart: Int64, alone: Int64, taken: Int64) -> Int64:
         """The classes with new rows as they are apart; those whose class lost rows to other places are cut anew."""
         values, mended = past.snapshot.values, classes.copy()
         torn = alone[np.isin(apart[alone], apart[taken])]

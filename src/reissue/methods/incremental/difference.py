@@ -56,7 +56,7 @@ def gaps(
     """
     covered = np.bincount(overlap.left, weights=overlap.shared, minlength=len(left.sizes)).astype(np.int64)
     inside = (covered == left.sizes) & (left.sizes > 0)
-    kept = np.flatnonzero(inside[overlap.left] & ~_unchanged(left, right, overlap))
+    kept = np.flatnonzero(inside[overlap.left] & ~_find_unchanged(left, right, overlap))
     part = DifferencePart.of(left, right, overlap, inside, kept)
     link_risk, loose_risk = np.zeros(len(overlap.left), np.bool_), np.zeros(len(right.sizes), np.bool_)
     part = part.only(_suspect(part, k, share))
@@ -71,7 +71,7 @@ def gaps(
     return Gaps(tuple(found), smallest, link_risk, loose, inside, total)
 
 
-def _unchanged(left: Groups, right: Groups, overlap: Overlap) -> Bool:
+def _find_unchanged(left: Groups, right: Groups, overlap: Overlap) -> Bool:
     """bool[links]: a class that is the same in both releases leaves nobody, and nothing else touches it."""
     whole = (left.sizes[overlap.left] == overlap.shared) & (right.sizes[overlap.right] == overlap.shared)
     return np.asarray(whole, dtype=np.bool_)

@@ -55,8 +55,8 @@ class Difference(Attack):
         share = as_fraction(self.c)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
-        total, smallest, forward = 0, self.k, older.shared_with(newer)
-        for left, right, overlap in ((older, newer, forward), (newer, older, forward.turned())):
+        total, smallest, forward = 0, self.k, older.overlap_with(newer)
+        for left, right, overlap in ((older, newer, forward), (newer, older, forward.swap_sides())):
             exactly = (share.numerator, share.denominator)
             found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
             smallest, total = min(smallest, found.smallest), total + found.total

@@ -155,7 +155,7 @@ def too_frequent(
     risky = rights[part.edge_right] & ~lefts[part.edge_left]
     link_risk[part.link[risky]] = True
     loose_risk[part.rights[rights & (part.loose > 0)]] = True
-    kinds = [(sets, sets.filled)] if not sharp else _sharpened(sets, number)
+    kinds = [(sets, sets.filled)] if not sharp else _sharpen(sets, number)
     worst = [(found, one) for found, chosen in kinds for one in found.worst(chosen, limit).tolist()]
     worst.sort(key=lambda item: (-item[0].share[item[1]], item[0].first[item[1]]))
     return [found.gap(one) for found, one in worst[:limit]], len(sets.filled)
@@ -229,7 +229,7 @@ def _obstructions(part: DifferencePart, value: int, top: Int64, bottom: Int64) -
     return _Sets(part, value, label, label_right, size, count)
 
 
-def _sharpened(sets: _Sets, components: int) -> list[tuple[_Sets, Int64]]:
+def _sharpen(sets: _Sets, components: int) -> list[tuple[_Sets, Int64]]:
     """The sets, but of each component instead of its best one the difference with the largest share of the value.
 
     Dinkelbach's iteration, for all components at once: look for sets above the best share so far until there are none.

@@ -48,7 +48,7 @@ class Side:
             self.groups, self.release.boxes, self.members.classes, self.people.codes, self.members.values
         )
 
-    def unchanged_in(self, other: Side, overlap: Overlap) -> bool:
+    def is_unchanged_in(self, other: Side, overlap: Overlap) -> bool:
         """Whether all who are in both releases are settled in both, with the same attributes and value."""
         mine = self.people.codes, self.members.values, overlap.at_left
         return (
@@ -57,7 +57,7 @@ class Side:
             and bool(same(*mine, other.people.codes, other.members.values, overlap.at_right))
         )
 
-    def shared_with(self, other: Side) -> Overlap:
+    def overlap_with(self, other: Side) -> Overlap:
         return Overlap.of(
             self.members.subjects,
             self.members.classes,

@@ -77,12 +77,12 @@ def traces(
     If so, most of the two releases is left out of account, as long as that suffices: see `_quiet`.
     """
     laid, boxes = Laid(older[1], newer[1], overlap, values, value_count, gone), (older[0], newer[0])
-    if (unchanged or _unchanged(laid, boxes, people)) and _quiet(laid, boxes, people, k):
-        return _nothing(older[0].shape[1])
-    return _traced(laid, boxes, find_meeting(*boxes), people, k)
+    if (unchanged or _nobody_changed(laid, boxes, people)) and _quiet(laid, boxes, people, k):
+        return _no_traces(older[0].shape[1])
+    return _trace_pairs(laid, boxes, find_meeting(*boxes), people, k)
 
 
-def _unchanged(laid: Laid, boxes: tuple[Int32, Int32], people: Points) -> bool:
+def _nobody_changed(laid: Laid, boxes: tuple[Int32, Int32], people: Points) -> bool:
     """Whether everybody shared lies in both boxes and has rows of the same value in both classes. O(shared)."""
     overlap, codes = laid.overlap, people.codes[laid.overlap.at_left]
     return members_fit_classes(laid.newer, boxes[1], overlap.other, codes, laid.values) and members_fit_classes(
@@ -101,7 +101,7 @@ def _quiet(laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int) -> bo
     few = laid.overlap.shared < k
     if not few.any():
         return True
-    part = laid.only(laid.tangled(k))
+    part = laid.only(laid.find_tangled(k))
     if not part.suspicious(k):
         return True
     found = _within(part, boxes, people, k, tied=True)
@@ -126,7 +126,7 @@ def _within(part: TracingPart, boxes: tuple[Int32, Int32], people: Points, k: in
         left, right = own
     overlap = part.laid.overlap
     alone = replace(part.laid, overlap=replace(overlap, at_left=np.arange(len(overlap.at_left))))
-    return _traced(alone, own, find_meeting(left, right), Points(people.codes[overlap.at_left]), k)
+    return _trace_pairs(alone, own, find_meeting(left, right), Points(people.codes[overlap.at_left]), k)
 
 
 def _around(laid: Laid, boxes: tuple[Int32, Int32], here: Bool) -> Bool:
@@ -151,7 +151,7 @@ def _cut_all(left_boxes: Int32, right_boxes: Int32, left: Int64, right: Int64) -
     return met
 
 
-def _traced(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], people: Points, k: int) -> Traces:
+def _trace_pairs(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], people: Points, k: int) -> Traces:
     """As `traces`, if rows can go only along these pairs of classes, sorted by left, then right."""
     (left_boxes, right_boxes), (pair_left, pair_right), overlap = boxes, pairs, laid.overlap
     own = _pair_of(overlap, pair_left, pair_right, len(right_boxes))
@@ -168,11 +168,11 @@ def _traced(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], 
         narrowed[backward] = which, _hulls(outer, np.searchsorted(which, nodes), mine)
         return people.inside(narrowed[backward][1], k)
 
-    known = _known(overlap.link, overlap.at_left, people.codes, met, own)
+    known = _count_known(overlap.link, overlap.at_left, people.codes, met, own)
     found = trace_rows(graph, known, lambda asked: people.inside(met[asked], k), k, hull_fit)
     if found is None:
-        return _nothing(left_boxes.shape[1], complete=False)
-    return _described(found, graph, laid, (pair_left, pair_right, met), narrowed)
+        return _no_traces(left_boxes.shape[1], complete=False)
+    return _describe(found, graph, laid, (pair_left, pair_right, met), narrowed)
 
 
 def _hulls(outer: Int32, place: Int64, mine: Int32) -> Int32:
@@ -201,7 +201,7 @@ def _to_pairs(pair: Int64, true: tuple[Int64, Int64, Int64]) -> tuple[Int64, Int
 
 
 @njit(cache=True)
-def _known(link: Int64, at: Int64, codes: Int32, met: Int32, pair: Int64) -> Int64:
+def _count_known(link: Int64, at: Int64, codes: Int32, met: Int32, pair: Int64) -> Int64:
     """int64[pairs]: shared subjects (their link and their place in codes) who lie in both boxes of their classes."""
     known = np.zeros(len(met), np.int64)
     for i in range(len(link)):
@@ -215,7 +215,7 @@ def _known(link: Int64, at: Int64, codes: Int32, met: Int32, pair: Int64) -> Int
     return known
 
 
-def _described(
+def _describe(
     found: tuple[Int64, Int64, Int64, Int64],
     graph: GroupGraph,
     laid: Laid,
@@ -239,7 +239,7 @@ def _described(
     return Traces(kind, value, rows, left, right, boxes, fit)
 
 
-def _nothing(attributes: int, *, complete: bool = True) -> Traces:
+def _no_traces(attributes: int, *, complete: bool = True) -> Traces:
     none = np.empty(0, dtype=np.int64)
     boxes = np.empty((0, attributes, 2), dtype=np.int32)
     return Traces(none, none.astype(np.int32), none, none, none, boxes, none, complete)

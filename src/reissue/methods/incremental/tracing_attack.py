@@ -62,7 +62,7 @@ class RecordTracing(Attack):
         )
 
     def _traces(self, older: Side, newer: Side) -> Traces:
-        overlap = older.shared_with(newer)
+        overlap = older.overlap_with(newer)
         values = older.members.values[overlap.at_left]
         stay = np.bincount(overlap.left, weights=overlap.shared, minlength=older.release.class_count).astype(np.int64)
         gone = np.maximum(0, older.groups.sizes - stay)
@@ -76,7 +76,7 @@ class RecordTracing(Attack):
                 older.people,
                 self.k,
                 gone,
-                unchanged=older.unchanged_in(newer, overlap),
+                unchanged=older.is_unchanged_in(newer, overlap),
             )
         )
 

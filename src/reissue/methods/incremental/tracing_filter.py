@@ -201,7 +201,7 @@ class Laid:
     def components(self) -> int:
         return int(max(label.max(initial=-1) for label in self.labels)) + 1
 
-    def tangled(self, k: int) -> Bool:
+    def find_tangled(self, k: int) -> Bool:
         """bool[components]: those with a link of fewer than k subjects."""
         tangled = np.zeros(self.components, np.bool_)
         tangled[self.labels[0][self.overlap.left[self.overlap.shared < k]]] = True
@@ -210,8 +210,8 @@ class Laid:
     def only(self, component: Bool) -> TracingPart:
         """The part within some components. O(shared + classes)."""
         overlap, (label, right_label) = self.overlap, self.labels
-        lefts, left_place = _renumbered(component[label])
-        rights, right_place = _renumbered(component[right_label])
+        lefts, left_place = _renumber(component[label])
+        rights, right_place = _renumber(component[right_label])
         links = np.flatnonzero(left_place[overlap.left] >= 0)
         shared = np.flatnonzero(component[label][overlap.own])
         laid = Laid(
@@ -268,10 +268,10 @@ def suspicious(
     if (overlap.shared >= k).all():
         return False
     laid = Laid(older, newer, overlap, values, value_count, gone)
-    return laid.only(laid.tangled(k)).suspicious(k)
+    return laid.only(laid.find_tangled(k)).suspicious(k)
 
 
-def _renumbered(kept: Bool) -> tuple[Int64, Int64]:
+def _renumber(kept: Bool) -> tuple[Int64, Int64]:
     """(what is kept, int64[n] the new number of each, -1 if it is not kept)."""
     place = np.cumsum(kept) - 1
     place[~kept] = -1

@@ -109,7 +109,7 @@ class WholeCheck:
         for older in reversed(self.earlier):
             number = older.number
             overlap = Overlap.of(older.subjects, older.classes, subjects, own, len(older.boxes), len(boxes))
-            for left, right, laid in ((older.groups, groups, overlap), (groups, older.groups, overlap.turned())):
+            for left, right, laid in ((older.groups, groups, overlap), (groups, older.groups, overlap.swap_sides())):
                 if gaps(left, right, laid, self.k, self.share, 1).total:
                     return f"classes laid over those of release {number} would leave too few people (difference)"
             if self._traced(older, overlap, groups, boxes):

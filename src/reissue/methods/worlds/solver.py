@@ -87,11 +87,11 @@ class Program:
         """
         limits = Limits(self._settled.least[self.entries], self._settled.most[self.entries])
         equations = LinearConstraint(self._matrix, self._right, self._right)
-        found = self._solved(weight, limits, [equations], whole)
+        found = self._solve(weight, limits, [equations], whole)
         self._note(found)
         return found
 
-    def supported(self, asked: Int64) -> Bool:
+    def find_supported(self, asked: Int64) -> Bool:
         """bool[asked]: which of these entries are above 0 in some world of fractions: one program for all of them.
 
         Worlds are scaled by a factor of each component, at least 1: then an entry that can be above 0 can be 1, and
@@ -106,10 +106,10 @@ class Program:
         highest = np.concatenate([np.full(entries + blocks, np.inf), np.ones(len(asked))])
         weight = np.concatenate([np.zeros(entries + blocks), np.ones(len(asked))])
         limits = [LinearConstraint(equations, 0, 0), LinearConstraint(below, -np.inf, 0)]
-        found = self._solved(weight, Limits(lowest, highest), limits, whole=False)
+        found = self._solve(weight, Limits(lowest, highest), limits, whole=False)
         return np.asarray(found[entries + blocks :] > 0.5, dtype=np.bool_)
 
-    def _solved(self, weight: Float64, limits: Limits, rules: list[LinearConstraint], whole: bool) -> Float64:
+    def _solve(self, weight: Float64, limits: Limits, rules: list[LinearConstraint], whole: bool) -> Float64:
         left = self._deadline - time.perf_counter()
         if left <= 0:
             raise OutOfTime
@@ -155,7 +155,7 @@ def settle(worlds: Worlds, bounds: Bounds, real: Int64 | None, share: float, sec
         settled.witness(np.arange(len(worlds)), real)
     parts = components(worlds, np.flatnonzero(bounds.open))
     settled.components = len(parts)
-    taken = _taken(worlds, bounds)
+    taken = _sum_closed(worlds, bounds)
 
     def programs(some: list[Int64]) -> Iterator[Program]:
         tried = [part for part in some if len(part) <= LARGEST]
@@ -166,13 +166,13 @@ def settle(worlds: Worlds, bounds: Bounds, real: Int64 | None, share: float, sec
             _possible_in_fractions(program, settled)
         for program in programs([part for part in parts if not settled.whole[part[0]]]):
             _possible_in_whole(program, settled)
-        _implied(worlds, settled)
-        for chosen in (_breaching(worlds, settled, share), ~settled.exact):
+        _apply_implied(worlds, settled)
+        for chosen in (_find_breaching(worlds, settled, share), ~settled.exact):
             for program in programs([part for part in parts if chosen[part].any()]):
                 _extremes(program, settled, chosen)
-            _implied(worlds, settled)
+            _apply_implied(worlds, settled)
     except OutOfTime:
-        _implied(worlds, settled)
+        _apply_implied(worlds, settled)
     return settled
 
 
@@ -190,7 +190,7 @@ def _batches(parts: list[Int64]) -> Iterator[list[Int64]]:
         yield batch
 
 
-def _taken(worlds: Worlds, bounds: Bounds) -> Int64:
+def _sum_closed(worlds: Worlds, bounds: Bounds) -> Int64:
     closed = np.where(bounds.open, 0, bounds.least)
     entry, cell = worlds.links
     by_path = np.bincount(worlds.path, closed, len(worlds.size))
@@ -203,7 +203,7 @@ def _possible_in_fractions(program: Program, settled: Settled) -> None:
     """Rule out every entry that is 0 in all worlds, even in fractions: one program tells them all."""
     unseen = np.flatnonzero(settled.reached_most[program.entries] <= 0)
     if len(unseen):
-        _rule_out(settled, program.entries[unseen[~program.supported(unseen)]])
+        _rule_out(settled, program.entries[unseen[~program.find_supported(unseen)]])
     settled.looked[program.entries] = True
     _decide(program, settled)
 
@@ -266,14 +266,14 @@ def _bound_is_reached(settled: Settled, entries: Int64, sign: float) -> Bool:
     return np.asarray(settled.least[entries] == settled.reached_least[entries], dtype=np.bool_)
 
 
-def _breaching(worlds: Worlds, settled: Settled, share: float) -> Bool:
+def _find_breaching(worlds: Worlds, settled: Settled, share: float) -> Bool:
     """bool[entries]: every world found keeps it above the share, but no bound proves that."""
     size = worlds.size[worlds.path]
     above = (settled.reached_least > share * size) & (settled.reached_most >= 0)
     return np.asarray(above & (settled.least <= share * size) & settled.whole, dtype=np.bool_)
 
 
-def _implied(worlds: Worlds, settled: Settled) -> None:
+def _apply_implied(worlds: Worlds, settled: Settled) -> None:
     """What a path's other values leave: the least of one is the path's size without the most of the others."""
     paths = len(worlds.size)
     high = np.bincount(worlds.path, settled.most, paths).astype(np.int64)

@@ -98,7 +98,7 @@ def cut_is_safe(
     for release in range(cluster.chain.shape[1] - 1, -1, -1):
         if cluster.counts[release] == 0:
             continue
-        tied = _tied(cluster, made, changed, release, left, right)
+        tied = _find_tied(cluster, made, changed, release, left, right)
         if len(tied.lefts) and not _pair_ok(cluster, made, tied, release, k, top, bottom, desk):
             return False
         left[tied.lefts], right[tied.rights] = -1, -1
@@ -132,7 +132,7 @@ def _common_values_ok(cluster: Cluster, made: Classes, changed: Int64, top: int,
 
 
 @njit(cache=True)
-def _tied(cluster: Cluster, made: Classes, changed: Int64, release: int, left: Int64, right: Int64) -> Tied:
+def _find_tied(cluster: Cluster, made: Classes, changed: Int64, release: int, left: Int64, right: Int64) -> Tied:
     """All classes that the changed ones are tied to by shared subjects, and what they share. O(rows in them)."""
     lefts, rights = np.empty(len(left), np.int64), np.empty(len(right), np.int64)
     known = found = head = seen = 0
@@ -180,7 +180,7 @@ def _pair_ok(
     cluster: Cluster, made: Classes, tied: Tied, release: int, k: int, top: int, bottom: int, desk: DifferenceBuffers
 ) -> bool:
     """Tracing, and difference in both directions, against one earlier release."""
-    if not _untraced(cluster, made, tied, release, k, desk):
+    if not _nothing_is_traced(cluster, made, tied, release, k, desk):
         return False
     every = np.ones(len(tied.lefts), np.bool_)
     return difference_ok(tied.link, tied.old, tied.new, every, k, top, bottom, desk, False) and difference_ok(
@@ -189,7 +189,9 @@ def _pair_ok(
 
 
 @njit(cache=True)
-def _untraced(cluster: Cluster, made: Classes, tied: Tied, release: int, k: int, desk: DifferenceBuffers) -> bool:
+def _nothing_is_traced(
+    cluster: Cluster, made: Classes, tied: Tied, release: int, k: int, desk: DifferenceBuffers
+) -> bool:
     """Whether no row can be traced to fewer than k people; at once where classes share nobody or k people."""
     thin = False
     for u in range(len(tied.lefts)):

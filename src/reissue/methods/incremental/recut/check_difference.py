@@ -48,7 +48,7 @@ def _sizes(table: Int64) -> Int64:
 
 
 @njit(cache=True)
-def _shared(link: Int64, left: int, right: int, turned: bool) -> int:
+def _count_shared(link: Int64, left: int, right: int, turned: bool) -> int:
     return int(link[right, left] if turned else link[left, right])
 
 
@@ -72,9 +72,9 @@ def difference_ok(
     edge = np.zeros((lefts, rights), np.bool_)
     for u in range(lefts):
         for v in range(rights):
-            if inside[u] and _shared(link, u, v, turned) > 0:
+            if inside[u] and _count_shared(link, u, v, turned) > 0:
                 edge[u, v] = True
-                room[v] -= _shared(link, u, v, turned)
+                room[v] -= _count_shared(link, u, v, turned)
     part = _parts(edge, inside)
     for u in range(lefts):
         if not inside[u]:
@@ -177,11 +177,11 @@ def _spare(
     free = room.copy()
     for u in range(lefts):
         for v in range(rights):
-            desk.flow[u, v] = _shared(link, u, v, turned) if edge[u, v] and u != without else 0
+            desk.flow[u, v] = _count_shared(link, u, v, turned) if edge[u, v] and u != without else 0
     if without >= 0:
         for v in range(rights):
             if edge[without, v]:
-                free[v] += _shared(link, without, v, turned)
+                free[v] += _count_shared(link, without, v, turned)
     sent = 0
     while sent < k:
         more = augment(edge, free, left, k - sent, without, -1, desk)
