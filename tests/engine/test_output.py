@@ -32,6 +32,11 @@ def release() -> pa.Table:
     return generalized_table({"age": AGES}, {"diagnosis": DIAGNOSES}, OTHERS, np.array([2, 1, -1, 3]))
 
 
+def strings(text: Text) -> list[str | None]:
+    """Row by row."""
+    return [None if place < 0 else str(text.labels[place]) for place in text.index.tolist()]
+
+
 def test_a_generalized_release() -> None:
     assert release().to_pydict() == {
         "age": ["30-39", "20-29", "30-39", "20-29"],
@@ -98,7 +103,7 @@ def test_csv_quotes_only_where_needed_and_alters_nothing(tmp_path: Path) -> None
     text = (tmp_path / "r.csv").read_text()
     assert text == 'a,n\nx,0\n"y,z",1\n"say ""x""",2\n=1+1,3\n"line\nbreak",4\n,5\nü,6\n'
     write_table(pa.table({"a": words}), tmp_path / "one.csv", "csv")
-    assert read_release(tmp_path / "one.csv")["a"].strings().tolist() == words
+    assert strings(read_release(tmp_path / "one.csv")["a"]) == words
 
 
 def test_an_empty_release_has_a_header(tmp_path: Path) -> None:
@@ -127,5 +132,5 @@ def test_releases_read_back_as_text(
     write_table(table, path, format)
     for source in (path, table, table.to_pandas()):
         back = read_release(source, ["n", "a"])
-        assert back["a"].strings().tolist() == labels[::-1]
-        assert back["n"].strings().tolist() == [None if n is None else str(n) for _, n in rows[::-1]]
+        assert strings(back["a"]) == labels[::-1]
+        assert strings(back["n"]) == [None if n is None else str(n) for _, n in rows[::-1]]

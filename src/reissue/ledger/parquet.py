@@ -53,13 +53,11 @@ def read_table(content: bytes, key: bytes | None = None, columns: Sequence[str] 
 
 
 def _encryption() -> ModuleType:
-    """pyarrow's module for encryption, if this pyarrow lets an application manage its keys."""
+    """pyarrow's module for encryption, which not every build has."""
     try:
         import pyarrow.parquet.encryption as encryption
     except ImportError as error:
-        raise MissingExtra("This build of pyarrow has no Parquet encryption. Install pyarrow 26 or newer.") from error
-    if not hasattr(encryption, "create_encryption_properties"):
-        raise MissingExtra(f"Encryption needs pyarrow 26 or newer; this is {pa.__version__}.")
+        raise MissingExtra("This build of pyarrow has no Parquet encryption. Install pyarrow's own wheel.") from error
     module: ModuleType = encryption
     return module
 
