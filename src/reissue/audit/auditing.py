@@ -233,6 +233,8 @@ def _attack_all(
     if not 0 < risk_threshold <= 1:
         raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
     promised = dict(strategy.thresholds()) if strategy is not None else {}
+    if strategy is not None and "compromised" not in given:  # who names the compromised people does not have them drawn
+        promised |= strategy.measured_thresholds()
     names = CodingNames(case.coding, case.identities.of)
     results = run_attacks(chosen, promised, given, case.view, names, say, case.run, case.refusal)
     found = [finding for one in results if one.outcome for finding in one.outcome.findings]

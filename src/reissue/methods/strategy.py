@@ -81,6 +81,10 @@ class Strategy(ABC):
     def thresholds(self) -> Mapping[str, float]:
         """The promises by name (k, c, m, e, n, ...): what the self-check and the audit measure against."""
 
+    def measured_thresholds(self) -> Mapping[str, float]:
+        """What an audit measures besides the promises, by name: publish tells it, and does not refuse."""
+        return {}
+
     @property
     def requirement(self) -> Requirement | None:
         """What each class must satisfy on its own; `model.requirement_check` checks it on the finished release."""

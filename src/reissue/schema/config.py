@@ -113,7 +113,9 @@ def _locate_knowledge(section: Mapping[str, object], base: Path) -> Mapping[str,
 
     A series reads them anew for every release, from whatever folder it is published, so their whole paths are kept.
     """
-    table = section.get("knowledge")
+    table, possible = section.get("knowledge"), section.get("possible")
+    if isinstance(possible, str):
+        section = {**section, "possible": str((base / possible).absolute())}
     if not isinstance(table, Mapping):
         return section
     files = {

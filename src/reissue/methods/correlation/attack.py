@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from reissue.arrays.sets import difference, intersection, sorted_unique, union
 from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
-from reissue.methods.correlation.breach_probability import CompromisedShare
+from reissue.methods.correlation.breach_probability import BreachChance, CompromisedShare
 from reissue.methods.correlation.correlations import (
     Unsafe,
     find_differing,
@@ -21,10 +22,11 @@ from reissue.methods.correlation.correlations import (
     show_same_values,
 )
 from reissue.methods.correlation.explanations import MOST_NAMES, explain
-from reissue.methods.correlation.inference import Restricted, World, build_world, infer
+from reissue.methods.correlation.inference import GIVEN, Restricted, World, build_world, infer
+from reissue.methods.correlation.prior_sets import PriorSets, read_prior_sets
 from reissue.methods.correlation.simulation import draw_compromised, simulate
 from reissue.methods.wording import list_names, name_subjects
-from reissue.model.observed import Observed, ObservedRelease
+from reissue.model.observed import Names, Observed, ObservedRelease
 from reissue.model.settings import People, Within
 
 
@@ -34,17 +36,22 @@ class HistoricalCorrelation(Attack):
 
     n:           classes that differ from an earlier class in fewer than n people are breaches (1: look at none)
     compromised: people whose value the attacker knows, by name or surrogate number
+    possible:    a CSV file with what an attacker takes to be possible beforehand: subject, value, a line for each
     p:           instead: everybody is compromised with this probability; findings are of one draw, measures of `trials`
+    h:           with p: the share of people who may be disclosed, chains included; more is a breach, fewer is none
     trials:      how often to draw
     seed:        of the draws
     """
 
     n: People = 2
     compromised: tuple[str | int, ...] = ()
+    possible: str | None = None
     p: CompromisedShare | None = None
+    h: BreachChance | None = None
     trials: Annotated[int, Within("how often to draw", least=1)] = 10
     seed: int = 0
 
+    _prior: ClassVar[PriorSets | None] = None  # an instance that was prepared has its own
     name: ClassVar[str] = "historical-correlation"
     assumes: ClassVar[str] = (
         "The attacker knows who is in which class of every release, that values do not change, "
@@ -60,7 +67,18 @@ class HistoricalCorrelation(Attack):
 
     def divides(self, division: WorkDivision) -> bool:
         """Compromised people are drawn from everybody, or looked up among everybody."""
-        return not self.compromised and self.p is None and super().divides(division)
+        return not self._follows_people and super().divides(division)
+
+    @property
+    def _follows_people(self) -> bool:
+        return bool(self.compromised) or self.p is not None or self.possible is not None
+
+    def prepare(self, names: Names) -> Self:
+        if self.possible is None:
+            return self
+        prepared = copy(self)
+        object.__setattr__(prepared, "_prior", read_prior_sets(self.possible, names))
+        return prepared
 
     @property
     def looks_for_names(self) -> bool:
@@ -83,7 +101,7 @@ class HistoricalCorrelation(Attack):
         findings, total = self._of_pairs(series, found), sum(map(len, found.values()))
         measures = _measure_classes(series, found)
         notes = list(self.notes({}))
-        if self.compromised or self.p is not None:
+        if self._follows_people:
             people, more, number = self._compromised(series, last, involving, measures, at_risk)
             findings, total = [*people, *findings], total + number
             notes.append(more)
@@ -163,12 +181,14 @@ class HistoricalCorrelation(Attack):
         releases = [series.releases[i] for i in range(last)]
         world = build_world(releases)
         people = draw_compromised(world, self.p, self.seed) if self.p is not None else self._named(series, world)
-        told = infer(world, people)
+        told = infer(world, people, prior=self._prior)
         lost = _find_losses(world, told)
         if involving is not None and last > 1:
             lost = difference(lost, np.sort(self._known_before(world, releases[:-1], people, told)))
         disclosed = lost[told.left[lost] == 1]
-        for number in at_risk:
+        summary = self._measure(world, measures) if self.p is not None else []
+        accepted = self.h is not None and not summary
+        for number in at_risk if not accepted else ():
             here = intersection(follow_rows(releases[number - 1]).subjects, world.subjects[disclosed])
             at_risk[number] = union(at_risk[number], here)
         measures |= {
@@ -180,16 +200,47 @@ class HistoricalCorrelation(Attack):
         note += f"{len(disclosed):,} of them all but the true one."
         if told.contradiction:
             note += " Somebody is left without any value: values must have changed between releases."
+        if self._prior is not None and self._prior.unmatched:
+            note += f" {self._prior.unmatched:,} people of {self.possible} are not in these releases."
         if self.p is not None:
-            smallest = measures["smallest_difference"]
-            degree = int(smallest) if smallest else int(self.n)
-            measures |= simulate(world, self.p, degree, self.trials, self.seed)
-            note += (
-                f" Predicted probabilities take n={degree}, the smallest difference found (or asked for), and count "
-            )
-            note += "no chains: compare them with measured_once; measured_breach is what chains reach."
+            note += " Predicted probabilities take as n the smallest difference found (or asked for), and count no "
+            note += "chains: compare them with measured_once; measured_breach is what chains reach."
+        if accepted:
+            note += f" Chains disclose {measures['measured_breach']:.2g} of the others; h={self.h:g} allows it."
         order = lost[np.lexsort((world.subjects[lost], told.left[lost]))][: self.limit]
-        return [self._person(series, world, told, int(r)) for r in order], note, len(lost)
+        found = [self._person(series, world, told, int(r)) for r in order]
+        if accepted:  # what one draw gives away is within what the policy accepts
+            found = [replace(finding, breach=False) for finding in found]
+        return [*summary, *found], note, len(summary) + len(lost)
+
+    def _measure(self, world: World, measures: dict[str, float]) -> list[Finding]:
+        """Draw again and again; a finding if more people are disclosed than h allows. Adds to the measures."""
+        assert self.p is not None
+        degree = int(measures["smallest_difference"]) or int(self.n)
+        measures |= simulate(world, self.p, degree, self.trials, self.seed, self._prior)
+        measured = measures["measured_breach"]
+        if self.h is None or measured <= self.h:
+            return []
+        numbers = tuple(int(number) for number in sorted_unique(world.number.astype(np.int64)))
+        return [
+            Finding(
+                attack=self.name,
+                releases=numbers,
+                subjects=(),
+                classes=(),
+                value=None,
+                level=measured,
+                unit="share of people disclosed",
+                threshold=self.h,
+                breach=True,
+                sentence=(
+                    f"With {100 * self.p:.3g}% of the people known, chains of reasoning over releases {numbers[0]} to "
+                    f"{numbers[-1]} disclose {100 * measured:.3g}% of the others (mean of {self.trials} draws); the "
+                    f"policy allows {100 * self.h:.3g}%."
+                ),
+                details={"predicted": measures["predicted_breach"], "measured_once": measures["measured_once"]},
+            )
+        ]
 
     def _named(self, series: Observed, world: World) -> Int64:
         """int64[]: positions of the compromised people in the world."""
@@ -219,7 +270,7 @@ class HistoricalCorrelation(Attack):
         """int64[]: positions of those who had lost as many values before the last release."""
         before = build_world(releases)
         there = np.isin(world.subjects[people], before.subjects)
-        was = infer(before, before.people(world.subjects[people[there]]))
+        was = infer(before, before.people(world.subjects[people[there]]), prior=self._prior)
         at = world.people(before.subjects)
         return at[(was.left <= told.left[at])]
 
@@ -254,8 +305,9 @@ def _rank_pair(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[
 
 def _find_losses(world: World, told: Restricted) -> Int64:
     """int64[]: positions of real people who are not compromised and lost a value they could have had."""
-    full = np.diff(world.entry_start)
-    losing = (told.left < full) & (world.subjects >= 0)
+    owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
+    later = np.bincount(owner[(told.rule != 0) & (told.rule != GIVEN)], minlength=len(world.subjects))
+    losing = (later > 0) & (world.subjects >= 0)
     losing[told.compromised] = False
     return np.flatnonzero(losing)
 

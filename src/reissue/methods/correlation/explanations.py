@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reissue.methods.correlation.inference import CT, HC, Restricted, World
+from reissue.methods.correlation.inference import CT, GIVEN, HC, Restricted, World
 from reissue.methods.wording import list_names
 from reissue.model.observed import Words
 
@@ -23,8 +23,11 @@ def explain(world: World, told: Restricted, words: Words, person: int) -> tuple[
     clauses: list[str] = []
     for rule, first, second in steps:
         its = steps[rule, first, second]
-        clauses += teller.tell_ct(first, its) if rule == CT else teller.tell_hc(person, first, second, its)
-    roots = teller.find_roots(person) - teller.said
+        if rule == GIVEN:
+            clauses.append(f"{teller.name(person)} is known not to have {teller.name_values(its)}")
+        else:
+            clauses += teller.tell_ct(first, its) if rule == CT else teller.tell_hc(person, first, second, its)
+    roots = teller.find_roots(person) - teller.said - {person}
     if roots:
         clauses.insert(0, f"what is known of {teller.name_all(sorted(roots))} leads to more")
     if told.left[person] == 1:
@@ -65,7 +68,7 @@ class _Teller:
             sides = f"in {self.name(theirs[0])} and {self.name(mine[0])}"
         else:
             sides = f"in {self.name_all(theirs)} on the one side and {self.name_all(mine)} on the other"
-        gone = " or ".join(self.words.value(int(self.world.entries[e])) for e in its)
+        gone = self.name_values(its)
         last = f"the classes of {one} and {two} differ {sides}, so {self.name(person)} does not have {gone}"
         return [*clauses, last]
 
@@ -77,7 +80,7 @@ class _Teller:
         return have + (f", so {self.name_all(losers)} {'does' if len(losers) == 1 else 'do'} not" if losers else "")
 
     def find_roots(self, person: int) -> set[int]:
-        """The compromised people (positions) without whom this person would not have lost these values."""
+        """The people (positions) of whom something was known beforehand that led to this person's losses."""
         roots: set[int] = set()
         looked: set[tuple[int, int]] = set()
         todo = [(person, e) for e in self.list_removed(person)]
@@ -86,7 +89,7 @@ class _Teller:
             if (owner, e) in looked:
                 continue
             looked.add((owner, e))
-            if owner in self.told.compromised:
+            if self.told.rule[e] == GIVEN:
                 roots.add(owner)
                 continue
             first, second, value = int(self.told.first[e]), int(self.told.second[e]), self.world.entries[e]
@@ -119,6 +122,9 @@ class _Teller:
         slots = np.arange(self.world.entry_start[person], self.world.entry_start[person + 1])
         own = slots[self.world.entries[slots] == value]
         return bool(((self.told.rule[own] == CT) & (self.told.first[own] == cls)).any())
+
+    def name_values(self, entries: list[int]) -> str:
+        return " or ".join(self.words.value(int(self.world.entries[e])) for e in entries)
 
     def name_value(self, person: int) -> str:
         slots = slice(self.world.entry_start[person], self.world.entry_start[person + 1])

@@ -19,6 +19,7 @@ from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.correlation.correlations import follow_rows
 from reissue.methods.correlation.inference_kernel import CT, GIVEN, HC, restrict, shown_everywhere
+from reissue.methods.correlation.prior_sets import PriorSets
 from reissue.model.observed import ObservedRelease
 
 __all__ = ["CT", "GIVEN", "HC", "Restricted", "World", "build_world", "infer"]
@@ -118,7 +119,7 @@ class Restricted:
     """What remains possible.
 
     possible: bool[entries of the world]; left: int32[people] how many values
-    rule:     int8[entries] why a value was ruled out: GIVEN (compromised), CT, HC; 0 where it was not
+    rule:     int8[entries] why a value was ruled out: GIVEN (beforehand), CT, HC; 0 where it was not
     first, second: int32[entries] the class where ct-pvr applied; the pair Q1, Q2 of hc-pvr
     at:       int32[entries] in which order they were ruled out
     compromised: int64[] positions of the people it started from
@@ -135,17 +136,30 @@ class Restricted:
     contradiction: bool
 
 
-def infer(world: World, compromised: Int64, *, rules: int = CT | HC, cascade: bool = True) -> Restricted:
+def infer(
+    world: World,
+    compromised: Int64,
+    *,
+    prior: PriorSets | None = None,
+    rules: int = CT | HC,
+    cascade: bool = True,
+) -> Restricted:
     """Restrict everybody's values, given that the values of these people (positions) are known.
 
-    rules: which rules apply; cascade=False applies them once, to what is known of compromised people only.
-    Every value is ruled out at most once. When v is ruled out for somebody, O(L |Q| L) per class of that person finds
-    the classes that hold everybody who can still have v.
+    prior: what was possible for single people beforehand. rules: which rules apply; cascade=False applies them once, to
+    what is known beforehand only. Every value is ruled out at most once. When v is ruled out for somebody, O(L |Q| L)
+    per class of that person finds the classes that hold everybody who can still have v.
     """
     known = np.asarray(compromised, dtype=np.int64)
+    owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
+    sure = np.zeros(len(world.subjects), dtype=np.bool_)
+    sure[known] = True
+    wrong = sure[owner] & (world.entries != world.truth[owner])
+    if prior is not None:
+        wrong |= prior.excludes(world.subjects[owner], world.entries) & ~sure[owner]
     possible, left, rule, first, second, at, contradiction = restrict(
-        known,
-        world.truth,
+        np.flatnonzero(wrong),
+        owner,
         world.class_start,
         world.members,
         world.trail_start,

@@ -166,8 +166,8 @@ def _after(person, value, world, read, write, scratch, rules, told):  # pragma: 
 
 @njit(cache=True)
 def restrict(
-    compromised,
-    truth,
+    given,
+    owner,
     class_start,
     members,
     trail_start,
@@ -181,7 +181,10 @@ def restrict(
     rules,
     cascade,
 ):  # pragma: no cover - compiled
-    """(possible, left, rule, first, second, at, contradiction): see `inference.Restricted`."""
+    """(possible, left, rule, first, second, at, contradiction): see `inference.Restricted`.
+
+    given: int64[] entries that are known to be wrong; owner: int64[entries] the person of each.
+    """
     world = (class_start, members, trail_start, trail, value_start, values, counts, unknown, entry_start, entries)
     people, total = len(trail_start) - 1, len(entries)
     possible, left = np.ones(total, dtype=np.bool_), np.empty(people, dtype=np.int32)
@@ -195,18 +198,16 @@ def restrict(
     told = np.zeros(people, dtype=np.bool_)
     seen = np.zeros(len(class_start), dtype=np.int64)
     scratch = (np.empty(people + 1, dtype=np.int32), seen, np.zeros(1, dtype=np.int64))
-    for person in compromised:
-        for e in range(entry_start[person], entry_start[person + 1]):
-            if entries[e] != truth[person]:
-                _rule_out(e, person, GIVEN, -1, -1, write)
-    given = size[0]
+    for e in given:
+        _rule_out(e, owner[e], GIVEN, -1, -1, write)
+    known = size[0]
     if cascade:
         read = (possible, left)
         _sweep(world, read, write, scratch, rules)
     else:
         read = (possible.copy(), left.copy())
     done = 0
-    while done < (size[0] if cascade else given):
+    while done < (size[0] if cascade else known):
         _after(owners[done], entries[queue[done]], world, read, write, scratch, rules, told)
         done += 1
     contradiction = False

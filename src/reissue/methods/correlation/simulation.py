@@ -7,6 +7,7 @@ import numpy as np
 from reissue.arrays.types import Bool, Int64
 from reissue.methods.correlation.breach_probability import breach_probability, ct_probability, hc_probability
 from reissue.methods.correlation.inference import CT, HC, World, infer
+from reissue.methods.correlation.prior_sets import PriorSets
 
 
 def draw_compromised(world: World, p: float, seed: int, trial: int = 0) -> Int64:
@@ -15,14 +16,16 @@ def draw_compromised(world: World, p: float, seed: int, trial: int = 0) -> Int64
     return np.flatnonzero((rng.random(len(world.subjects)) < p) & (world.subjects >= 0))
 
 
-def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str, float]:
+def simulate(
+    world: World, p: float, n: int, trials: int, seed: int, prior: PriorSets | None = None
+) -> dict[str, float]:
     """Means over draws: the chance that a wrong value is ruled out by ct-pvr alone, by hc-pvr alone (each once), that a
     person is fully disclosed by both applied once and by both to their fixed point; and what lemmas 1, 2 and theorem 2
     predict. The predictions are of rules applied once: chains, in which the disclosed disclose others, are not in them.
 
     Only people count who are not compromised themselves and whose classes leave more than one value by themselves.
     """
-    baseline = infer(world, np.empty(0, dtype=np.int64))
+    baseline = infer(world, np.empty(0, dtype=np.int64), prior=prior)
     real = (world.subjects >= 0) & (baseline.left > 1)
     owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
     wrong = world.entries != world.truth[owner]
@@ -32,10 +35,10 @@ def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str
         counted = real.copy()
         counted[people] = False
         mine = counted[owner] & wrong
-        ct.append(_share(~infer(world, people, rules=CT, cascade=False).possible, mine))
-        hc.append(_share(~infer(world, people, rules=HC, cascade=False).possible, mine))
-        once.append(_share(infer(world, people, cascade=False).left == 1, counted))
-        disclosed = infer(world, people).left == 1
+        ct.append(_share(~infer(world, people, prior=prior, rules=CT, cascade=False).possible, mine))
+        hc.append(_share(~infer(world, people, prior=prior, rules=HC, cascade=False).possible, mine))
+        once.append(_share(infer(world, people, prior=prior, cascade=False).left == 1, counted))
+        disclosed = infer(world, people, prior=prior).left == 1
         breach.append(_share(disclosed, counted))
         found.append(float((disclosed & counted).sum()))
     return {
@@ -48,6 +51,17 @@ def simulate(world: World, p: float, n: int, trials: int, seed: int) -> dict[str
         "measured_breach_spread": float(np.std(breach)),
         **_predict(world, p, n, real),
     }
+
+
+def measure_chains(world: World, p: float, trials: int, seed: int) -> float:
+    """The share of people who are disclosed by chains, of those who are neither compromised nor disclosed anyway."""
+    open_ = (world.subjects >= 0) & (infer(world, np.empty(0, dtype=np.int64)).left > 1)
+    found = []
+    for trial in range(trials):
+        people, counted = draw_compromised(world, p, seed, trial), open_.copy()
+        counted[people] = False
+        found.append(_share(infer(world, people).left == 1, counted))
+    return float(np.mean(found))
 
 
 def _share(what: Bool, among: Bool) -> float:

@@ -27,15 +27,23 @@ from reissue.methods.correlation.cor_partition import (
     drop_empty_sets,
     repair_classes,
 )
+from reissue.methods.correlation.inference import build_world
 from reissue.methods.correlation.memory import Trails, recall_trails, remember_trails
+from reissue.methods.correlation.simulation import measure_chains
 from reissue.methods.invariance.assignment import Fakes, describe_steps, make_counterfeits, place_rows, redraw_outside
 from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
 from reissue.methods.invariance.signatures import PastSignatures, recall
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
+from reissue.model.observed import ObservedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import SignatureSize
+
+TRIALS = 3
+"""Draws of compromised people when a release is made; an audit takes more."""
+MOST_ROWS = 1_000_000
+"""Rows of all releases together, about, beyond which chains are left to the audit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +128,44 @@ class CorSplit(Strategy):
         boxes, codes = self._boxes(rows, real, fakes, fake_classes, parts.count, rng)
         classes = np.full(len(snapshot), -1, dtype=np.int32)
         classes[stays] = real
-        return Candidate(
+        candidate = Candidate(
             boxes=boxes,
             classes=classes,
             counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(codes)),
             steps=(*told, *self._told(parts, int((~stays).sum()))),
             anatomized=self.publishing == "anatomized",
         )
+        return replace(
+            candidate, steps=(*candidate.steps, *self._warn(candidate.facts(len(history) + 1, snapshot), history))
+        )
+
+    def _warn(self, release: Facts, history: History) -> list[str]:
+        """What h does not cover: a degree that hinders nobody, and chains of reasoning, measured with this release."""
+        said = []
+        if self.degree == 1 and self.n is None:
+            said.append(
+                f"WARNING: n-Choose takes n=1 for p={self.p:g}, L={self.L} and h={self.h:g}: classes may differ from "
+                "earlier ones in a single person, who is then known with the one who left. Set n=2 or more."
+            )
+        if self.p is None or self.h is None:
+            return said
+        sizes = len(release.subjects) * (len(history) + 1)
+        if sizes > MOST_ROWS:
+            said.append(f"Chains from compromised people were not measured: the releases have over {MOST_ROWS:,} rows.")
+            return said
+        past = [history.releases[i] for i in range(len(history))]
+        world = build_world([ObservedRelease.of(facts) for facts in (*past, release)])
+        reached = measure_chains(world, self.p, TRIALS, seed=0)
+        known, allowed = f"{100 * self.p:.3g}% of the people known", f"h={self.h:g}"
+        if reached > self.h:
+            said.append(
+                f"WARNING: with {known}, chains of reasoning disclose {100 * reached:.3g}% of the others once this "
+                f"release is out ({TRIALS} draws), above {allowed}, which bounds one step of reasoning only. The "
+                "audit will count it as a breach. A smaller L, or e-equivalence, withstands chains longer."
+            )
+        else:
+            said.append(f"Chains: with {known}, {100 * reached:.3g}% of the others are disclosed; {allowed} holds.")
+        return said
 
     def _within_limit(self, snapshot: Coded, trails: Trails) -> Bool:
         """bool[rows]: who may be published once more; the others are refused or retired, as set."""
@@ -196,6 +235,10 @@ class CorSplit(Strategy):
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         return remember_trails(caches, release)
+
+    def measured_thresholds(self) -> Mapping[str, float]:
+        """The policy's own p and h: audits draw compromised people and follow chains."""
+        return {} if self.p is None or self.h is None else {"p": self.p, "h": self.h}
 
     def thresholds(self) -> Mapping[str, float]:
         return {"m": float(self.m), "invariant": 1.0, "n": float(self.degree)}
