@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick kills executors check bench lock clean
+.PHONY: demo test quick coverage kills executors check bench lock clean
 
 demo: $(VENV)/ready
 	$(BIN)/reissue demo
@@ -18,6 +18,12 @@ test: $(VENV)/ready check
 quick: $(VENV)/ready
 	$(BIN)/python -m pytest -q -n auto --dist loadscope --ignore-glob='*spark*' \
 		tests/arrays tests/model tests/partition tests/methods tests/utility tests/coding tests/hierarchy tests/schema tests/engine
+
+# Branch coverage of src by package. Compiled kernels, and what workers of Spark run, are not seen.
+coverage: $(VENV)/ready
+	scripts/prepare-tests
+	$(BIN)/python -m pytest -q -n auto --dist loadscope --cov --cov-report=json:.coverage.json
+	$(BIN)/python scripts/coverage-by-package .coverage.json
 
 # Kills at random moments, as many as the reliability target asks for.
 kills: $(VENV)/ready
@@ -48,4 +54,4 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .coverage .coverage.*

@@ -23,7 +23,7 @@ from reissue.utility.measure import ail
 
 def tightened(strategy: CheckedMondrian, snapshot: Coded, history: History, classes: Int64) -> Int64:
     """The classes, cut at medians wherever none of the three attacks then finds anything in the whole release."""
-    check = WholeCheck.of(strategy, SnapshotHistory.of(snapshot, history), history)
+    check = WholeCheck.of(strategy, SnapshotHistory.of(snapshot, history), history, np.arange(len(snapshot)))
     limits = strategy.requirement.limits(np.bincount(snapshot.values, minlength=snapshot.value_count))
     forest = build_forest(snapshot.domains)
     scratch = cut_buffers(forest, snapshot.value_count)

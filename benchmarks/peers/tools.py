@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.harness import reissue
-from benchmarks.peers.cells import Measurer, SnapshotSummary
+from benchmarks.peers.cells import Measurer, Seen
 from benchmarks.peers.data import IDENTIFIER, Source, halved
 from benchmarks.peers.processes import Cost, Peers, timed
 
@@ -68,7 +68,7 @@ class Result:
     policy: Policy
     tool: Tool
     cost: Cost | None
-    seen: SnapshotSummary | None = None
+    seen: Seen | None = None
     by_pycanon: tuple[int, int] | None = None
     extra_columns: tuple[str, ...] = ()
     expected: float | None = None

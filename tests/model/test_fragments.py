@@ -179,7 +179,7 @@ def test_common_classes_keep_their_numbers_when_fragments_are_joined() -> None:
 
     def part(subjects: list[int], classes: list[int], values: list[int], codes: list[int]) -> Facts:
         columns = (np.array(column, dtype=np.int32) for column in (classes, values))
-        return Facts(1, boxes, np.array(subjects), *columns, np.array(codes, dtype=np.int32)[:, None])
+        return Facts(1, boxes, np.array(subjects), *columns, np.array(codes, dtype=np.int32)[:, None])  # type: ignore[call-arg]
 
     parts = [part([0, 3], [2, 0], [1, 0], [12, 1]), part([1, 2], [1, 2], [0, 1], [5, 19])]
     whole = join_facts(parts, seed=9, common=True)

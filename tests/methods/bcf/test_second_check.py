@@ -72,7 +72,7 @@ def test_the_second_form_shares_no_code_with_the_attack() -> None:
 
 
 # Each fault is in what the strategy plans with and the attack measures with.
-compare, take_smaller = candidates.compare, candidates._smaller
+compare, take_smaller = candidates.compare, candidates._smaller  # type: ignore[attr-defined]
 
 
 def see_nobody_as_old(left: GroupedRelease, right: GroupedRelease) -> Pair:
@@ -87,7 +87,7 @@ def solve_nothing(*_: object) -> int:
 def take_the_first(*arrays: np.ndarray) -> object:
     """In place of the smaller of two amounts, that of the earlier release."""
     *others, free = arrays
-    return take_smaller(*others, np.full_like(free, 1 << 40))
+    return take_smaller(*others, np.full_like(free, 1 << 40))  # type: ignore[call-arg]
 
 
 def free_all(chain: ReleaseChain, position: int, _: int) -> np.ndarray:

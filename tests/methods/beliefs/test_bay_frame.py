@@ -50,7 +50,7 @@ def test_every_published_class_keeps_k_closeness_and_j(strategy: Bayesian, seed:
         assert contain(facts.boxes, facts.codes, facts.classes).all()
         assert (widen_to_nodes(facts.boxes, snapshot.domains) == facts.boxes).all()
         shown = snapshot.values[candidate.classes >= 0]
-        assert sorted(shown.tolist()) == sorted(facts.values[facts.real].tolist())
+        assert sorted(shown.tolist()) == sorted(facts.values[facts.real].tolist())  # type: ignore[attr-defined]
         rows_in_classes += len(facts.subjects)
     assert rows_in_classes > 0.8 * sum(len(s) for s in histories(seed))
 

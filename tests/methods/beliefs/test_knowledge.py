@@ -235,8 +235,8 @@ def test_moves_of_fragments_add_up() -> None:
 
 
 def test_estimated_moves_count_consecutive_releases() -> None:
-    counts = MoveCounts.none(0).plus(*(np.array(x, dtype=np.int32) for x in ([-1, -1, 0], [0, 0, 1], [1, 0, 1])), 2)
-    counts = counts.plus(*(np.array(x, dtype=np.int32) for x in ([0, 0], [1, 1], [2, 1])), 3)
+    counts = MoveCounts.none(0).plus(*(np.array(x, dtype=np.int32) for x in ([-1, -1, 0], [0, 0, 1], [1, 0, 1])), 2)  # type: ignore[call-arg]
+    counts = counts.plus(*(np.array(x, dtype=np.int32) for x in ([0, 0], [1, 1], [2, 1])), 3)  # type: ignore[call-arg]
     assert counts.pairs.tolist() == [[1, 1, 0], [0, 2, 1], [0, 0, 0]]
     triples = dict(
         zip(

@@ -309,7 +309,7 @@ def test_two_steps_start_from_the_observation_before_the_last() -> None:
     one, second = rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(3), (3, 3))
     last, before = rng.dirichlet(np.ones(3), 2), rng.dirichlet(np.ones(3), 2)
     cells = (column.ravel().astype(np.int32) for column in np.indices((3, 3, 3)))
-    found = revise(last, before, np.array([True, False]), Moves(one, contract(one, *cells, second.ravel())))
+    found = revise(last, before, np.array([True, False]), Moves(one, contract(one, *cells, second.ravel())))  # type: ignore[call-arg]
     slow = [
         sum(before[0, a] * one[a, b] * second[a, b, c] for a in range(3) for b in range(3)) for c in range(3)
     ]  # equations 3 and 4 with d = 2

@@ -12,6 +12,7 @@ import pytest
 
 import reissue as ri
 from reissue.methods.incremental import difference, running_knowledge, second_check, second_tracing, tracing
+from reissue.methods.incremental.difference_region import DifferencePart
 from reissue.methods.incremental.tracing_filter import TracingPart
 from reissue.methods.plain_release import PlainRelease
 from reissue.model.observed import Observed, ObservedRelease
@@ -71,7 +72,7 @@ def find_no_small_rest(_: object, k: int, *__: object) -> tuple[list[object], in
     return [], 0, k
 
 
-def suspect_nobody(part: difference.DifferencePart, *_: object) -> np.ndarray:
+def suspect_nobody(part: DifferencePart, *_: object) -> np.ndarray:
     return np.zeros(part.components, dtype=np.bool_)
 
 
