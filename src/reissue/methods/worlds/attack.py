@@ -132,13 +132,14 @@ class PossibleWorlds(Attack):
     c:           the largest share of one value that may be certain among people who shared all their classes
     m:           fewer possible values than this for a person is a breach
     compromised: people whose value the attacker knows (surrogate numbers, or names as the series' words give them)
-    seconds:     the time for integer programs; what is not reached is told in the notes
+    seconds:     how much work integer programs may be: counted, about so many seconds on an ordinary processor, so that
+                 the same series gives the same answer everywhere; what is not reached is told in the notes
     """
 
     c: Share = 0.5
     m: SignatureSize = 2
     compromised: tuple[int | str, ...] = ()
-    seconds: Annotated[float, Within("a time limit", least=0)] = 5.0
+    seconds: Annotated[float, Within("an amount of work in seconds", least=0)] = 5.0
 
     name: ClassVar[str] = "possible-worlds"
     assumes: ClassVar[str] = (
@@ -204,13 +205,14 @@ class PossibleWorlds(Attack):
             )
         if tallies["left_out"]:
             notes.append(
-                f"{count_people(tallies['left_out'])} are in connected parts that {seconds:g} seconds did not reach: "
-                "for them only what single equations imply was found; there may be more."
+                f"{count_people(tallies['left_out'])} are in connected parts that {seconds:g} seconds of work did not "
+                f"reach: for them only what single equations imply was found. More may be found with "
+                f"`--set seconds={12 * max(seconds, 1):g}`."
             )
         if tallies["undecided"]:
             notes.append(
-                f"For {count_people(tallies['undecided'])} the time reached for linear programs only: what is said of "
-                "them holds, but whole numbers may tell more."
+                f"{count_people(tallies['undecided'])} were checked only in part: what is said of them holds, but more "
+                f"may be found with `--set seconds={12 * max(seconds, 1):g}`."
             )
         return tuple(notes)
 

@@ -1,10 +1,13 @@
-"""Settle what each path may hold in any consistent world: integer programs, component by component, within a time."""
+"""Settle what each path may hold in any consistent world: by symmetry, then by programs, component by component.
+
+The work is counted, not timed, so that the same series gives the same answer on every machine.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import Bounds as Limits
@@ -12,6 +15,7 @@ from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, eye_array, hstack
 
 from reissue.arrays.types import Bool, Float64, Int64
+from reissue.methods.worlds.symmetry import find_symmetry
 from reissue.methods.worlds.worlds import Bounds, Worlds, components
 
 LARGEST = 50_000
@@ -19,6 +23,9 @@ LARGEST = 50_000
 
 BATCH = 600
 """Components share a program up to this many unknowns: their answers do not touch, and a program has a fixed cost."""
+
+POLISH = 0.1
+"""The part of the work allowed that goes into exact numbers where symmetry proves that nothing is too certain."""
 
 NEARLY = 1e-4
 """A count within this of a whole number is taken for it; what is claimed must hold by more than that."""
@@ -53,8 +60,32 @@ class Settled:
         self.reached_most[entries] = np.maximum(self.reached_most[entries], counts)
 
 
-class OutOfTime(Exception):
-    """The time allowed is over."""
+class OutOfWork(Exception):
+    """The work allowed is done."""
+
+
+NODES = 2_000
+"""Branches of one integer program at most: the few that need more are told as undecided."""
+
+
+@dataclass(eq=False)
+class Budget:
+    """What programs may cost, in seconds of an ordinary processor of 2026: estimated from their size, never measured.
+
+    left: what is left of it
+    """
+
+    left: float
+
+    def charge(self, entries: int, whole: bool) -> None:
+        """Take the cost of a program with so many entries in its equations. OutOfWork if there is not enough left.
+
+        Fitted to HiGHS: 2 ms to set up, 1.5 µs an entry, and a square term that takes over at some ten thousand.
+        """
+        cost = 2e-3 + 1.5e-6 * entries + 3.6e-10 * entries**2
+        self.left -= 4 * cost if whole else cost
+        if self.left < 0:
+            raise OutOfWork
 
 
 class Inconsistent(Exception):
@@ -64,11 +95,11 @@ class Inconsistent(Exception):
 class Program:
     """The equations of some components, solved again and again for different objectives."""
 
-    def __init__(self, worlds: Worlds, parts: list[Int64], taken: Int64, settled: Settled, deadline: float) -> None:
+    def __init__(self, worlds: Worlds, parts: list[Int64], taken: Int64, settled: Settled, budget: Budget) -> None:
         """taken: int64[paths + cells], what the closed entries take of each equation."""
         self.parts, self.entries = parts, np.concatenate(parts)
         self.block = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        self._settled, self._deadline = settled, deadline
+        self._settled, self._budget = settled, budget
         at, release = np.nonzero(worlds.cells[self.entries] >= 0)
         cell = worlds.cells[self.entries[at], release]
         rows = np.concatenate([worlds.path[self.entries].astype(np.int64), len(worlds.size) + cell])
@@ -81,13 +112,13 @@ class Program:
         self._row_block[row] = self.block[columns]
 
     def best(self, weight: Float64, *, whole: bool) -> Float64:
-        """float64[entries]: counts of the greatest weight, whole ones or any. OutOfTime if it takes too long.
+        """float64[entries]: counts of the greatest weight, whole ones or any. OutOfWork if it is too much.
 
         Where a component's counts are whole they are a world, and noted as a witness.
         """
         limits = Limits(self._settled.least[self.entries], self._settled.most[self.entries])
         equations = LinearConstraint(self._matrix, self._right, self._right)
-        found = self._solve(weight, limits, [equations], whole)
+        found = self._solve(weight, limits, [equations], self._matrix.nnz, whole)
         self._note(found)
         return found
 
@@ -106,24 +137,24 @@ class Program:
         highest = np.concatenate([np.full(entries + blocks, np.inf), np.ones(len(asked))])
         weight = np.concatenate([np.zeros(entries + blocks), np.ones(len(asked))])
         limits = [LinearConstraint(equations, 0, 0), LinearConstraint(below, -np.inf, 0)]
-        found = self._solve(weight, Limits(lowest, highest), limits, whole=False)
+        found = self._solve(weight, Limits(lowest, highest), limits, equations.nnz + below.nnz, whole=False)
         return np.asarray(found[entries + blocks :] > 0.5, dtype=np.bool_)
 
-    def _solve(self, weight: Float64, limits: Limits, rules: list[LinearConstraint], whole: bool) -> Float64:
-        left = self._deadline - time.perf_counter()
-        if left <= 0:
-            raise OutOfTime
+    def _solve(
+        self, weight: Float64, limits: Limits, rules: list[LinearConstraint], entries: int, whole: bool
+    ) -> Float64:
+        self._budget.charge(entries, whole)
         solved = milp(
             -weight,
             integrality=np.full(len(weight), int(whole)),
             bounds=limits,
             constraints=rules,
-            options={"time_limit": left, "mip_rel_gap": 0.0},
+            options={"node_limit": NODES, "mip_rel_gap": 0.0},
         )
         if solved.status == 2:
             raise Inconsistent
         if solved.status != 0 or solved.x is None:
-            raise OutOfTime
+            raise OutOfWork
         return np.asarray(solved.x, dtype=np.float64)
 
     def _note(self, found: Float64) -> None:
@@ -136,13 +167,13 @@ class Program:
 
 
 def settle(worlds: Worlds, bounds: Bounds, real: Int64 | None, share: float, seconds: float) -> Settled:
-    """Exact bounds as far as the time reaches, the smallest components first.
+    """Exact bounds as far as the work allowed reaches, the smallest components first.
 
     real: a world known beforehand (int64[entries]), which saves programs. First it is settled which values are
     possible at all: by linear programs, and by integer programs where those leave it open; then minima that may
-    exceed `share` of their path; then the rest. Raises Inconsistent.
+    exceed `share` of their path; then the rest. Where values can be exchanged, a proof says that nothing is too
+    certain, and programs only make numbers exact. Raises Inconsistent.
     """
-    deadline = time.perf_counter() + seconds
     settled = Settled(
         bounds.least.copy(),
         bounds.most.copy(),
@@ -151,29 +182,52 @@ def settle(worlds: Worlds, bounds: Bounds, real: Int64 | None, share: float, sec
         ~bounds.open,
         ~bounds.open,
     )
+    proved = np.zeros(len(worlds), dtype=np.bool_)
     if real is not None:
-        settled.witness(np.arange(len(worlds)), real)
+        proved = _settle_by_symmetry(worlds, settled, real, share)
     parts = components(worlds, np.flatnonzero(bounds.open))
     settled.components = len(parts)
     taken = _sum_closed(worlds, bounds)
+    for some, budget in (
+        ([part for part in parts if not proved[part[0]]], Budget(seconds)),
+        ([part for part in parts if proved[part[0]]], Budget(seconds * POLISH)),
+    ):
+        try:
+            program = partial(Program, worlds, taken=taken, settled=settled, budget=budget)
+            _settle_by_programs(worlds, settled, some, share, program)
+        except OutOfWork:
+            _apply_implied(worlds, settled)
+    return settled
+
+
+def _settle_by_programs(
+    worlds: Worlds, settled: Settled, parts: list[Int64], share: float, program: Callable[[list[Int64]], Program]
+) -> None:
+    """Settle what is possible in these components, then the extremes. OutOfWork where the budget ends."""
 
     def programs(some: list[Int64]) -> Iterator[Program]:
-        tried = [part for part in some if len(part) <= LARGEST]
-        return (Program(worlds, batch, taken, settled, deadline) for batch in _batches(tried))
+        return (program(batch) for batch in _batches([part for part in some if len(part) <= LARGEST]))
 
-    try:
-        for program in programs(parts):
-            _possible_in_fractions(program, settled)
-        for program in programs([part for part in parts if not settled.whole[part[0]]]):
-            _possible_in_whole(program, settled)
+    for each in programs([part for part in parts if not settled.looked[part].all()]):
+        _possible_in_fractions(each, settled)
+    for each in programs([part for part in parts if not settled.whole[part[0]]]):
+        _possible_in_whole(each, settled)
+    _apply_implied(worlds, settled)
+    for chosen in (_find_breaching(worlds, settled, share), ~settled.exact):
+        for each in programs([part for part in parts if chosen[part].any()]):
+            _extremes(each, settled, chosen)
         _apply_implied(worlds, settled)
-        for chosen in (_find_breaching(worlds, settled, share), ~settled.exact):
-            for program in programs([part for part in parts if chosen[part].any()]):
-                _extremes(program, settled, chosen)
-            _apply_implied(worlds, settled)
-    except OutOfTime:
-        _apply_implied(worlds, settled)
-    return settled
+
+
+def _settle_by_symmetry(worlds: Worlds, settled: Settled, real: Int64, share: float) -> Bool:
+    """bool[entries]: whose values can be exchanged, if that proves that no share above `share` is certain of them."""
+    symmetry = find_symmetry(worlds)
+    proved = symmetry.exchangeable & (share * symmetry.values >= 1)
+    for counts in symmetry.worlds_by_exchange(worlds, real):
+        settled.witness(np.arange(len(worlds)), counts)
+    settled.looked |= proved
+    settled.whole |= proved
+    return np.asarray(proved, dtype=np.bool_)
 
 
 def _batches(parts: list[Int64]) -> Iterator[list[Int64]]:
