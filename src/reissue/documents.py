@@ -14,6 +14,10 @@ from pathlib import Path
 from reissue.errors import InputError
 from reissue.ledger.disk import find_cause, put_in_place, sync_folder
 
+AUDIT = "reissue-audit/1"
+COMPARISON = "reissue-comparison/1"
+"""The formats of documents."""
+
 _REMEDIES = {
     errno.ENOSPC: "The disk is full. Free some space, or choose another place.",
     errno.EDQUOT: "Your disk quota is used up. Free some space, or choose another place.",

@@ -14,13 +14,13 @@ from reissue.audit.attacks import AttackResult
 from reissue.audit.description import ClassRef, ClassSummary
 from reissue.audit.timeline import describe_sizes, measure_risks, measure_utility
 from reissue.coding import Coding, interval_label
+from reissue.documents import AUDIT
 from reissue.methods.attack import Finding
 from reissue.model.domain import Domain
 
 if TYPE_CHECKING:
     from reissue.audit.result import Audit
 
-FORMAT = "reissue-audit/1"
 CLASSES = 12
 SUBJECTS = 20
 ITEMS = 50
@@ -33,7 +33,7 @@ def make_document(audit: Audit, findings: int | None) -> dict[str, object]:
     shown = [finding for one in audit.checked if one.outcome for finding in one.outcome.findings[:findings]]
     summaries = audit.view.summaries(list_classes(shown))
     return {
-        "format": FORMAT,
+        "format": AUDIT,
         "reissue": __version__,
         "created": audit.created,
         "series": {**audit.about},

@@ -13,14 +13,13 @@ from tempfile import TemporaryDirectory
 from reissue.compare.advice import advise
 from reissue.compare.planning import make_plans, share_thresholds
 from reissue.compare.running import Run, Runner, digest_inputs
-from reissue.documents import write_bytes, write_json, write_text
+from reissue.documents import COMPARISON, write_bytes, write_json, write_text
 from reissue.errors import SettingsError
 from reissue.methods.registry import ATTACKS, attack_class
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
 from reissue.utility import Point, RiskUtility, risk_utility
 
-FORMAT = "reissue-comparison/1"
 MATRIX = "✗ people at risk, ✓ held"
 MARKS = {"breached": "✗", "held": "✓", "skipped": "–"}
 
@@ -51,7 +50,7 @@ class Comparison:
         from reissue import __version__
 
         return {
-            "format": FORMAT,
+            "format": COMPARISON,
             "reissue": __version__,
             "created": self.created,
             "snapshots": list(self.snapshots),

@@ -5,8 +5,7 @@ Needs the extra `report` (jinja2, altair, vl-convert-python); without it a `Miss
 
 from __future__ import annotations
 
-from reissue.report.audit import render_audit
-from reissue.report.comparison import draw_comparison, render_comparison
+from reissue.report.pages import draw_comparison, render_audit, render_comparison
 from reissue.report.render import require
 
 __all__ = ["draw_comparison", "render_audit", "render_comparison", "require"]

@@ -1,16 +1,16 @@
-"""The audit's report: a pure function of the document `reissue-audit/1` (docs/audit-json.md)."""
+"""The pages: pure functions of the documents that audits and comparisons write (docs/audit-json.md, comparing.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from reissue.documents import AUDIT, COMPARISON
 from reissue.errors import InputError
 from reissue.report import charts, pictures
-from reissue.report.render import render_page
+from reissue.report.render import render_page, render_picture
 from reissue.report.text import clean_all
 
-FORMAT = "reissue-audit/1"
 KEYS = ("series", "verdict", "thresholds", "attributes", "sensitive", "releases", "attacks", "traceable", "notes")
 FINDINGS = 20
 """Findings of each attack that the page shows; the JSON document has more."""
@@ -24,11 +24,7 @@ Object = Mapping[str, object]
 
 def render_audit(document: Object, *, findings: int = FINDINGS) -> str:
     """One self-contained page that loads nothing: verdict, timeline, risk, findings, utility, steps, assumptions."""
-    if document.get("format") != FORMAT:
-        raise InputError(
-            f"The report cannot be made from this document: its format is {document.get('format')!r}, not '{FORMAT}'. "
-            "Give what `reissue audit --json` of this version wrote."
-        )
+    _check_format(document, AUDIT, "report", "audit")
     missing = [key for key in KEYS if key not in document]
     if missing:
         raise InputError(f"The report cannot be made from this document: it lacks {', '.join(missing)}.")
@@ -83,3 +79,51 @@ def _prepare_cell(at: Object | None) -> dict[str, object]:
     subjects, of = cast("int", at["subjects"]), cast("int | None", at["of"])
     share = subjects / of if of else 0.0
     return {"subjects": subjects, "heat": 0 if not subjects else 1 + sum(share > edge for edge in (0.01, 0.1, 0.5))}
+
+
+def render_comparison(document: Object) -> str:
+    """One self-contained page that loads nothing: recommendation, map, table, matrix, what could not be used."""
+    comparison = _check_comparison(document)
+    runs = cast("Sequence[Object]", comparison["runs"])
+    advice = cast("Mapping[str, object]", comparison["recommendation"])
+    return render_page(
+        "comparison.html.j2",
+        {"map": charts.draw_map(comparison)} if any(run["status"] == "done" for run in runs) else {},
+        comparison=comparison,
+        done=[run for run in runs if run["status"] == "done"],
+        refused=[run for run in runs if run["status"] == "refused"],
+        sentences=_group_points(cast("Sequence[str]", advice["sentences"])),
+        withstands=any(run["label"] == advice["label"] and charts.withstands(run) for run in runs),
+    )
+
+
+def _group_points(sentences: Sequence[str]) -> list[dict[str, object]]:
+    """Sentences, each with the lines indented below it; what could not be used has a table of its own."""
+    told: list[dict[str, object]] = []
+    for sentence in sentences:
+        if sentence.startswith("Could not be used"):
+            break
+        if sentence.startswith("  ") and told:
+            cast("list[str]", told[-1]["points"]).append(sentence.strip())
+        else:
+            told.append({"text": sentence, "points": []})
+    return told
+
+
+def draw_comparison(document: Object, format: str) -> bytes:
+    """The map as "svg" or "png"."""
+    spec = charts.set_alone(charts.draw_map(_check_comparison(document)))
+    return render_picture(cast("Object", spec), format)
+
+
+def _check_comparison(document: Object) -> Object:
+    _check_format(document, COMPARISON, "page", "compare")
+    return cast("Object", clean_all(document))
+
+
+def _check_format(document: Object, wanted: str, what: str, command: str) -> None:
+    if document.get("format") != wanted:
+        raise InputError(
+            f"The {what} cannot be made from this document: its format is {document.get('format')!r}, not '{wanted}'. "
+            f"Give what `reissue {command} --json` of this version wrote."
+        )
