@@ -23,7 +23,7 @@ import numpy as np
 from reissue.arrays.types import Float64, Int64
 from reissue.errors import SettingsError
 from reissue.model.requirement_kernels import TOLERANCE, Limits, classes_meet, meets, slice_meets
-from reissue.model.settings import FINITE, Rows, Share, ValueCount, Within, as_fraction, check_settings
+from reissue.model.settings import FINITE, RowCount, Share, ValueCount, Within, as_fraction, check_settings
 
 __all__ = [
     "TOLERANCE",
@@ -63,7 +63,7 @@ class Requirement:
        `enhanced` likeness also caps the gain at -ln q (Cao & Karras 2012).
     """
 
-    k: Rows = 1
+    k: RowCount = 1
     c: Share = 1.0
     l: ValueCount | None = None  # noqa: E741 (the literature's name)
     diversity: Diversity = "distinct"

@@ -47,8 +47,8 @@ class Within:
         return self.what + (f": {limits}" if limits else "")
 
 
-Rows = Annotated[int, Within("a whole number of rows", least=1)]
-People = Annotated[int, Within("a whole number of people", least=1)]
+RowCount = Annotated[int, Within("a whole number of rows", least=1)]
+PeopleCount = Annotated[int, Within("a whole number of people", least=1)]
 Share = Annotated[float, Within("the largest share of one value", above=0, most=1)]
 ValueCount = Annotated[float, Within("a number of values", least=1, most=FINITE)]
 SignatureSize = Annotated[

@@ -13,7 +13,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 from reissue.utility.counting import FAN, Packed, find_children, pack
-from reissue.utility.measure import People, class_sizes, clip_boxes, people_in
+from reissue.utility.measure import SnapshotPeople, class_sizes, clip_boxes, people_in
 
 
 def record_linkage(release: Facts | ObservedRelease, domains: Sequence[Domain]) -> float:
@@ -32,7 +32,7 @@ def record_linkage(release: Facts | ObservedRelease, domains: Sequence[Domain]) 
     return float((1.0 / (ties[linked] * class_sizes(release)[people.classes[linked]])).sum())
 
 
-def _ties_of_exact_rows(people: People) -> Float64:
+def _ties_of_exact_rows(people: SnapshotPeople) -> Float64:
     """float64[people]: how many classes hold a row with exactly the person's codes; one of them is theirs."""
     person = np.unique(people.codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     pairs = sorted_unique(person * (int(people.classes.max()) + 1) + people.classes)
@@ -40,7 +40,7 @@ def _ties_of_exact_rows(people: People) -> Float64:
     return classes_with[person].astype(np.float64)
 
 
-def _ties_of_boxes(release: Facts | ObservedRelease, people: People, domains: Sequence[Domain]) -> Float64:
+def _ties_of_boxes(release: Facts | ObservedRelease, people: SnapshotPeople, domains: Sequence[Domain]) -> Float64:
     """float64[people]: how many classes are as near as the person's own; 0 where another class is nearer."""
     filled = np.flatnonzero(class_sizes(release) > 0)
     boxes = clip_boxes(release.boxes, domains)

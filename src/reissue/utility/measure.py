@@ -19,7 +19,7 @@ from reissue.model.release import Coded, Facts
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class SnapshotPeople:
     """The people behind a release: subjects int64[people], classes int32[people], codes int32[people, attributes]."""
 
     subjects: Int64
@@ -32,7 +32,7 @@ def as_release(release: Facts | ObservedRelease) -> ObservedRelease:
     return ObservedRelease.of(release) if isinstance(release, Facts) else release
 
 
-def people_in(release: Facts | ObservedRelease) -> People:
+def people_in(release: Facts | ObservedRelease) -> SnapshotPeople:
     """Who is in which class, without counterfeits; an InputError where nobody knows."""
     members = as_release(release).members
     if members is None:
@@ -40,7 +40,7 @@ def people_in(release: Facts | ObservedRelease) -> People:
             f"Release {release.number} comes without its members, and this measure compares it with the people behind "
             "it. Give the snapshot it was made from as well."
         )
-    return People(members.subjects, members.classes, members.codes)
+    return SnapshotPeople(members.subjects, members.classes, members.codes)
 
 
 def exact_rows(release: Facts | ObservedRelease) -> tuple[Int32, Int32]:

@@ -16,7 +16,7 @@ from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Diversity, Ratio, Requirement, classes_meet
-from reissue.model.settings import Rows, Share, ValueCount
+from reissue.model.settings import RowCount, Share, ValueCount
 
 ROWS, CLASSES, LINEAGE = "merge_rows", "merge_classes", "class_lineage"
 
@@ -42,7 +42,7 @@ class Merge(Strategy):
     name: ClassVar[str] = "merge"
     supports: ClassVar[Changes] = ANYTHING
 
-    k: Rows
+    k: RowCount
     c: Share = 1.0
     algorithm: Algorithm = "mondrian"
     l: ValueCount | None = None  # noqa: E741 (the literature's name)

@@ -17,7 +17,7 @@ from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Distance, Diversity, Gain, Likeness, Ratio, Requirement
 from reissue.model.requirement_kernels import Limits
-from reissue.model.settings import Rows, Share, ValueCount
+from reissue.model.settings import RowCount, Share, ValueCount
 from reissue.partition.mondrian import Partition, mondrian
 
 Algorithm = Literal["mondrian", "incognito"]
@@ -40,7 +40,7 @@ class Static(OrderedValues, Strategy):
     name: ClassVar[str] = "static"
     supports: ClassVar[Changes] = ANYTHING
 
-    k: Rows
+    k: RowCount
     c: Share = 1.0
     algorithm: Algorithm = "mondrian"
     l: ValueCount | None = None  # noqa: E741 (the literature's name)

@@ -18,7 +18,7 @@ from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.joint_candidates import exact_amounts
 from reissue.model.observed import Observed, ObservedRelease, Words
 from reissue.model.requirement import Ratio
-from reissue.model.settings import Rows, Share, ValueCount, Within
+from reissue.model.settings import RowCount, Share, ValueCount, Within
 
 CALM = 10
 """How many findings short of a breach are told, beside all breaches up to the limit."""
@@ -49,7 +49,7 @@ class Correspondence(Attack):
     in_order: ClassVar[bool] = True
 
     limit: Annotated[int, Within("how many findings to list", least=0)] = 100
-    k: Rows = 2
+    k: RowCount = 2
     confidence: Share | None = None
     alpha: Share | None = None
     entropy_l: ValueCount | None = None

@@ -15,7 +15,7 @@ from reissue.methods.beliefs.nearest_order import order_nearest_next
 from reissue.methods.beliefs.posterior import Estimator
 from reissue.model.release import Coded
 from reissue.model.requirement import Distance, Gain
-from reissue.model.settings import Chance, Rows
+from reissue.model.settings import Chance, RowCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class BayFrame(Believing):
     knowledge:  what the attacker knows
     """
 
-    k: Rows
+    k: RowCount
     J: Divergence
     beta: Gain | None = None
     t: Distance | None = None

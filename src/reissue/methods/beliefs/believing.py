@@ -20,13 +20,13 @@ from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 from reissue.model.requirement import Distance, Requirement
-from reissue.model.settings import Chance, Rows
+from reissue.model.settings import Chance, RowCount
 
 
 class Believing(Informed, OrderedValues, Strategy):
     """A strategy that groups people by an attacker's beliefs; its settings are those of the papers."""
 
-    k: Rows
+    k: RowCount
     J: Divergence
     t: Distance | None
     steps: Literal[1, 2]

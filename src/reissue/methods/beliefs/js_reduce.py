@@ -9,7 +9,7 @@ from reissue.methods.beliefs.believing import Believing
 from reissue.methods.beliefs.classes import MOST_SUPPRESSED, Divergence, Leftovers
 from reissue.methods.beliefs.knowledge import Knowledge
 from reissue.model.requirement import Distance
-from reissue.model.settings import Chance, Rows
+from reissue.model.settings import Chance, RowCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class JSReduce(Believing):
     knowledge: what the attacker knows; compromised records enter the priors
     """
 
-    k: Rows
+    k: RowCount
     t: Distance
     J: Divergence
     ordered: bool = False

@@ -27,7 +27,7 @@ from reissue.methods.correlation.prior_sets import PriorSets, read_prior_sets
 from reissue.methods.correlation.simulation import draw_compromised, simulate
 from reissue.methods.wording import list_names, name_subjects
 from reissue.model.observed import Names, Observed, ObservedRelease
-from reissue.model.settings import People, Within
+from reissue.model.settings import PeopleCount, Within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class HistoricalCorrelation(Attack):
     seed:        of the draws
     """
 
-    n: People = 2
+    n: PeopleCount = 2
     compromised: tuple[str | int, ...] = ()
     possible: str | None = None
     p: CompromisedShare | None = None

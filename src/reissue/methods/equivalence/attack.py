@@ -33,7 +33,7 @@ from reissue.methods.equivalence.small_worlds import list_small_parts
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
 from reissue.methods.invariance.attack import require_members
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.settings import People, Within
+from reissue.model.settings import PeopleCount, Within
 
 _LINEAR = (
     "Sizes and bounds are those of linear attacks, which weigh classes (definition 10); that values are those of whole "
@@ -73,7 +73,7 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
     time_limit: seconds for all integer programs together
     """
 
-    e: People = 2
+    e: PeopleCount = 2
     exact: bool = False
     time_limit: Annotated[float, Within("a number of seconds", above=0)] = 10.0
 

@@ -19,7 +19,7 @@ from reissue.model.observed import Observed
 from reissue.model.overlap import Groups
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement import Requirement
-from reissue.model.settings import Rows, Share, as_fraction
+from reissue.model.settings import RowCount, Share, as_fraction
 
 CHECKED = "checked"
 """In a release's extras: [k, numerator of c, denominator of c] that it was checked with."""
@@ -38,7 +38,7 @@ class CheckedStrategy(Strategy):
     supports: ClassVar[Changes] = INSERT_ONLY
     stops: ClassVar[tuple[str, ...]] = ("intersection", "difference", "record-tracing")
 
-    k: Rows
+    k: RowCount
     c: Share = 1.0
     hold_back: bool = True
 

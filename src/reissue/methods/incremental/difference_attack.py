@@ -19,7 +19,7 @@ from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.wording import count_people, name_subjects
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
-from reissue.model.settings import People, Share, as_fraction
+from reissue.model.settings import PeopleCount, Share, as_fraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Difference(Attack):
     k, c: what the people left over must satisfy
     """
 
-    k: People = 2
+    k: PeopleCount = 2
     c: Share = 0.5
 
     name: ClassVar[str] = "difference"

@@ -16,7 +16,7 @@ from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
 from reissue.methods.wording import count_people, count_rows, name_subjects
 from reissue.model.observed import Observed
-from reissue.model.settings import People
+from reissue.model.settings import PeopleCount
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class RecordTracing(Attack):
     k: how many people of the older release must fit a row's traced box
     """
 
-    k: People = 2
+    k: PeopleCount = 2
 
     name: ClassVar[str] = "record-tracing"
     assumes: ClassVar[str] = (

@@ -20,7 +20,7 @@ from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Requirement
-from reissue.model.settings import FINITE, Rows, Share, Within
+from reissue.model.settings import FINITE, RowCount, Share, Within
 from reissue.model.standing_classes import StandingClasses
 from reissue.partition.mondrian import Partition
 
@@ -38,10 +38,10 @@ class Standing(Strategy):
     known:         how many classmates' values an attacker may know while c still holds
     """
 
-    k: Rows = 8
+    k: RowCount = 8
     c: Share = 0.4
     l: Annotated[int, Within("a number of values", least=1)] = 4  # noqa: E741 (the literature's name)
-    row_k: Rows = 5
+    row_k: RowCount = 5
     row_l: Annotated[int, Within("a number of values", least=1)] = 2
     form: Literal["flat", "told"] = "flat"
     totals: Annotated[float, Within("an epsilon, for example 0.5", above=0, most=FINITE)] | None = None
