@@ -183,9 +183,9 @@ def test_import_reissue_is_light() -> None:
 def test_publishing_does_not_wait_for_scipy() -> None:
     """A fifth of a second in every process that publishes: what needs SciPy imports it when it gets that far."""
     code = (
-        "import sys; from reissue.methods.registry import STRATEGIES, attack_class, strategy_class;"
+        "import sys; from reissue.methods.registry import STRATEGIES, find_attack, find_strategy;"
         "import reissue.publish.embedded, reissue.publish.publishing;"
-        "[attack_class(attack) for name in STRATEGIES for attack in strategy_class(name).stops];"
+        "[find_attack(attack) for name in STRATEGIES for attack in find_strategy(name).stops];"
         "print('scipy.sparse' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -11,7 +11,7 @@ import pytest
 import reissue as ri
 from reissue.audit import audit
 from reissue.errors import ReleaseError, SettingsError
-from reissue.methods.registry import STRATEGIES, strategy_class
+from reissue.methods.registry import STRATEGIES, find_strategy
 from reissue.series import adopt
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_3, frame, hospital_schema, population, write_config
@@ -86,7 +86,7 @@ SETTINGS: dict[str, dict[str, float]] = {
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_the_next_release_is_safe_given_what_is_out(tmp_path: Path, name: str) -> None:
     """Every strategy that claims to stop attacks keeps its claim for what the new release adds."""
-    strategy = strategy_class(name)(**SETTINGS.get(name, {"k": 3}))
+    strategy = find_strategy(name)(**SETTINGS.get(name, {"k": 3}))
     tables = [population(200).slice(0, 100), population(200).slice(0, 150), population(200)]
     files = static_files(tmp_path, tables[:2], 6)
     adopted = adopt(tmp_path / "s", files, tables[:2], schema=hospital_schema(), strategy=strategy, match="content")
@@ -101,10 +101,10 @@ def test_the_next_release_is_safe_given_what_is_out(tmp_path: Path, name: str) -
             return
         assert adopted.warning is None
         observed = series.audit().observed
-        from reissue.methods.registry import attack_from
+        from reissue.methods.registry import make_attack
 
         for attack in strategy.stops:
-            outcome = attack_from(attack, strategy.thresholds()).run(observed, involving=3)
+            outcome = make_attack(attack, strategy.thresholds()).run(observed, involving=3)
             assert not outcome.breaches, f"{name} against {attack}: {outcome.breaches[0].sentence}"
 
 

@@ -79,7 +79,7 @@ def test_files_and_series_tell_the_same(
 ) -> None:
     folder, tables, paths = files
     limits = {"k": K, "c": 0.6, "m": 2, "limit": 5000, "seconds": 60.0}
-    names = [name for name in checks.ATTACKS if checks.attack_class(name).name != "background-knowledge"]
+    names = [name for name in checks.ATTACKS if checks.find_attack(name).name != "background-knowledge"]
     outside = audit(paths, arx.schema(folder), tables, attacks=names, **limits)
     with inside(folder, tables, tmp_path, monkeypatch) as series:
         own = series.audit(attacks=names, **limits)

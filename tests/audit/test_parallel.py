@@ -31,7 +31,7 @@ from reissue.methods.incremental.intersection_attack import Intersection
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.invariance.attack import Association
 from reissue.methods.invariance.strategy import MInvariance
-from reissue.methods.registry import ATTACKS, attack_class, attack_from
+from reissue.methods.registry import ATTACKS, find_attack, make_attack
 from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.model.observed import Members, Observed, ObservedRelease
@@ -241,7 +241,7 @@ def test_others_run_on_the_whole_series() -> None:
 
 
 def test_every_attack_says_whether_it_is_separable() -> None:
-    yes = {name for name in ATTACKS if attack_class(name)().divides(WorkDivision.PARTS)}
+    yes = {name for name in ATTACKS if find_attack(name)().divides(WorkDivision.PARTS)}
     assert yes == {"intersection", "difference", "association", "historical-correlation", "possible-worlds"}
 
 
@@ -271,7 +271,7 @@ def test_a_published_series_in_parts_tells_the_same(tmp_path: Path) -> None:
         observed = series.audit(seconds=600.0).observed
     piece_by_piece, breaches = in_parts(3, run), 0
     for name in ATTACKS:
-        attack = attack_from(name, {"seconds": 600.0})
+        attack = make_attack(name, {"seconds": 600.0})
         if attack.selective:
             continue  # it reads how other strategies cut
         whole = attack.run(observed)

@@ -19,7 +19,7 @@ from reissue.audit.spark.auditing import SparkAttacks
 from reissue.audit.spark.regrouped import find_first_tied
 from reissue.cli import main
 from reissue.methods.attack import Attack, Outcome
-from reissue.methods.registry import attack_from
+from reissue.methods.registry import make_attack
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Members, ObservedRelease
 from reissue.model.series_parts import deal_parts, find_links
@@ -190,7 +190,7 @@ def attacked(
     """Attacks on Spark, on a series of which the driver has no release; and what came to it."""
     engine, coding, asked = spark.engine(), series.coding, {**series.strategy.thresholds(), **thresholds}
     with SparkAttacks(engine, series._ledger, coding) as attacks:
-        found = {name: attacks.run(attack_from(name, asked)) for name in names}
+        found = {name: attacks.run(make_attack(name, asked)) for name in names}
     return found, dict(engine.transfers)
 
 

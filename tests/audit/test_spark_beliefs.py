@@ -13,7 +13,7 @@ from reissue.coding import CodingNames
 from reissue.errors import InputError
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.beliefs.knowledge import Knowledge
-from reissue.methods.registry import attack_from
+from reissue.methods.registry import make_attack
 from tests.publish.test_fragment_beliefs import SCHEMA, VALUES, months
 from tests.support import spark
 from tests.support.releases import refuse_releases
@@ -62,7 +62,7 @@ def attacked(series: ri.Series, given: Mapping[str, object]) -> tuple[Outcome, d
     """The attack on Spark on a series of which the driver has no release; and how many rows came to it."""
     engine, coding = spark.engine(), series.coding
     with SparkAttacks(engine, series._ledger, coding) as attacks:
-        attack = attack_from(NAME, given)
+        attack = make_attack(NAME, given)
         prepared = attack.prepare(CodingNames(coding, attacks.names.of))
         return attacks.run(prepared), dict(engine.transfers)
 

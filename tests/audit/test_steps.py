@@ -20,7 +20,7 @@ from reissue.methods.baselines.static import Static
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.incremental.difference_attack import Difference
 from reissue.methods.incremental.tracing_attack import RecordTracing
-from reissue.methods.registry import ATTACKS, attack_class
+from reissue.methods.registry import ATTACKS, find_attack
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
@@ -135,12 +135,12 @@ def test_workers_take_steps_where_parts_do_not_share_the_work(name: str) -> None
 
 
 def test_which_attacks_are_stepwise() -> None:
-    assert {name for name in ATTACKS if attack_class(name)().divides(WorkDivision.STEPS)} == set(MAKERS)
+    assert {name for name in ATTACKS if find_attack(name)().divides(WorkDivision.STEPS)} == set(MAKERS)
 
 
 @pytest.mark.parametrize("name", ["intersection", "association", "possible-worlds", "equivalence", "correspondence"])
 def test_what_every_release_adds_is_not_all_that_others_tell(name: str) -> None:
-    attack, different = attack_class(name)(), 0
+    attack, different = find_attack(name)(), 0
     for seed in range(1, 32, 2):
         series = growing(seed) if name == "correspondence" else series_of(seed)
         added = sum(attack.run(series, involving=number).total for number in range(1, len(series) + 1))
@@ -200,7 +200,7 @@ def test_correspondence_reads_every_release_once(growing_only: bool) -> None:
         assert (watched.most, watched.reads) == (min(2, len(series)), len(series))
         total += whole.total
     assert total
-    in_order = {name for name in ATTACKS if attack_class(name).in_order}
+    in_order = {name for name in ATTACKS if find_attack(name).in_order}
     assert in_order == {"correspondence"}
 
 

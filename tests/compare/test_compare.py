@@ -48,9 +48,9 @@ def test_the_matrix_is_what_an_audit_of_the_same_series_says(
 ) -> None:
     read = read_config(str(data / "clinic.toml"))
     run = next(run for run in comparison.runs if run.strategy == "static")
-    from reissue.methods.registry import strategy_from
+    from reissue.methods.registry import make_strategy
 
-    with Series.create(tmp_path / "s", read.schema, strategy_from({"strategy": "static", **run.settings})) as series:
+    with Series.create(tmp_path / "s", read.schema, make_strategy({"strategy": "static", **run.settings})) as series:
         for snapshot in sorted(data.glob("*.parquet")):
             series.publish(snapshot)
         audit = series.audit(**comparison.thresholds)  # type: ignore[arg-type]

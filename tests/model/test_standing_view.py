@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reissue.methods.registry import attack_from
+from reissue.methods.registry import make_attack
 from reissue.methods.standing.strategy import Standing
 from reissue.model.observed import Observed
 from reissue.model.release import Facts
@@ -86,8 +86,8 @@ def test_people_who_are_regrouped_are_exposed(attack: str) -> None:
     """The view knows people by their values, not by their classes: it would hide nothing of a broken promise."""
     right, wrong = observed(series()), observed(regrouped(series()))
     settings = {"c": 0.4} if attack != "background-knowledge" else {}
-    assert not attack_from(attack, settings).run(right).breaches
-    assert attack_from(attack, settings).run(wrong).breaches
+    assert not make_attack(attack, settings).run(right).breaches
+    assert make_attack(attack, settings).run(wrong).breaches
 
 
 def test_words_call_a_person_the_same_in_every_place() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import reissue as ri
 from reissue.coding import MISSING_CODE
-from reissue.methods.registry import STRATEGIES, strategy_from
+from reissue.methods.registry import STRATEGIES, make_strategy
 from tests.support.public import read_public
 
 DIAGNOSES = ("asthma", "cold", "diabetes", "flu")
@@ -79,7 +79,7 @@ def test_every_strategy_is_tried() -> None:
 def test_three_releases_with_missing_values(
     name: str, settings: dict[str, object], missing: str, tmp_path: Path
 ) -> None:
-    strategy = strategy_from({"strategy": name, **settings})
+    strategy = make_strategy({"strategy": name, **settings})
     with ri.Series.create(tmp_path / "s", schema(), strategy, seed=3) as series:
         for number in (42, 56, 84):
             release = series.publish(people(number, missing=KINDS[missing]))
@@ -126,7 +126,7 @@ def test_an_attribute_of_which_nothing_is_known_yet(name: str, tmp_path: Path) -
     unknown = people(42)
     unknown = unknown.set_column(1, "age", pa.array([None] * 42, type=pa.int64()))
     known = pa.concat_tables([unknown, people(84).slice(42)])
-    with ri.Series.create(tmp_path / "s", schema(), strategy_from({"strategy": name, **SETTINGS[name][0]})) as series:
+    with ri.Series.create(tmp_path / "s", schema(), make_strategy({"strategy": name, **SETTINGS[name][0]})) as series:
         check_reading(series, series.publish(unknown))
         check_reading(series, series.publish(known))
         check_reading(series, series.publish(known))
@@ -136,7 +136,7 @@ def test_an_attribute_of_which_nothing_is_known_yet(name: str, tmp_path: Path) -
 def test_counterfeits_are_missing_or_plausible(name: str, tmp_path: Path) -> None:
     """People leave, counterfeits take their places: their ages are missing or possible ones."""
     with ri.Series.create(
-        tmp_path / "s", schema(), strategy_from({"strategy": name, **SETTINGS[name][0]}), seed=5
+        tmp_path / "s", schema(), make_strategy({"strategy": name, **SETTINGS[name][0]}), seed=5
     ) as series:
         table, made = people(84), 0
         for gone in (0, 17, 31):

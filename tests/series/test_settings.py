@@ -14,11 +14,11 @@ from reissue.errors import SettingsError
 from reissue.methods.registry import (
     ATTACKS,
     STRATEGIES,
-    attack_class,
-    attack_from,
-    policy_of,
-    strategy_class,
-    strategy_from,
+    find_attack,
+    find_strategy,
+    make_attack,
+    make_strategy,
+    write_policy,
 )
 from reissue.model.settings import LARGEST, Within
 
@@ -45,15 +45,15 @@ def _numbers(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if hints[field.name] in NUMBERS]
 
 
-OF_STRATEGIES = [(name, key) for name in STRATEGIES for key in _numbers(strategy_class(name))]
-OF_ATTACKS = [(name, key) for name in ATTACKS for key in _numbers(attack_class(name))]
+OF_STRATEGIES = [(name, key) for name in STRATEGIES for key in _numbers(find_strategy(name))]
+OF_ATTACKS = [(name, key) for name in ATTACKS for key in _numbers(find_attack(name))]
 
 
 def test_every_strategy_and_many_settings_are_looked_at() -> None:
     assert set(RIGHT) == set(STRATEGIES) == {name for name, _ in OF_STRATEGIES}
     assert set(ATTACKS) == {name for name, _ in OF_ATTACKS}
     for name, settings in RIGHT.items():
-        assert strategy_from({"strategy": name, **settings}) == strategy_class(name)(**settings)
+        assert make_strategy({"strategy": name, **settings}) == find_strategy(name)(**settings)
 
 
 @pytest.mark.parametrize(("name", "key"), OF_STRATEGIES)
@@ -61,30 +61,30 @@ def test_every_strategy_and_many_settings_are_looked_at() -> None:
 def test_a_strategys_number_is_not_true_or_false(name: str, key: str, value: bool) -> None:
     settings = {**RIGHT[name], key: value}
     with pytest.raises(SettingsError, match=rf"^{key} is {str(value).lower()}; give a number"):
-        strategy_from({"strategy": name, **settings})
+        make_strategy({"strategy": name, **settings})
     with pytest.raises(SettingsError, match=rf"^{key} is {str(value).lower()}; give a number"):
-        strategy_class(name)(**settings)
+        find_strategy(name)(**settings)
 
 
 @pytest.mark.parametrize("value", [10**20, -(10**400)], ids=["large", "longer than a float"])
 def test_no_number_is_larger_than_kernels_take(value: int) -> None:
     for name, key in OF_STRATEGIES:
         with pytest.raises(SettingsError, match=rf"^{key} is "):
-            strategy_class(name)(**{**RIGHT[name], key: value})
+            find_strategy(name)(**{**RIGHT[name], key: value})
     with pytest.raises(SettingsError, match=r"^k is beyond 9,007,199,254,740,992, the most"):
-        strategy_from({"strategy": "bcf", "k": value})
+        make_strategy({"strategy": "bcf", "k": value})
     for name, key in OF_ATTACKS:
         if key != "seed":
             with pytest.raises(SettingsError, match=rf"^{key} is "):
-                attack_from(name, {key: value})
+                make_attack(name, {key: value})
 
 
 @pytest.mark.parametrize(("name", "key"), OF_ATTACKS)
 def test_an_attacks_number_is_a_number(name: str, key: str) -> None:
     with pytest.raises(SettingsError, match=rf"^{key} is true; give a number"):
-        attack_from(name, {key: True})
+        make_attack(name, {key: True})
     with pytest.raises(SettingsError, match=rf"^{key} is 'many'"):
-        attack_from(name, {key: "many"})  # type: ignore[dict-item]
+        make_attack(name, {key: "many"})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_an_attacks_number_is_a_number(name: str, key: str) -> None:
 )
 def test_true_is_refused_inside_lists_and_tables(policy: dict[str, object], wrong: str) -> None:
     with pytest.raises(SettingsError, match=wrong):
-        strategy_from(policy)
+        make_strategy(policy)
 
 
 @pytest.mark.parametrize(
@@ -120,15 +120,15 @@ def test_true_is_refused_inside_lists_and_tables(policy: dict[str, object], wron
 )
 def test_a_policy_is_corrected_in_plain_words(policy: dict[str, object], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
-        strategy_from(policy)
+        make_strategy(policy)
 
 
 def test_what_may_be_true_or_whole_stays_allowed() -> None:
-    assert strategy_from({"strategy": "bcf", "k": 5, "start_new_chain": True}).start_new_chain is True  # type: ignore[attr-defined]
-    assert strategy_from({"strategy": "static", "k": 5, "t": 0.2, "ordered": True}).ordered is True  # type: ignore[attr-defined]
-    counted = strategy_class("m-invariance")(m=np.int64(4))  # type: ignore[call-arg]
-    assert json.loads(json.dumps(policy_of(counted)))["m"] == 4, "as a ledger keeps it"
-    assert attack_from("association", {"m": 3.0, "invariant": 1.0}).m == 3  # type: ignore[attr-defined]
+    assert make_strategy({"strategy": "bcf", "k": 5, "start_new_chain": True}).start_new_chain is True  # type: ignore[attr-defined]
+    assert make_strategy({"strategy": "static", "k": 5, "t": 0.2, "ordered": True}).ordered is True  # type: ignore[attr-defined]
+    counted = find_strategy("m-invariance")(m=np.int64(4))  # type: ignore[call-arg]
+    assert json.loads(json.dumps(write_policy(counted)))["m"] == 4, "as a ledger keeps it"
+    assert make_attack("association", {"m": 3.0, "invariant": 1.0}).m == 3  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_may_be_true_or_whole_stays_allowed() -> None:
 )
 def test_an_attacks_settings_are_of_their_kind(name: str, settings: dict[str, float], wrong: str) -> None:
     with pytest.raises(SettingsError, match=wrong):
-        attack_from(name, settings)
+        make_attack(name, settings)
 
 
 def _ranges(declared: object) -> list[Within]:
@@ -163,25 +163,25 @@ def _outside(kind: type) -> list[tuple[str, float]]:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_strategys_numbers_lie_within_what_is_declared(name: str) -> None:
-    outside = _outside(strategy_class(name))
+    outside = _outside(find_strategy(name))
     assert outside
     for key, number in outside:
         with pytest.raises(SettingsError, match=rf"(^|\. ){key} is {number}; it must be .*: (at least|above|at most) "):
-            strategy_class(name)(**{**RIGHT[name], key: number})
+            find_strategy(name)(**{**RIGHT[name], key: number})
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attacks_numbers_lie_within_what_is_declared(name: str) -> None:
-    outside = _outside(attack_class(name))
+    outside = _outside(find_attack(name))
     assert outside
     for key, number in outside:
         with pytest.raises(SettingsError, match=rf"^{key} is {number}; it must be .*: (at least|above|at most) "):
-            attack_from(name, {key: number})
+            make_attack(name, {key: number})
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(SettingsError) as caught:
-        strategy_from({"strategy": "static", "k": 0, "c": 7, "algorithm": "x", "ordered": "no"})
+        make_strategy({"strategy": "static", "k": 0, "c": 7, "algorithm": "x", "ordered": "no"})
     assert str(caught.value) == (
         "k is 0; it must be a whole number of rows: at least 1. "
         "c is 7.0; it must be the largest share of one value: above 0, at most 1. "
@@ -193,4 +193,4 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
 @pytest.mark.parametrize(("name", "key"), [(name, key) for name, key in OF_ATTACKS if key in ("k", "m", "limit")])
 def test_an_attacks_whole_number_is_whole(name: str, key: str) -> None:
     with pytest.raises(SettingsError, match=rf"^{key} is 2\.5; it must be a whole number"):
-        attack_from(name, {key: 2.5})
+        make_attack(name, {key: 2.5})

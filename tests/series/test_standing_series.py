@@ -260,10 +260,10 @@ def test_a_fault_of_the_maker_is_never_published(tmp_path: Path, monkeypatch: py
 
 
 def test_the_policy_section_of_a_config_makes_the_strategy(tmp_path: Path) -> None:
-    from reissue.methods.registry import policy_of, strategy_from
+    from reissue.methods.registry import make_strategy, write_policy
 
-    assert strategy_from({"strategy": "standing"}) == Standing()
-    assert strategy_from(policy_of(Standing(form="told", totals=0.5))) == Standing(form="told", totals=0.5)
+    assert make_strategy({"strategy": "standing"}) == Standing()
+    assert make_strategy(write_policy(Standing(form="told", totals=0.5))) == Standing(form="told", totals=0.5)
 
 
 @FORMS

@@ -36,7 +36,7 @@ def check_section(section: Mapping[str, object]) -> dict[str, object]:
                 hint = did_you_mean(key, known)
                 raise SettingsError(f"no attack has a setting '{key}'.{hint} Known are: {', '.join(sorted(known))}.")
         for name in names:
-            registry.attack_from(name, settings)
+            registry.make_attack(name, settings)
     except SettingsError as error:
         raise SettingsError(f"[audit] {error}") from None
     return dict(section)
@@ -61,7 +61,7 @@ def choose_attacks(attacks: Sequence[str] | None) -> list[str]:
         attacks = [attacks]
     names = list(dict.fromkeys(attacks)) if attacks else list(registry.ATTACKS)
     for name in names:
-        registry.attack_class(name)
+        registry.find_attack(name)
     return names
 
 
@@ -85,7 +85,7 @@ def _parse_names(attacks: object) -> list[str] | None:
 
 
 def _list_settings(attack: str) -> list[str]:
-    return [field.name for field in fields(registry.attack_class(attack))]
+    return [field.name for field in fields(registry.find_attack(attack))]
 
 
 def _check_risk(value: object) -> None:
@@ -94,7 +94,7 @@ def _check_risk(value: object) -> None:
 
 
 def _make_knowledge(given: Mapping[str, object]) -> Knowledge:
-    knowledge = registry.knowledge_from(given)
+    knowledge = registry.make_knowledge(given)
     for file in knowledge.files:  # an attack that is skipped for want of its file would look like one that held
         if not Path(file).is_file():
             raise SettingsError(f"The knowledge file {file} does not exist. Check its path.")
@@ -142,7 +142,7 @@ def run_attacks(
     for name in names:
         progress(name)
         if refusal:
-            done.append(AttackResult(name, registry.attack_class(name), {}, None, refusal, 0.0))
+            done.append(AttackResult(name, registry.find_attack(name), {}, None, refusal, 0.0))
         else:
             done.append(_run_attack(name, {**policy, **given}, set(given), view, words, run))
     return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
@@ -156,14 +156,14 @@ def _run_attack(
     words: CodingNames,
     run: Callable[[Attack], Outcome],
 ) -> AttackResult:
-    kind = registry.attack_class(name)
+    kind = registry.find_attack(name)
     known = {field.name for field in fields(kind)}
     kept = {key: value for key, value in settings.items() if key in known}
     reason = _find_missing(kind, settings) or _find_obstacle(kind, view)
     if reason:
         return AttackResult(name, kind, kept, None, reason, 0.0)
     try:
-        attack = registry.attack_from(name, kept)
+        attack = registry.make_attack(name, kept)
     except SettingsError as error:
         if known & given:
             raise

@@ -25,7 +25,7 @@ from reissue.history.past_releases import PastReleases, read_releases
 from reissue.ledger import Ledger
 from reissue.ledger.records import Layout
 from reissue.methods.attack import Attack, Outcome
-from reissue.methods.registry import ADOPTED, policy_of, strategy_class
+from reissue.methods.registry import ADOPTED, find_strategy, write_policy
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Facts
@@ -101,7 +101,7 @@ def audit_series(
     say = progress or (lambda stage: None)
     chosen = choose_attacks(attacks)
     check_given(chosen, thresholds)
-    standing = any(record.strategy != ADOPTED and strategy_class(record.strategy).stands for record in ledger.releases)
+    standing = any(record.strategy != ADOPTED and find_strategy(record.strategy).stands for record in ledger.releases)
     if engine["name"] == "embedded" or standing:  # classes for life are followed here, whoever made them
         say("read")
         past = PastReleases(ledger, coding)
@@ -284,7 +284,7 @@ def name_with_remedy(attack: str) -> str:
     """The attack, with the strategies that promise to stop it."""
     from reissue.methods.registry import STRATEGIES
 
-    kinds = {name: strategy_class(name) for name in STRATEGIES}
+    kinds = {name: find_strategy(name) for name in STRATEGIES}
     made_for = [name for name, kind in kinds.items() if attack in (*kind.stops, *kind.withstands)]
     return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
 
@@ -292,7 +292,7 @@ def name_with_remedy(attack: str) -> str:
 def _describe_policy(strategy: Strategy | None) -> dict[str, object]:
     if strategy is None:
         return {"strategy": None, "settings": {}}
-    settings = policy_of(strategy)
+    settings = write_policy(strategy)
     name = settings.pop("strategy")
     plain = {key: value for key, value in settings.items() if key not in strategy.private_settings}
     return {"strategy": name, "settings": {k: v for k, v in plain.items() if isinstance(v, str | int | float | bool)}}
@@ -300,7 +300,7 @@ def _describe_policy(strategy: Strategy | None) -> dict[str, object]:
 
 def read_strategy(policy: Mapping[str, object]) -> Strategy | None:
     """The strategy of a config's policy section; None if it has none."""
-    from reissue.methods.registry import strategy_from
+    from reissue.methods.registry import make_strategy
 
     settings = {key: value for key, value in policy.items() if key != "on_change"}
-    return strategy_from(settings) if settings else None
+    return make_strategy(settings) if settings else None

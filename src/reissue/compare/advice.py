@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reissue.compare.running import Run
-from reissue.methods.registry import ATTACKS, STRATEGIES, attack_class, strategy_class
+from reissue.methods.registry import ATTACKS, STRATEGIES, find_attack, find_strategy
 from reissue.methods.wording import list_names
 
 
@@ -30,7 +30,7 @@ def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None,
 
 def _list_common(run: Run) -> list[str]:
     """The attacks that ran, without those that read how releases were made: these apply to some strategies only."""
-    return [name for name in run.ran if name not in ATTACKS or not attack_class(name).selective]
+    return [name for name in run.ran if name not in ATTACKS or not find_attack(name).selective]
 
 
 def _explain_safe(best: Run, safe: Sequence[Run], judged: Sequence[Run], tried: int) -> list[str]:
@@ -69,7 +69,7 @@ def _explain_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mappin
 
 def _tell_promises(best: Run) -> list[str]:
     """What holds for the next release, too, and what merely held here."""
-    kind = strategy_class(best.strategy) if best.strategy in STRATEGIES else None
+    kind = find_strategy(best.strategy) if best.strategy in STRATEGIES else None
     stops = () if kind is None else (*kind.stops, *kind.withstands)
     lucky = [name for name in best.ran if name not in stops and name not in best.breached]
     if not stops:

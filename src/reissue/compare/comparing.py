@@ -15,7 +15,7 @@ from reissue.compare.planning import make_plans, share_thresholds
 from reissue.compare.running import Run, Runner, digest_inputs
 from reissue.documents import COMPARISON, write_bytes, write_json, write_text
 from reissue.errors import SettingsError
-from reissue.methods.registry import ATTACKS, attack_class
+from reissue.methods.registry import ATTACKS, find_attack
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
 from reissue.utility import Point, RiskUtility, risk_utility
@@ -55,7 +55,7 @@ class Comparison:
             "created": self.created,
             "snapshots": list(self.snapshots),
             "thresholds": dict(self.thresholds),
-            "attacks": [{"name": name, "assumes": attack_class(name).assumes} for name in self.attacks],
+            "attacks": [{"name": name, "assumes": find_attack(name).assumes} for name in self.attacks],
             "runs": [{**asdict(run), "risk": run.risk if run.status == "done" else None} for run in self.runs],
             "frontier": [point.label for point in self.map.frontier],
             "recommendation": {"label": self.recommended, "sentences": list(self.sentences)},
@@ -162,7 +162,7 @@ def compare(
         for number, plan in enumerate(planned, start=1):
             say(f"{number} of {len(planned)}, {plan.label}")
             runs.append(runner.run(plan))
-    label, sentences = advise(runs, {name: attack_class(name).assumes for name in ATTACKS})
+    label, sentences = advise(runs, {name: find_attack(name).assumes for name in ATTACKS})
     names = [Path(snapshot).name for snapshot in snapshots]
     return Comparison(runs, shared, names, label, sentences)
 

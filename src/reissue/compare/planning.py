@@ -8,7 +8,7 @@ from itertools import product
 from math import ceil
 
 from reissue.errors import ReissueError, SettingsError, did_you_mean
-from reissue.methods.registry import STRATEGIES, policy_of, strategy_class, strategy_from
+from reissue.methods.registry import STRATEGIES, find_strategy, make_strategy, write_policy
 from reissue.methods.strategy import Strategy
 
 SHARED = ("k", "m", "c", "e", "n")
@@ -38,8 +38,8 @@ def share_thresholds(policy: Strategy | None, given: Mapping[str, object]) -> di
     Of a list of values the first counts: all runs are measured against the same.
     """
     promised: dict[str, object] = {**(policy.thresholds() if policy is not None else {})}
-    if policy is not None and "l" in policy_of(policy) and promised.get("c") == 1.0:
-        promised.setdefault("m", policy_of(policy)["l"])  # beside a limit c it says nothing about shares
+    if policy is not None and "l" in write_policy(policy) and promised.get("c") == 1.0:
+        promised.setdefault("m", write_policy(policy)["l"])  # beside a limit c it says nothing about shares
     if promised.get("c") == 1.0:  # no limit at all
         del promised["c"]
     promised |= {key: _take_first(value) for key, value in given.items() if key in SHARED}
@@ -63,7 +63,7 @@ def make_plans(
     made: dict[str, ComparisonPlan] = {}
     used: set[str] = set()
     for name in dict.fromkeys(names or STRATEGIES):
-        known = {field.name for field in fields(strategy_class(name))}
+        known = {field.name for field in fields(find_strategy(name))}
         own = _find_own(name, known, given, used)
         _refuse_words(own)
         base = {**_derive_settings(name, known, shared), **_keep_policy(name, policy)}
@@ -115,14 +115,14 @@ def _keep_policy(name: str, policy: Strategy | None) -> dict[str, object]:
     """The config's own strategy keeps what the config says of it."""
     if policy is None or policy.name != name:
         return {}
-    settings = policy_of(policy)
+    settings = write_policy(policy)
     usual = {field.name: field.default for field in fields(policy)}
     return {key: value for key, value in settings.items() if key in usual and value != usual[key]}
 
 
 def _make_plan(name: str, settings: Mapping[str, object]) -> ComparisonPlan:
     try:
-        return ComparisonPlan(name, settings, strategy_from({"strategy": name, **settings}), None)
+        return ComparisonPlan(name, settings, make_strategy({"strategy": name, **settings}), None)
     except ReissueError as error:
         return ComparisonPlan(name, settings, None, str(error))
 

@@ -18,7 +18,7 @@ import numpy as np
 from reissue.compare.planning import ComparisonPlan
 from reissue.documents import write_text
 from reissue.errors import ChangeError, InputError, ReissueError, SeriesError, SnapshotError
-from reissue.methods.registry import policy_of
+from reissue.methods.registry import write_policy
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def measure_query_error(audit: Audit, suppressed: Sequence[int]) -> float:
 def _make_key(digest: str, plan: ComparisonPlan) -> str:
     """Changes with the inputs, the settings, and the content of files that the settings name."""
     assert plan.strategy is not None
-    files = [_digest_file(path) for path in _find_files(policy_of(plan.strategy))]
+    files = [_digest_file(path) for path in _find_files(write_policy(plan.strategy))]
     text = json.dumps([digest, plan.name, repr(plan.strategy), files])
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -98,14 +98,14 @@ def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities:
         return
     left = identities.identifiers.take(pa.array(places))
     fresh = identifiers.filter(pa.array(new))
-    found = join_identifiers((_bare(left), np.arange(len(left))), _bare(fresh))
+    found = join_identifiers((_strip_marks(left), np.arange(len(left))), _strip_marks(fresh))
     alike = np.flatnonzero(found >= 0)
     first = alike[np.asarray(pc.sort_indices(fresh.take(pa.array(alike))))[:SHOWN]]
     pairs = [(str(fresh[int(one)]), str(left[int(found[one])])) for one in first]
     _refuse(pairs, len(alike), len(fresh), place)
 
 
-def _bare(identifiers: pa.Array) -> pa.Array:
+def _strip_marks(identifiers: pa.Array) -> pa.Array:
     """As `simplify`, and without what spreadsheets mark text by: '007, ="007"."""
     return simplify(pc.utf8_trim(identifiers.cast(pa.large_string()), characters=MARKS))
 

@@ -90,7 +90,7 @@ def remember_absent(before: Table | None, previous: Facts | None, release: Facts
     release this is the last word on everybody, without rereading older releases.
     """
     attributes = release.codes.shape[1]
-    table = _absent_columns(before, attributes)
+    table = _list_absent(before, attributes)
     if previous is not None:
         left = previous.real & ~lookup_present(release.subjects, previous.subjects)[0]
         rows = _absent_rows(previous, np.flatnonzero(left))
@@ -109,7 +109,7 @@ def _absent_rows(facts: Facts, rows: Int64) -> dict[str, np.ndarray]:
     }
 
 
-def _absent_columns(before: Table | None, attributes: int) -> dict[str, np.ndarray]:
+def _list_absent(before: Table | None, attributes: int) -> dict[str, np.ndarray]:
     if before is not None:
         return dict(before)
     return {

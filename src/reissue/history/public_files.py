@@ -23,7 +23,7 @@ from reissue.engine.output import (
 )
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError
-from reissue.methods.registry import policy_of
+from reissue.methods.registry import write_policy
 from reissue.methods.strategy import Strategy
 from reissue.model.release import Candidate, Coded, Facts, Style
 from reissue.model.standing_classes import StandingClasses
@@ -87,7 +87,9 @@ def make_public_tables(
     classes, values = facts.classes[order], facts.values[order] if kept is None else kept.dealt[order]
     rows = None if rows is None else rows[order]
     if facts.anatomized:
-        exact = {domain.name: _exact(coding, a, facts.codes[order, a]) for a, domain in enumerate(coding.domains)}
+        exact = {
+            domain.name: _label_exactly(coding, a, facts.codes[order, a]) for a, domain in enumerate(coding.domains)
+        }
         first, second = anatomized_tables(
             exact, classes, coding.value_columns, values, insensitive, rows, class_name=class_name
         )
@@ -185,7 +187,7 @@ def describe_labels(coding: Coding, name: str) -> str:
     return f"{kind}, or a range with both ends included (20-29, or -5 to 3)"
 
 
-def _exact(coding: Coding, attribute: int, codes: Int32) -> Text:
+def _label_exactly(coding: Coding, attribute: int, codes: Int32) -> Text:
     distinct, index = np.unique(codes, return_inverse=True)
     return Text(coding.labels(attribute, distinct, distinct), index.astype(np.int32))
 
@@ -238,7 +240,7 @@ def select_parameters(strategy: Strategy) -> dict[str, object]:
     """The settings a recipient may know: numbers and choices, not files or people."""
     return {
         key: value
-        for key, value in policy_of(strategy).items()
+        for key, value in write_policy(strategy).items()
         if key not in ("strategy", *strategy.private_settings) and isinstance(value, str | int | float | bool)
     }
 

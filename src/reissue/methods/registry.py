@@ -51,7 +51,7 @@ ADOPTED = "adopted"
 """The strategy on record of releases that another tool made. It makes none itself."""
 
 
-def strategy_class(name: str) -> type[Strategy]:
+def find_strategy(name: str) -> type[Strategy]:
     """The strategy of that name; a SettingsError with the near misses if there is none."""
     if name not in STRATEGIES:
         hint = did_you_mean(name, STRATEGIES)
@@ -60,13 +60,13 @@ def strategy_class(name: str) -> type[Strategy]:
     return cast("type[Strategy]", getattr(import_module(module), attribute))
 
 
-def strategy_from(policy: Mapping[str, object]) -> Strategy:
+def make_strategy(policy: Mapping[str, object]) -> Strategy:
     """The strategy of a `[policy]` section: its name under `strategy`, every other key a setting."""
     settings = dict(policy)
     name = settings.pop("strategy", None)
     if not isinstance(name, str):
         raise SettingsError('The [policy] section must name its strategy, for example: strategy = "static".')
-    chosen = strategy_class(name)
+    chosen = find_strategy(name)
     known = {field.name for field in fields(chosen)}
     unknown = sorted(set(settings) - known)
     missing = missing_settings(chosen, settings)
@@ -77,19 +77,19 @@ def strategy_from(policy: Mapping[str, object]) -> Strategy:
         )
     if missing:
         raise SettingsError(" ".join(f"'{name}' needs the setting '{key}'." for key in missing))
-    return strategy_of(name, settings)
+    return restore_strategy(name, settings)
 
 
-def strategy_of(name: str, settings: Mapping[str, object]) -> Strategy:
+def restore_strategy(name: str, settings: Mapping[str, object]) -> Strategy:
     """The strategy with these settings, as a config or a ledger gives them."""
-    chosen = strategy_class(name)
+    chosen = find_strategy(name)
     made = as_declared(chosen, settings)
     if isinstance(made.get("knowledge"), Mapping):
-        made["knowledge"] = knowledge_from(cast("Mapping[str, object]", made["knowledge"]))
+        made["knowledge"] = make_knowledge(cast("Mapping[str, object]", made["knowledge"]))
     return chosen(**made)
 
 
-def knowledge_from(given: Mapping[str, object]) -> Knowledge:
+def make_knowledge(given: Mapping[str, object]) -> Knowledge:
     """The table `knowledge`. A misspelt key must not be skipped: the file it names would not be read."""
     from reissue.methods.beliefs.knowledge import Knowledge
 
@@ -103,18 +103,18 @@ def knowledge_from(given: Mapping[str, object]) -> Knowledge:
         raise SettingsError(f"knowledge.{error}") from None
 
 
-def policy_of(strategy: Strategy) -> dict[str, object]:
-    """The `[policy]` section that `strategy_from` turns back into this strategy."""
+def write_policy(strategy: Strategy) -> dict[str, object]:
+    """The `[policy]` section that `make_strategy` turns back into this strategy."""
     settings = asdict(strategy)
-    return {"strategy": strategy.name, **{key: _plain(value) for key, value in settings.items()}}
+    return {"strategy": strategy.name, **{key: _to_plain(value) for key, value in settings.items()}}
 
 
-def _plain(value: object) -> object:
+def _to_plain(value: object) -> object:
     """A number of NumPy's as one of Python's, which a ledger can keep."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def attack_class(name: str) -> type[Attack]:
+def find_attack(name: str) -> type[Attack]:
     """The attack of that name."""
     if name not in ATTACKS:
         hint = did_you_mean(name, ATTACKS)
@@ -123,8 +123,8 @@ def attack_class(name: str) -> type[Attack]:
     return cast("type[Attack]", getattr(import_module(module), attribute))
 
 
-def attack_from(name: str, thresholds: Mapping[str, object]) -> Attack:
+def make_attack(name: str, thresholds: Mapping[str, object]) -> Attack:
     """The attack of that name, measuring against those thresholds that it knows."""
-    chosen = attack_class(name)
+    chosen = find_attack(name)
     known = {field.name for field in fields(chosen)}
     return chosen(**{key: value for key, value in thresholds.items() if key in known})  # type: ignore[arg-type]

@@ -137,9 +137,9 @@ def permit(
         rows = np.flatnonzero(compared.back)
         problems.append(ForbiddenChange("back", len(rows), tuple(name_row(int(row)) for row in rows[:SHOWN])))
     if wrong_moved.any():
-        problems.append(_moved_problem(compared, wrong_moved, codes, coding, name_row))
+        problems.append(_describe_moved(compared, wrong_moved, codes, coding, name_row))
     if wrong_updated.any():
-        problems.append(_updated_problem(compared, wrong_updated, values, coding, name_row))
+        problems.append(_describe_updated(compared, wrong_updated, values, coding, name_row))
     return PermittedRows(compared, renewed_count, tuple(problems))
 
 
@@ -161,7 +161,7 @@ def refuse(
                     subjects="1 subject" if count == 1 else f"{count:,} subjects",
                     are="is" if count == 1 else "are",
                     s="s" if count == 1 else "",
-                    people=_people(count, shown[:SHOWN]),
+                    people=_list_people(count, shown[:SHOWN]),
                     columns=", ".join(columns),
                     sensitive=", ".join(schema.sensitive),
                 )
@@ -190,7 +190,7 @@ SENTENCES = {
 }
 
 
-def renewal_sentence(strategy: Strategy, renewed: int) -> str:
+def describe_renewal(strategy: Strategy, renewed: int) -> str:
     """For `release.steps`, if rows became new subjects."""
     return (
         f"{renewed:,} rows changed in ways that {strategy.name} cannot protect; each counts as a new subject "
@@ -198,12 +198,12 @@ def renewal_sentence(strategy: Strategy, renewed: int) -> str:
     )
 
 
-def _people(count: int, names: list[str]) -> str:
+def _list_people(count: int, names: list[str]) -> str:
     more = f" and {count - len(names):,} more" if count > len(names) else ""
     return ", ".join(names) + more
 
 
-def _moved_problem(
+def _describe_moved(
     compared: ComparedRows, wrong: Bool, codes: Int32, coding: Coding, name_row: Callable[[int], str]
 ) -> ForbiddenChange:
     rows = np.flatnonzero(wrong)
@@ -216,7 +216,7 @@ def _moved_problem(
     return ForbiddenChange("moved", len(rows), tuple(shown), columns)
 
 
-def _updated_problem(
+def _describe_updated(
     compared: ComparedRows, wrong: Bool, values: Int32, coding: Coding, name_row: Callable[[int], str]
 ) -> ForbiddenChange:
     rows = np.flatnonzero(wrong)

@@ -16,13 +16,13 @@ from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.history.public_files import Extent
 from reissue.ledger import Document, Ledger, ReleaseRecord
-from reissue.methods.registry import ADOPTED, strategy_class
+from reissue.methods.registry import ADOPTED, find_strategy
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragments import Fragments, divide_by_identifier, find_owners
 from reissue.model.release import Style
 from reissue.model.requirement import Requirement
-from reissue.publish.changes import ForbiddenChange, PermittedRows, renewal_sentence
+from reissue.publish.changes import ForbiddenChange, PermittedRows, describe_renewal
 from reissue.publish.fragment import FragmentRelease, SnapshotRows
 from reissue.publish.self_check import CommonCheck
 from reissue.utility.measure import Utility, measure
@@ -111,7 +111,7 @@ class TableDivision:
 
 def _refuse_after_standing(strategy: Strategy, releases: Sequence[ReleaseRecord]) -> None:
     """Raise SettingsError if classes that stand for life would be left: others would take dealt values for true."""
-    standing = [record for record in releases if record.strategy != ADOPTED and strategy_class(record.strategy).stands]
+    standing = [record for record in releases if record.strategy != ADOPTED and find_strategy(record.strategy).stands]
     if standing and not strategy.stands:
         first = standing[0]
         raise SettingsError(
@@ -261,7 +261,7 @@ def describe_steps(
     )
     steps = [
         f"Read {rows:,} rows: {new:,} new subjects, {gone:,} gone, {back:,} back again, {changed:,} changed.",
-        *([renewal_sentence(strategy, renewed)] if renewed else []),
+        *([describe_renewal(strategy, renewed)] if renewed else []),
     ]
     if len(results) > 1:
         sizes = [survey.counts["rows"] for survey in surveys]

@@ -154,7 +154,7 @@ class FragmentJob:
             plan = self.strategy.plan(counted, self._history(None))
         except InfeasiblePolicy as error:
             raise InfeasiblePolicy(put_names(str(error), words)) from error
-        return _anonymous(plan, self.seed, words)
+        return _number_at_random(plan, self.seed, words)
 
     def check_plan(self, plan: Candidate, paths: Combinations) -> CommonCheck:
         """The release of all fragments, found sound. paths: those of everybody, added up."""
@@ -170,7 +170,7 @@ class FragmentJob:
         coded = self._coded(rows, compared, first)
         strategy = self._prepared(rows, coded.subjects)
         history = self._history(whole)
-        words = CodingWords(self.coding, _naming(rows.identifiers, coded.subjects))
+        words = CodingWords(self.coding, _name_rows(rows.identifiers, coded.subjects))
         candidate = self._anonymized(strategy, coded, history, words)
         facts = candidate.facts(self.number, coded)
         check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
@@ -216,10 +216,10 @@ class FragmentJob:
                     "by itself; a series with fewer fragments may be where this one is not.)"
                 )
             raise InfeasiblePolicy(problem) from error
-        return candidate if self.common else _anonymous(candidate, history.seed, words)
+        return candidate if self.common else _number_at_random(candidate, history.seed, words)
 
 
-def _anonymous(candidate: Candidate, seed: int, words: Words) -> Candidate:
+def _number_at_random(candidate: Candidate, seed: int, words: Words) -> Candidate:
     """The classes renumbered at random, so that numbers say nothing; the steps in people's words."""
     numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
     steps = tuple(put_names(step, words) for step in candidate.steps)
@@ -237,7 +237,7 @@ def name_subjects(text: str, name: Callable[[int], str]) -> str:
     return re.sub(r"\{subject:(\d+)\}", lambda match: name(int(match[1])), text)
 
 
-def _naming(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
+def _name_rows(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
     """Names of these rows' subjects; others are left as `{subject:NUMBER}` for who has the map of all."""
     order: list[Int64] = []
 

@@ -17,7 +17,7 @@ from reissue.history.past_releases import codes_agree
 from reissue.history.public_files import Extent, write_description
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.disk import explain_os_errors
-from reissue.methods.registry import ADOPTED, policy_of, strategy_of
+from reissue.methods.registry import ADOPTED, restore_strategy, write_policy
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
@@ -122,7 +122,7 @@ class Publishing:
         last = self.ledger.releases[-1]
         return (
             last.strategy != ADOPTED
-            and strategy_of(last.strategy, last.settings) == self.strategy
+            and restore_strategy(last.strategy, last.settings) == self.strategy
             and codes_agree(coding, self.coding)
             and last.coding_version == self.coding.version
         )
@@ -168,7 +168,7 @@ class Publishing:
         check: CommonCheck | None,
     ) -> ReleaseRecord:
         """What the catalogue will say of the release. check: as a whole, where classes are common to fragments."""
-        policy = policy_of(self.strategy)
+        policy = write_policy(self.strategy)
         rows = {key: sum(one.tally[key] for one in results) for key in results[0].tally}
         rows |= {key: sum(one.counts[key] for one in surveys) for key in ("new", "gone", "back", "changed")}
         costs = [one.utility for one in results]

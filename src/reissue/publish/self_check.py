@@ -13,7 +13,7 @@ from reissue.errors import InfeasiblePolicy, refuse_release
 from reissue.history.public_files import Extent
 from reissue.ledger import ReleaseRecord
 from reissue.methods.attack import WorkDivision
-from reissue.methods.registry import ADOPTED, attack_from, strategy_class
+from reissue.methods.registry import ADOPTED, find_strategy, make_attack
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.boxes import contain, widen_to_nodes
 from reissue.model.domain import Domain
@@ -94,7 +94,7 @@ def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: 
     observed = Observed(releases, snapshot.domains, snapshot.value_count, words, history.first_new)
     passed = []
     for name in strategy.stops:
-        outcome = attack_from(name, strategy.thresholds()).run(observed, involving=facts.number)
+        outcome = make_attack(name, strategy.thresholds()).run(observed, involving=facts.number)
         if outcome.breaches:
             refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
         passed.append(name)
@@ -157,7 +157,7 @@ def check_common(
         refuse_release("a class is empty")
     observed = Observed(releases, domains, value_count, words)
     for name in strategy.stops:
-        attack = attack_from(name, strategy.thresholds())
+        attack = make_attack(name, strategy.thresholds())
         if not attack.divides(WorkDivision.COUNTS):
             refuse_release(f"the {name} attack cannot be tried on counts")
         outcome = attack.run(observed, involving=len(releases))
@@ -183,7 +183,7 @@ def check_joint_series(
 
     records: of the earlier releases, which are read only if some of them are of another kind.
     """
-    others = [one for one in records if one.strategy == ADOPTED or not strategy_class(one.strategy).stands]
+    others = [one for one in records if one.strategy == ADOPTED or not find_strategy(one.strategy).stands]
     if not strategy.stands or not others:
         return []
     past = [history.releases[position] for position in range(len(history))]
@@ -191,7 +191,7 @@ def check_joint_series(
     observed = Observed(releases, snapshot.domains, snapshot.value_count, EpisodeWords(words), history.first_new)
     c = strategy.thresholds()["c"]
     for name in LOOKED_AT:
-        outcome = attack_from(name, {"c": c, "k": 1.0}).run(observed, involving=facts.number)
+        outcome = make_attack(name, {"c": c, "k": 1.0}).run(observed, involving=facts.number)
         if outcome.breaches:
             people = max((len(ids) for ids in outcome.at_risk.values()), default=0)
             raise InfeasiblePolicy(

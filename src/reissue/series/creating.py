@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reissue.errors import SettingsError
 from reissue.ledger import Ledger, read_key
-from reissue.methods.registry import policy_of, strategy_from
+from reissue.methods.registry import make_strategy, write_policy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 from reissue.series.release import FORMATS, check_engine, check_formats, check_on_change, to_strings
@@ -78,7 +78,7 @@ class NewSeries:
         policy = dict(read.policy)
         on_change = policy.pop("on_change", "refuse")
         try:
-            strategy = strategy_from(policy)
+            strategy = make_strategy(policy)
             check_on_change(str(on_change))
         except SettingsError as error:
             raise SettingsError(f"{config}: [policy] {error}") from None
@@ -103,11 +103,11 @@ class NewSeries:
 
     def create(self, path: Path) -> Ledger:
         """Its ledger, in a new directory."""
-        from reissue.series.configuration import config_text
+        from reissue.series.configuration import write_config
 
         if self.seed is not None and self.seed < 0:
             raise SettingsError(f"seed is {self.seed}; it must be a whole number of at least 0.")
-        policy = policy_of(self.strategy)
+        policy = write_policy(self.strategy)
         engine = check_engine(self.engine)
         fragments = check_fragments(self.fragments)
         self.strategy.refuse_fragments(fragments)
@@ -124,15 +124,15 @@ class NewSeries:
         }
         return Ledger.create(
             path,
-            config=config_text(self.schema, policy, formats, on_change, engine, fragments, audit),
+            config=write_config(self.schema, policy, formats, on_change, engine, fragments, audit),
             meta=meta,
             seed=secrets.randbits(128) if self.seed is None else self.seed,
             catalogue_url=self.catalogue,
-            key=key_of(self.key),
+            key=find_key(self.key),
         )
 
 
-def key_of(key: str | bytes | None) -> bytes | None:
+def find_key(key: str | bytes | None) -> bytes | None:
     """The key itself, or the one found where `key` says."""
     return read_key(key) if isinstance(key, str) else key
 

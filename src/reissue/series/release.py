@@ -55,18 +55,21 @@ class Release:
 
     def describe(self) -> str:
         """The release in a few lines, for a terminal."""
-        settings = _in_words(self.settings)
+        settings = _describe_settings(self.settings)
         lines = [f"Release {self.number} ({self.created}), {self.strategy} {settings}".rstrip(), *self.steps]
         return "\n  ".join([*lines, f"Missing: {self.path}" if self.missing else f"Hand out: {self.path}"])
 
 
-def _in_words(settings: Mapping[str, object]) -> str:
+def _describe_settings(settings: Mapping[str, object]) -> str:
     """k=5, knowledge=(values=estimate); settings that are not set are left out."""
-    shown = {key: f"({_in_words(value)})" if isinstance(value, Mapping) else value for key, value in settings.items()}
+    shown = {
+        key: f"({_describe_settings(value)})" if isinstance(value, Mapping) else value
+        for key, value in settings.items()
+    }
     return ", ".join(f"{key}={value}" for key, value in shown.items() if value is not None)
 
 
-def membership_table(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
+def list_members(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
     """Columns subject, number, class, value, counterfeit of one release; subject is null where nobody is named.
 
     Where classes stand for life, class is that one, beside the box that the row shows and the value dealt to it.

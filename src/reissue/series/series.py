@@ -11,10 +11,10 @@ from reissue.coding import Coding
 from reissue.errors import SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
 from reissue.ledger import Damage, Ledger, ReleaseRecord
-from reissue.methods.registry import ADOPTED, policy_of, strategy_from, strategy_of
+from reissue.methods.registry import ADOPTED, make_strategy, restore_strategy, write_policy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
-from reissue.series.creating import NewSeries, key_of, parse_settings
+from reissue.series.creating import NewSeries, find_key, parse_settings
 from reissue.series.release import FORMATS, Release, check_engine, check_formats, check_on_change, to_strings
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Series:
 
         catalogue: the PostgreSQL URL again, if its password is not in PGPASSWORD or ~/.pgpass.
         """
-        return cls(Path(path), Ledger.open(Path(path), key=key_of(key), catalogue_url=catalogue))
+        return cls(Path(path), Ledger.open(Path(path), key=find_key(key), catalogue_url=catalogue))
 
     def close(self) -> None:
         self._ledger.close()
@@ -123,9 +123,9 @@ class Series:
         """The strategy of the next release: that of the last one, or at first the one the series was created with."""
         last = self._ledger.releases[-1] if self._ledger.releases else None
         if last is not None and last.strategy != ADOPTED:
-            return strategy_of(last.strategy, last.settings)
+            return restore_strategy(last.strategy, last.settings)
         settings = dict(_mapping(self._ledger.meta["policy"]))
-        return strategy_of(str(settings.pop("strategy")), settings)
+        return restore_strategy(str(settings.pop("strategy")), settings)
 
     @property
     def engine(self) -> Mapping[str, object]:
@@ -201,11 +201,11 @@ class Series:
         """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
         if name is None and not settings:
             return None
-        changes, current = parse_settings(settings), policy_of(self.strategy)
+        changes, current = parse_settings(settings), write_policy(self.strategy)
         if "strategy" in changes:
             raise SettingsError("'strategy' is not a setting of a strategy: use --strategy.")
         policy = dict(current) if name in (None, current["strategy"]) else {"strategy": name}
-        return strategy_from({**policy, **changes})
+        return make_strategy({**policy, **changes})
 
     def membership(self, number: int) -> pa.Table:
         """Private: who was in which class of release `number` with which value.
@@ -213,11 +213,11 @@ class Series:
         Columns subject (the identifier; null for counterfeits and forgotten people), number (the surrogate), class,
         value, counterfeit.
         """
-        from reissue.series.release import membership_table
+        from reissue.series.release import list_members
 
         if not 1 <= number <= len(self._ledger.releases):
             raise SeriesError(f"There is no release {number}; the series has {len(self._ledger.releases)}.")
-        return membership_table(self._ledger, number, self.coding)
+        return list_members(self._ledger, number, self.coding)
 
     def audit(
         self,
@@ -280,9 +280,9 @@ class Series:
 
     def extend_from_files(self, assignments: Sequence[str]) -> list[str]:
         """Extend from `COLUMN=FILE` arguments; a sentence for each. All are checked before any is kept."""
-        from reissue.series.upkeep import assigned, extend
+        from reissue.series.upkeep import extend, read_assignments
 
-        given = assigned(assignments)
+        given = read_assignments(assignments)
         with self._ledger.publisher():
             grown = extend(self._ledger, self.coding, [(column, hierarchy) for column, _, hierarchy in given])
         return [

@@ -14,7 +14,7 @@ from reissue.methods.strategy import Strategy
 from reissue.model.release import Table
 
 
-def assigned(assignments: Sequence[str]) -> list[tuple[str, str, Hierarchy]]:
+def read_assignments(assignments: Sequence[str]) -> list[tuple[str, str, Hierarchy]]:
     """(column, file, its hierarchy) of `COLUMN=FILE` arguments."""
     read = []
     for assignment in assignments:

@@ -116,7 +116,7 @@ class FragmentTask:
         if self.plan is not None:
             whole = TableCounts({}, plan=plan_from_table(read(self.plan)))
         if rows.insensitive is not None:
-            rows = replace(rows, insensitive=_restored(rows.insensitive, self.insensitive))
+            rows = replace(rows, insensitive=_restore_types(rows.insensitive, self.insensitive))
         return rows, whole
 
     def run(self) -> FragmentResult:
@@ -144,10 +144,10 @@ class FragmentTask:
             sources = find_source_rows(made.coded, made.candidate, made.facts, self.job.own_seed)
         order = np.arange(len(made.facts.subjects))
         tables = make_public_tables(made.facts, rows.insensitive, sources, order, self.job.coding)
-        return {name: _plain(table) for name, table in tables.items()}
+        return {name: _resolve_dictionaries(table) for name, table in tables.items()}
 
 
-def _restored(table: pa.Table, source: pa.Schema) -> pa.Table:
+def _restore_types(table: pa.Table, source: pa.Schema) -> pa.Table:
     """The columns under the names of their source, and in its types where they can be had back from Spark's."""
     columns = {}
     for field_, column in zip(source, table.columns, strict=True):
@@ -158,7 +158,7 @@ def _restored(table: pa.Table, source: pa.Schema) -> pa.Table:
     return pa.table(columns)
 
 
-def _plain(table: pa.Table) -> pa.Table:
+def _resolve_dictionaries(table: pa.Table) -> pa.Table:
     columns = [
         column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for column in table.columns
