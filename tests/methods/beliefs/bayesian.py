@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.cycle import Beliefs
+from reissue.methods.beliefs.cycle import BeliefState
 from reissue.methods.beliefs.js_reduce import JSReduce
 from reissue.model.release import Candidate, Coded, Facts, History, Table
 from tests.support.histories import EVERYTHING, generate
@@ -25,7 +25,7 @@ STRATEGIES: list[Bayesian] = [
 ]
 
 
-def run(strategy: Bayesian, snapshots: list[Coded]) -> list[tuple[Coded, Candidate, Facts, History, Beliefs]]:
+def run(strategy: Bayesian, snapshots: list[Coded]) -> list[tuple[Coded, Candidate, Facts, History, BeliefState]]:
     made = []
     releases: list[Facts] = []
     caches: Mapping[str, Table] = {}
@@ -35,7 +35,7 @@ def run(strategy: Bayesian, snapshots: list[Coded]) -> list[tuple[Coded, Candida
         facts = candidate.facts(number, snapshot)
         caches = strategy.remember(caches, facts)
         releases.append(facts)
-        made.append((snapshot, candidate, facts, history, Beliefs.read(caches)))
+        made.append((snapshot, candidate, facts, history, BeliefState.read(caches)))
     return made
 
 

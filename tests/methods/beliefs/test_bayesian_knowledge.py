@@ -7,7 +7,7 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.cycle import Applied, Beliefs
+from reissue.methods.beliefs.cycle import Applied, BeliefState
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.release import Candidate, Coded, Facts, History
@@ -45,7 +45,7 @@ def test_compromised_people_known_after_enter_the_posterior_of_the_release_befor
     assert set(applied.claims.releases.tolist()) == {1}
     stayed = np.intersect1d(with_claims[1][2].subjects, with_claims[0][2].subjects)
 
-    def truth(made: list[tuple[Coded, Candidate, Facts, History, Beliefs]]) -> float:
+    def truth(made: list[tuple[Coded, Candidate, Facts, History, BeliefState]]) -> float:
         beliefs, first = made[1][4], made[0][2]
         at = np.searchsorted(beliefs.people, stayed)
         values = first.values[np.searchsorted(first.subjects, stayed)]

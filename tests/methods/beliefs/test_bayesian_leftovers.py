@@ -9,7 +9,7 @@ import pytest
 
 from reissue.methods.beliefs import classes as making
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.cycle import Beliefs
+from reissue.methods.beliefs.cycle import BeliefState
 from reissue.methods.beliefs.growing import join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.revision import Claims
@@ -86,7 +86,7 @@ def test_a_value_is_counterfeited_where_only_the_value_is_in_the_way() -> None:
         behind = candidate.extras["behind"]
         assert len(behind) == len(candidate.counterfeits)
         assert (candidate.classes[np.isin(snapshot.subjects, behind)] == -1).all()
-        beliefs = Beliefs.read(strategy.remember({}, facts))
+        beliefs = BeliefState.read(strategy.remember({}, facts))
         assert np.isin(behind, beliefs.people).all()  # an attacker believes something of them too
         assert strategy.check(facts, History([], {}, 1)) is None
     assert fakes > 0

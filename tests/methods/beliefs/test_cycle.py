@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reissue.arrays.types import Float64
-from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, remember_beliefs
+from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, remember_beliefs
 from reissue.methods.beliefs.posterior import compute_posteriors
 from reissue.methods.beliefs.revision import Claims, Moves
 from reissue.model.release import Facts, Table
@@ -129,7 +129,7 @@ def fold(series: list[Facts], how: Reasoning) -> Mapping[str, Table]:
 @pytest.mark.parametrize("grows", [None, 4], ids=["values known", "new values later"])
 def test_the_fold_is_the_cycle(how: Reasoning, seed: int, grows: int | None) -> None:
     series = releases(seed, grows=grows)
-    found = Beliefs.read(fold(series, how))
+    found = BeliefState.read(fold(series, how))
     expected = simulate(series, how)
     assert found.people.tolist() == sorted(expected)
     assert np.allclose(found.prior, [expected[v] for v in found.people.tolist()])
@@ -141,7 +141,7 @@ def test_a_leaver_keeps_the_revised_prior_and_uses_it_on_return() -> None:
     for seed in range(10):
         series = releases(seed, number=4)
         seen = [set(facts.subjects.tolist()) for facts in series]
-        after_second, after_third, after_fourth = (Beliefs.read(fold(series[:n], how)) for n in (2, 3, 4))
+        after_second, after_third, after_fourth = (BeliefState.read(fold(series[:n], how)) for n in (2, 3, 4))
         for v in sorted((seen[0] & seen[3]) - seen[1] - seen[2]):
             returned += 1
             claimed = Applied.read(series[3].extras)
@@ -160,14 +160,14 @@ def test_new_values_widen_the_vectors() -> None:
     one = np.full((6, 6), 1 / 6)
     shares = np.full((3, 6), 1 / 6)
     series[2] = replace(series[2], extras=replace(wide, moves=Moves(one, one), shares=shares).extras())
-    found = Beliefs.read(fold(series, Reasoning(steps=2)))
+    found = BeliefState.read(fold(series, Reasoning(steps=2)))
     assert found.prior.shape[1] == 6
     assert np.allclose(found.prior.sum(axis=1), 1.0)
 
 
 def test_releases_made_without_beliefs_are_read_by_their_own_statistics() -> None:
     series = [replace(facts, extras={}) for facts in releases(3)]
-    found = Beliefs.read(fold(series, Reasoning()))
+    found = BeliefState.read(fold(series, Reasoning()))
     assert np.allclose(found.prior.sum(axis=1), 1.0)
     moved = sum(len(np.intersect1d(one.subjects, other.subjects)) for one, other in itertools.pairwise(series))
     assert found.counts.pairs.sum() == moved

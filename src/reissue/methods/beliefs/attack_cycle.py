@@ -11,7 +11,7 @@ from reissue.arrays.mixing import hash_numbers
 from reissue.arrays.sets import lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError
-from reissue.methods.beliefs.cycle import Applied, Beliefs, BelievedRows, Reasoning, select_claims
+from reissue.methods.beliefs.cycle import Applied, BeliefState, BelievedRows, Reasoning, select_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts, count_cells
 from reissue.methods.beliefs.knowledge import (
     Knowledge,
@@ -109,7 +109,7 @@ def follow(
     a fragment, `told` has by release number what all fragments counted: then all is as in the whole series. A class
     that only says again what it said is read once: to weigh it twice would count the same evidence twice.
     """
-    beliefs, how = Beliefs.none(), attacker.how
+    beliefs, how = BeliefState.none(), attacker.how
     for release, members, counts in _follow_moves(series, told):
         whole = None if told is None else told[release.number]
         applied = _apply_knowledge(beliefs, counts, members, series, attacker, claims, release.number, whole)
@@ -171,7 +171,7 @@ def _count_moves(
 
 
 def _apply_knowledge(
-    beliefs: Beliefs,
+    beliefs: BeliefState,
     counts: MoveCounts,
     members: Members,
     series: Observed,
@@ -197,7 +197,7 @@ def _apply_knowledge(
 
 
 def _measure_learned(
-    beliefs: Beliefs, release: ObservedRelease, members: Members, how: Reasoning, claims: Claims
+    beliefs: BeliefState, release: ObservedRelease, members: Members, how: Reasoning, claims: Claims
 ) -> Learned:
     person, after = beliefs.posterior(how, claims)
     order = np.argsort(beliefs.people[person])

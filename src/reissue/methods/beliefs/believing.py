@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from reissue.arrays.types import Int64
-from reissue.methods.beliefs.classes import Divergence, Leftovers, Promise, estimate_priors, propose, survey
+from reissue.methods.beliefs.classes import Divergence, Leftovers, SimilarityPromise, estimate_priors, propose, survey
 from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
 from reissue.methods.beliefs.knowledge import Informed
 from reissue.methods.beliefs.promise_check import find_broken_promise
@@ -51,9 +51,9 @@ class Believing(Informed, OrderedValues, Strategy):
         return None
 
     @property
-    def promise(self) -> Promise:
+    def promise(self) -> SimilarityPromise:
         """What every class must keep."""
-        return Promise(
+        return SimilarityPromise(
             Requirement(k=self.k, beta=self.asked_beta, t=self.t, ordered=self.ordered, order=self._order), self.J
         )
 

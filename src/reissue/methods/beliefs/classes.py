@@ -10,7 +10,7 @@ import numpy as np
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, select_claims
+from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, select_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.growing import BeliefRows, grow, join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, count_fragment, find_moves, find_shares
@@ -42,13 +42,13 @@ AFRESH = (0, 2, 4, 7, 11, 16)
 
 
 @dataclass(frozen=True)
-class Promise:
+class SimilarityPromise:
     """What every class must keep: the requirement on its values and J, in bits, on its members' priors."""
 
     requirement: Requirement
     J: float
 
-    def relax(self, times: int) -> Promise:
+    def relax(self, times: int) -> SimilarityPromise:
         """J and beta or t made looser; k stays."""
         factor = RELAX**times
         beta, t = self.requirement.beta, self.requirement.t
@@ -57,7 +57,7 @@ class Promise:
             beta=None if beta is None else beta * factor,
             t=None if t is None else min(1.0, t * factor),
         )
-        return Promise(loose, self.J * factor)
+        return SimilarityPromise(loose, self.J * factor)
 
     def sentence(self) -> str:
         return f"{self.requirement.sentence()}, J = {self.J:.4g}"
@@ -77,7 +77,7 @@ class GroupedRows:
 
 def survey(snapshot: Coded, history: History, knowledge: Knowledge, how: Reasoning) -> FragmentCounts:
     """What a fragment counts for the others: values, how they moved, and where they are frequent."""
-    beliefs = Beliefs.read(history.caches)
+    beliefs = BeliefState.read(history.caches)
     moves, _ = beliefs.count_moves(snapshot.subjects, snapshot.values, snapshot.value_count)
     return count_fragment(knowledge, snapshot, moves, how.steps)
 
@@ -90,7 +90,7 @@ def estimate_priors(
     What is estimated is estimated from the whole table, also where the snapshot is a fragment of it.
     """
     number, whole = len(history) + 1, history.whole
-    beliefs = Beliefs.read(history.caches)
+    beliefs = BeliefState.read(history.caches)
     values = snapshot.value_count
     category, shares = find_shares(knowledge, given, snapshot.codes, snapshot.values, snapshot.domains, values, whole)
     if whole is None:
@@ -115,7 +115,7 @@ def estimate_priors(
 def propose(
     snapshot: Coded,
     history: History,
-    promise: Promise,
+    promise: SimilarityPromise,
     leftovers: Leftovers,
     line: Int64,
     prior: Float64,
@@ -152,7 +152,7 @@ def propose(
 
 
 def _group_rows(
-    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: Promise, invent: bool
+    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: SimilarityPromise, invent: bool
 ) -> GroupedRows:
     """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
 
@@ -245,7 +245,7 @@ def _renumber(classes: Int32) -> Int32:
     return np.where(classes >= 0, numbered, np.int32(-1))
 
 
-def _refuse(promise: Promise, prior: Float64, history: History) -> None:
+def _refuse(promise: SimilarityPromise, prior: Float64, history: History) -> None:
     apart = float(compute_divergences(prior, np.zeros(len(prior), dtype=np.int32), 1)[0])
     works = f"; J = {np.ceil(apart * 1000) / 1000:g} always works" if history.whole is None else ""
     raise InfeasiblePolicy(
@@ -255,7 +255,7 @@ def _refuse(promise: Promise, prior: Float64, history: History) -> None:
 
 
 def _refuse_runaway(
-    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: Promise, left: int, most: float
+    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: SimilarityPromise, left: int, most: float
 ) -> None:
     """Too many rows fit no class: name the least relaxation that would do, by bisection."""
 
@@ -280,7 +280,7 @@ def _refuse_runaway(
 
 
 def _make_candidate(
-    snapshot: Coded, history: History, kept: Promise, grouped: GroupedRows, applied: Applied, relaxed: bool
+    snapshot: Coded, history: History, kept: SimilarityPromise, grouped: GroupedRows, applied: Applied, relaxed: bool
 ) -> Candidate:
     number = int(grouped.classes.max()) + 1
     invented = np.flatnonzero((grouped.classes >= 0) & (grouped.published != snapshot.values))
@@ -310,7 +310,7 @@ def _make_candidate(
 
 
 def _describe_steps(
-    snapshot: Coded, kept: Promise, grouped: GroupedRows, applied: Applied, invented: int, relaxed: bool
+    snapshot: Coded, kept: SimilarityPromise, grouped: GroupedRows, applied: Applied, invented: int, relaxed: bool
 ) -> tuple[str, ...]:
     sizes = np.bincount(grouped.classes[grouped.classes >= 0])
     new, claims, suppressed = len(applied.newcomers), len(applied.claims), len(grouped.left)

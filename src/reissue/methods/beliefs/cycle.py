@@ -113,7 +113,7 @@ class BelievedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs:
+class BeliefState:
     """What an attacker believes of everybody who was ever published.
 
     people: int64[n] ascending
@@ -132,17 +132,19 @@ class Beliefs:
     counts: MoveCounts
 
     @staticmethod
-    def none() -> Beliefs:
+    def none() -> BeliefState:
         nothing = np.empty((0, 0))
         times = np.empty(0, dtype=np.int32)
-        return Beliefs(np.empty(0, dtype=np.int64), nothing, nothing, times, 0, BelievedRows.none(), MoveCounts.none(0))
+        return BeliefState(
+            np.empty(0, dtype=np.int64), nothing, nothing, times, 0, BelievedRows.none(), MoveCounts.none(0)
+        )
 
     @staticmethod
-    def read(caches: Mapping[str, Table]) -> Beliefs:
+    def read(caches: Mapping[str, Table]) -> BeliefState:
         if PEOPLE not in caches:
-            return Beliefs.none()
+            return BeliefState.none()
         people, rows = caches[PEOPLE], caches[ROWS]
-        return Beliefs(
+        return BeliefState(
             np.asarray(people["subject"], dtype=np.int64),
             np.asarray(people["prior"], dtype=np.float64),
             np.asarray(people["before"], dtype=np.float64),
@@ -209,7 +211,7 @@ class Beliefs:
         )
         return person, after
 
-    def settle(self, how: Reasoning, applied: Applied) -> Beliefs:
+    def settle(self, how: Reasoning, applied: Applied) -> BeliefState:
         """Everybody's revised prior, now that the last release is read with what is known today. O(people v^2)."""
         values = max(self.prior.shape[1], applied.values)
         wide = replace(self, prior=widen(self.prior, values))
@@ -236,7 +238,7 @@ class Beliefs:
         prior[~known] = widen(applied.shares, values)[applied.category[fresh]]
         return mix_claims(prior, *applied.claims.at(number).about(subjects)), ~known
 
-    def enter(self, facts: Facts, how: Reasoning, applied: Applied) -> Beliefs:
+    def enter(self, facts: Facts, how: Reasoning, applied: Applied) -> BeliefState:
         """With the next release published. Call it when settled. O(people v)."""
         real = facts.real
         values = max(self.prior.shape[1], applied.values)
@@ -246,7 +248,7 @@ class Beliefs:
         rows = replace(attach_people(facts, applied), earlier=earlier)
         return replace(self.see(rows, facts.number, how, applied), counts=counts)
 
-    def see(self, rows: BelievedRows, number: int, how: Reasoning, applied: Applied) -> Beliefs:
+    def see(self, rows: BelievedRows, number: int, how: Reasoning, applied: Applied) -> BeliefState:
         """With the rows of release `number`: everybody in it gets their prior there. Call it when settled."""
         values = max(self.prior.shape[1], applied.values)
         inside = sorted_unique(rows.people[rows.people >= 0])
@@ -261,7 +263,7 @@ class Beliefs:
         before = np.zeros((len(people), values if how.steps == 2 else 0))
         if how.steps == 2:
             before[old] = widen(self.before, values)
-        return Beliefs(people, all_priors, before, times, number, rows, self.counts)
+        return BeliefState(people, all_priors, before, times, number, rows, self.counts)
 
 
 def attach_people(facts: Facts, applied: Applied) -> BelievedRows:
@@ -285,7 +287,7 @@ def select_claims(claims: Claims, last: int, number: int, cascading: str) -> Cla
     return claims.take((claims.releases == number) | certain)
 
 
-def read_applied(beliefs: Beliefs, facts: Facts, steps: int, smoothing: float) -> Applied:
+def read_applied(beliefs: BeliefState, facts: Facts, steps: int, smoothing: float) -> Applied:
     """What a release was made with; for one made without beliefs, statistics of its own rows."""
     kept = Applied.read(facts.extras)
     if kept is not None:
@@ -304,6 +306,6 @@ def remember_beliefs(
     caches: Mapping[str, Table], facts: Facts, how: Reasoning, smoothing: float
 ) -> Mapping[str, Table]:
     """The caches after a release: one turn of the cycle, from facts and caches alone."""
-    before = Beliefs.read(caches)
+    before = BeliefState.read(caches)
     applied = read_applied(before, facts, how.steps, smoothing)
     return before.settle(how, applied).enter(facts, how, applied).caches()

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from reissue.arrays.types import Float64, Int64
-from reissue.methods.beliefs.classes import Promise
-from reissue.methods.beliefs.cycle import Applied, Beliefs, Reasoning, attach_people, read_applied
+from reissue.methods.beliefs.classes import SimilarityPromise
+from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, attach_people, read_applied
 from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Facts, History
 from reissue.model.requirement import TOLERANCE, Requirement, distribution
@@ -16,7 +16,7 @@ from reissue.model.requirement_check import violations
 
 
 def find_broken_promise(
-    facts: Facts, history: History, promise: Promise, how: Reasoning, smoothing: float, *, may_relax: bool
+    facts: Facts, history: History, promise: SimilarityPromise, how: Reasoning, smoothing: float, *, may_relax: bool
 ) -> str | None:
     """A sentence about the condition that some class breaks; None if all hold.
 
@@ -70,7 +70,7 @@ def _read_snapshot(facts: Facts, history: History, values: int) -> Int64 | None:
 
 def measure_divergences(facts: Facts, history: History, how: Reasoning, smoothing: float) -> Float64:
     """float64[classes]: Jensen-Shannon divergence in bits of the members' priors in this release."""
-    before = Beliefs.read(history.caches)
+    before = BeliefState.read(history.caches)
     applied = read_applied(before, facts, how.steps, smoothing)
     rows = attach_people(facts, applied)
     inside = rows.people >= 0
@@ -78,7 +78,7 @@ def measure_divergences(facts: Facts, history: History, how: Reasoning, smoothin
     return compute_divergences(prior, rows.classes[inside], facts.class_count)
 
 
-def read_stated(facts: Facts, promise: Promise) -> Promise:
+def read_stated(facts: Facts, promise: SimilarityPromise) -> SimilarityPromise:
     """The conditions that a release was made with, where it says so; never tighter than the policy's."""
     if "kept" not in facts.extras:
         return promise
@@ -91,4 +91,4 @@ def read_stated(facts: Facts, promise: Promise) -> Promise:
         ordered=asked.ordered,
         order=asked.order,
     )
-    return Promise(loose, max(promise.J, j))
+    return SimilarityPromise(loose, max(promise.J, j))

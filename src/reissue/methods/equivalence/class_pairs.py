@@ -35,7 +35,7 @@ class ClassPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
+class _Described:
     """Per class of a release: the number of its normalized value counts, what they were divided by, rows, people."""
 
     kind: Int32
@@ -51,7 +51,7 @@ def find_class_pairs(releases: Sequence[ObservedRelease], *, involving: int | No
     """
     later = range(1, len(releases)) if involving is None else [involving]
     kinds, known = Signatures.none(), np.empty(0, dtype=np.int64)
-    shown: dict[int, _Shown] = {}
+    shown: dict[int, _Described] = {}
     for j in later:
         for i in range(j + 1):
             if i not in shown:
@@ -60,7 +60,9 @@ def find_class_pairs(releases: Sequence[ObservedRelease], *, involving: int | No
             yield _compare_classes(releases[i], releases[j], shown[i], shown[j], (i, j))
 
 
-def _describe_classes(release: ObservedRelease, kinds: Signatures, known: Int64) -> tuple[Signatures, Int64, _Shown]:
+def _describe_classes(
+    release: ObservedRelease, kinds: Signatures, known: Int64
+) -> tuple[Signatures, Int64, _Described]:
     """Number the classes by their value counts divided by their greatest common divisor.
 
     known: int64[] the (value, count) pairs seen so far, in order of appearance; a class is a set of such pairs.
@@ -81,11 +83,11 @@ def _describe_classes(release: ObservedRelease, kinds: Signatures, known: Int64)
     kinds, at = join_sets(kinds, own)
     who, their = list_everyone(release)
     people = np.bincount(their[who >= 0], minlength=release.class_count).astype(np.int64)
-    return kinds, known, _Shown(at[number], factor, release.sizes, people)
+    return kinds, known, _Described(at[number], factor, release.sizes, people)
 
 
 def _compare_classes(
-    one: ObservedRelease, two: ObservedRelease, left: _Shown, right: _Shown, where: tuple[int, int]
+    one: ObservedRelease, two: ObservedRelease, left: _Described, right: _Described, where: tuple[int, int]
 ) -> ClassPairs:
     first, first_class = list_everyone(one)
     second, second_class = list_everyone(two)
