@@ -10,7 +10,7 @@ import numpy as np
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Float64, Int64
 from reissue.methods.attack import Finding
-from reissue.methods.learning.class_graph import People, SeriesGraph
+from reissue.methods.learning.class_graph import KnownPeople, SeriesGraph
 from reissue.methods.learning.judgement import Judgement
 from reissue.methods.wording import list_names, name_releases
 from reissue.model.observed import ObservedRelease, Words
@@ -39,7 +39,7 @@ def describe_people(evidence: PersonEvidence, words: Words, worst: Int64, until:
 
 
 def find_classes(
-    releases: Sequence[ObservedRelease], people: People, some: Int64, until: int
+    releases: Sequence[ObservedRelease], people: KnownPeople, some: Int64, until: int
 ) -> dict[int, list[tuple[int, int]]]:
     """The (release, class) pairs of some people, up to a release. some: int64[] numbers of people"""
     where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in some}

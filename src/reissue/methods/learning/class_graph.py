@@ -20,7 +20,7 @@ from reissue.model.observed import Members, Observed, ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class KnownPeople:
     """Everybody of a series, by number.
 
     subjects: int64[people] ascending; codes: int32[people, attributes] as in the last release that has them;
@@ -35,7 +35,7 @@ class People:
         return len(self.subjects)
 
 
-def list_people(releases: Sequence[ObservedRelease], attributes: int) -> People:
+def list_people(releases: Sequence[ObservedRelease], attributes: int) -> KnownPeople:
     """Everybody whom the releases with members know."""
     known = [release.members for release in releases if release.members is not None]
     subjects = union(*(members.subjects for members in known))
@@ -44,10 +44,10 @@ def list_people(releases: Sequence[ObservedRelease], attributes: int) -> People:
     for members in known:
         at, _ = lookup(subjects, members.subjects)
         codes[at], values[at] = members.codes, members.values
-    return People(subjects, codes, values)
+    return KnownPeople(subjects, codes, values)
 
 
-def tabulate_classes(release: ObservedRelease, members: Members, people: People) -> ClassTable:
+def tabulate_classes(release: ObservedRelease, members: Members, people: KnownPeople) -> ClassTable:
     """The classes of one release that have members; they share nobody, so that their order decides nothing."""
     present = sorted_unique(members.classes)
     order = np.argsort(members.classes, kind="stable")
@@ -64,7 +64,7 @@ class SeriesGraph:
     published: every class of every release that has members; reduced: see above
     """
 
-    people: People
+    people: KnownPeople
     published: FactorGraph
     reduced: FactorGraph
     skipped: tuple[int, ...]
@@ -95,7 +95,7 @@ def as_graph(classes: ClassTable, people: int, value_count: int) -> FactorGraph:
     return FactorGraph(deals, classes.members, classes.values, people, value_count)
 
 
-def present_in(release: ObservedRelease, people: People) -> Bool:
+def present_in(release: ObservedRelease, people: KnownPeople) -> Bool:
     """bool[people]: who is in the release."""
     here = np.zeros(len(people), dtype=np.bool_)
     if release.members is not None:

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from reissue.arrays.types import Float64
 from reissue.errors import InputError, SettingsError
-from reissue.methods.learning.class_graph import People
+from reissue.methods.learning.class_graph import KnownPeople
 from reissue.methods.learning.statistics import LEARN, PUBLISHER, FittedStatistics, Statistics, ValueShares
 from reissue.model.observed import Names, Observed
 
@@ -33,7 +33,7 @@ class WithStatistics:
         object.__setattr__(prepared, "_given", given)
         return prepared
 
-    def find_priors(self, series: Observed, people: People) -> Float64 | None:
+    def find_priors(self, series: Observed, people: KnownPeople) -> Float64 | None:
         """float64[people, values]: what the statistics say of everybody; None: they are to be learned."""
         domains, count = series.domains, series.value_count
         if self._given is not None:

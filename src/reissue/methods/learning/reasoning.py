@@ -24,7 +24,7 @@ CLOSE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Beliefs:
+class SeriesBeliefs:
     """What the attacker holds of everybody, all float64[people, values].
 
     priors: from statistics and nothing else; final: with all classes of all releases
@@ -37,12 +37,12 @@ class Beliefs:
     change: float
 
 
-def reason(graph: FactorGraph, priors: Float64, *, most: int = MOST_SWEEPS, close: float = CLOSE) -> Beliefs:
+def reason(graph: FactorGraph, priors: Float64, *, most: int = MOST_SWEEPS, close: float = CLOSE) -> SeriesBeliefs:
     """Beliefs over all classes at once, from priors float64[people, values]."""
     talk = Propagation(graph)
     talk.start(priors, afresh=True)
     sweeps, change = talk.sweep(most, close)
-    return Beliefs(priors, talk.beliefs, sweeps, change)
+    return SeriesBeliefs(priors, talk.beliefs, sweeps, change)
 
 
 def learn(series: SeriesGraph, domains: Sequence[Domain]) -> Float64:
