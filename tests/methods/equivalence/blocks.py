@@ -13,8 +13,8 @@ from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.support.words import PlainWords
 
-AMPLE = 3_600.0
-"""Seconds for an integer program of a test: it ends by its proof, however slow the machine."""
+AMPLE = 1_000_000
+"""Branchings of an integer program of a test: it ends by its proof."""
 
 
 def series_of(releases: list[tuple[Int64, Int32, Int32]], value_count: int) -> Observed:

@@ -27,12 +27,12 @@ def both(left: set[str], right: set[str]) -> frozenset[frozenset[str]]:
 def test_example_3_bob_equals_greg_and_two_classes_are_alike() -> None:
     series = clinic(TABLE_1B, TABLE_3B)
     assert both({"Bob"}, {"Greg"}) in pairs_found(series, 2)
-    assert both({"Alice", "Bob"}, {"Chris", "Dan"}) in pairs_found(series, 3, exact=True, time_limit=AMPLE)
+    assert both({"Alice", "Bob"}, {"Chris", "Dan"}) in pairs_found(series, 3, exact=True, nodes=AMPLE)
 
 
 def test_examples_4_and_6_frank_equals_harry_is_the_minimum_attack() -> None:
     series = clinic(TABLE_4, TABLE_5, TABLE_6)
-    outcome = Equivalence(e=2, exact=True, time_limit=AMPLE).run(series)
+    outcome = Equivalence(e=2, exact=True, nodes=AMPLE).run(series)
     assert outcome.measures["smallest_attack"] == outcome.measures["lower_bound"] == 1.0
     (finding,) = outcome.findings
     assert set(finding.subjects) == {"Frank", "Harry"}
@@ -66,7 +66,7 @@ def test_example_9_minimum_cuts() -> None:
 
 
 def test_table_7_has_no_attack_below_2() -> None:
-    outcome = Equivalence(e=2, exact=True, time_limit=AMPLE).run(clinic(*TABLE_7))
+    outcome = Equivalence(e=2, exact=True, nodes=AMPLE).run(clinic(*TABLE_7))
     assert outcome.breaches == ()
     assert outcome.measures["smallest_cut"] == 4.0
     assert outcome.measures["lower_bound"] == 2.0

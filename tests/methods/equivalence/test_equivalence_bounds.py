@@ -131,7 +131,7 @@ def test_the_bound_holds_for_every_attack_on_buckets_that_share_nobody() -> None
         combined += within is None or within > proof.way.size
         if outcome.measures.get("exact"):
             assert within == proof.way.size, seed
-        exact = Equivalence(e=2, exact=True, time_limit=AMPLE).run(series).measures
+        exact = Equivalence(e=2, exact=True, nodes=AMPLE).run(series).measures
         assert exact["smallest_attack"] == proof.way.size, seed
     assert bounded > 40
     assert combined > 0, "no attack combined the buckets, so the bound across them was not tested"

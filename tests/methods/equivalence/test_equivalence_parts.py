@@ -109,7 +109,7 @@ def test_parts_tell_what_the_whole_tells(kind: str, monkeypatch: pytest.MonkeyPa
     findings, several = 0, 0
     for seed in range(4):
         series = series_like(kind, seed)
-        for attack in (Equivalence(e=2), Equivalence(e=4, limit=3), Equivalence(e=3, exact=True, time_limit=AMPLE)):
+        for attack in (Equivalence(e=2), Equivalence(e=4, limit=3), Equivalence(e=3, exact=True, nodes=AMPLE)):
             whole = attack.describe_shape(series)
             assert whole.way == WAYS[kind], seed
             together = SeriesShape.sum_up([attack.describe_shape(part) for part in parts_of(series, PARTS)])

@@ -42,7 +42,7 @@ _LINEAR = (
 _BY_WORLDS = "{:,} findings are not linear: they hold because values are those of whole people."
 _SMALL_ONLY = (
     "The releases are not merged buckets: all attacks of {} are found, by all classes together; larger "
-    "ones only where two classes show them, so they may be smaller than told."
+    "ones only where two classes show them."
 )
 _UNLOOKED = (
     "The series is too large to look at all classes together: they were only set against each other in pairs, and "
@@ -70,12 +70,14 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
 
     e:          two sets of fewer than e people shown to have the same values are a breach
     exact:      close the gap between the bound and the best attack found by an integer program
-    time_limit: seconds for all integer programs together
+    nodes:      branchings of one integer program at most: work, so that the answer is the same on every machine
+    time_limit: seconds for all integer programs together, if they must end
     """
 
     e: PeopleCount = 2
     exact: bool = False
-    time_limit: Annotated[float, Within("a number of seconds", above=0)] = 10.0
+    nodes: Annotated[int, Within("a number of branchings", least=1)] = 2_000
+    time_limit: Annotated[float, Within("a number of seconds", above=0)] | None = None
 
     name: ClassVar[str] = "equivalence"
     assumes: ClassVar[str] = "The attacker knows who is in which class of every release, and that values do not change."
@@ -117,7 +119,8 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
         tally = found[0] if len(found) == 1 else SearchTotals.sum_up(found)
         risks = locate(union(*tally.risky))
         by_signature = shape.apart and shape.smallest is not None
-        people = "one person on each side" if self.e <= 2 else "one or two people on each side"
+        both = self.e > 2 and not tally.open_pairs
+        people = "one or two people on each side" if both else "one person on each side"
         notes = {
             _BY_SIGNATURE: by_signature,
             _IN_PIECES: bool(tally.cuts),

@@ -51,6 +51,7 @@ def search_all_classes(search: EquivalenceSearch, found: Fingerprints) -> None:
     if search.attack.e > 2:
         attacks, whole = find_equal_pairs(found)
         _tell(search, attacks, 2, found)
+        tally.open_pairs |= not whole
         proved = 3 if whole and not pairs and not attacks else proved
     tally.bound_by_prints(proved)
 

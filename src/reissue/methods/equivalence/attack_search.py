@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ class SearchTotals:
     closed:   whether bound and attack meet everywhere
     found:    the smallest attacks, each once; total: how many break the promise; risky: int64[] the people they show
     by_worlds: attacks among them that are not linear; unlooked: whether only pairs of classes were searched
+    open_pairs: whether fingerprints could not tell of all pairs of people
     """
 
     limit: int
@@ -59,6 +61,7 @@ class SearchTotals:
     risky: list[Int64] = field(default_factory=list)
     by_worlds: int = 0
     unlooked: bool = False
+    open_pairs: bool = False
 
     def bound(self, size: int) -> None:
         """No attack looked at here shows fewer people."""
@@ -113,6 +116,7 @@ class SearchTotals:
             whole.risky += one.risky
             whole.by_worlds += one.by_worlds
             whole.unlooked |= one.unlooked
+            whole.open_pairs |= one.open_pairs
         return whole
 
     def outcome(
@@ -175,7 +179,7 @@ class EquivalenceSearch:
 
     def __post_init__(self) -> None:
         self.tally = SearchTotals(self.attack.limit)
-        self.until = monotonic() + self.attack.time_limit
+        self.until = monotonic() + (self.attack.time_limit or inf)
         self.shown = FindingWriter(self.attack.name, self.attack.e, self.series)
 
     def bucket(self, block: Block, *, only_last: bool = False) -> None:
@@ -224,7 +228,7 @@ class EquivalenceSearch:
         if seconds <= 0:
             return bound, ways
         most = ways[0].size if ways else int(block.weight.sum())
-        proof = solve_smallest_attack(block, most, seconds)
+        proof = solve_smallest_attack(block, most, self.attack.nodes, seconds)
         if proof.way is not None and (not ways or proof.way.size < ways[0].size):
             ways = [proof.way, *ways]
         if not ways and proof.proven:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -128,7 +129,7 @@ class Proof:
     proven: bool
 
 
-def solve_smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
+def solve_smallest_attack(block: Block, at_most: int, nodes: int, seconds: float = inf) -> Proof:
     """Minimize the people in an attack over all weights, by HiGHS; at most `at_most` people on each side.
 
     Variables: a weight per row (real), shown and its absolute value per column (whole numbers), and a switch per real
@@ -170,7 +171,7 @@ def solve_smallest_attack(block: Block, at_most: int, seconds: float) -> Proof:
         constraints=LinearConstraint(matrix, low, high),  # type: ignore[arg-type]
         bounds=bounds,
         integrality=whole,
-        options={"time_limit": seconds},
+        options={"node_limit": nodes, "time_limit": seconds},
     )
     return _read_proof(block, answer.status, answer.x, answer.mip_dual_bound, at_most)
 
