@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from reissue.arrays.flow import mincut
 from reissue.arrays.flow.mincut import cut_between, min_cut
 
 
@@ -44,3 +46,16 @@ def test_cut_between_two_nodes() -> None:
         assert cut_value(weights, side) == value
         assert side[n - 1]
         assert not side[0]
+
+
+def test_no_wrong_answer_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the flow gets wrong: its value, its side, or what it sends."""
+    weights = np.array([[0, 3, 2], [3, 0, 1], [2, 1, 0]])
+    value, side, left = mincut._flow(weights, 0, 2)
+    assert cut_between(weights, 0, 2) == (3, pytest.approx(side))
+    more = left.copy()
+    more[0, 2] += 1
+    for wrong in ((value + 1, side, left), (value - 1, side, left), (value, ~side, left), (value, side, more)):
+        monkeypatch.setattr(mincut, "_flow", lambda *_, wrong=wrong: wrong)
+        with pytest.raises(AssertionError, match="is not the smallest"):
+            cut_between(weights, 0, 2)

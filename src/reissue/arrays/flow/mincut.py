@@ -58,8 +58,8 @@ def min_cut(weights: Int64) -> int:
 
 
 @njit(cache=True)
-def _flow(weights: Int64, source: int, sink: int) -> tuple[np.int64, Bool]:  # pragma: no cover - compiled
-    """(value, bool[nodes] the source's side) of a minimum cut between two nodes. O(nodes^2) per augmenting path.
+def _flow(weights: Int64, source: int, sink: int) -> tuple[np.int64, Bool, Int64]:  # pragma: no cover - compiled
+    """(value, bool[nodes] the source's side, what is left of the weights) of a cut. O(nodes^2) per augmenting path.
 
     Paths are widest first (capacity scaling), so their number grows with the logarithm of the weights.
     """
@@ -99,10 +99,26 @@ def _flow(weights: Int64, source: int, sink: int) -> tuple[np.int64, Bool]:  # p
                 v = parent[v]
             total += push
         step //= 2
-    return total, parent >= 0
+    return total, parent >= 0, residual
 
 
 def cut_between(weights: Int64, source: int, sink: int) -> tuple[int, Bool]:
-    """(value, bool[nodes] the source's side) of a minimum cut that separates the two nodes; 0 if nothing joins them."""
-    value, side = _flow(np.ascontiguousarray(weights, dtype=np.int64), source, sink)
+    """(value, bool[nodes] the source's side) of a minimum cut that separates the two nodes; 0 if nothing joins them.
+
+    Every answer is proved before it is given: see `_is_proved`.
+    """
+    value, side, residual = _flow(np.ascontiguousarray(weights, dtype=np.int64), source, sink)
+    if not _is_proved(int(value), side, weights - residual, weights, source, sink):
+        raise AssertionError(f"a cut of {value} between two nodes is not the smallest, or no cut at all")
     return int(value), side
+
+
+def _is_proved(value: int, side: Bool, sent: Int64, weights: Int64, source: int, sink: int) -> bool:
+    """Whether so much flows between two nodes, and a cut of that weight separates them: then no cut is smaller.
+
+    sent: int64[nodes, nodes] what flows along each edge, negative against it
+    """
+    flows = np.array_equal(sent, -sent.T) and bool((np.abs(sent) <= weights).all())
+    kept = np.delete(sent.sum(axis=1), [source, sink])
+    cut = int(weights[np.ix_(side, ~side)].sum())
+    return bool(flows and not kept.any() and side[source] and not side[sink] and sent[source].sum() == value == cut)
