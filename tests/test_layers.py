@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from reissue.methods.registry import STRATEGIES, find_attack, find_strategy
+
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "reissue"
 
 # The floors of the house, top first. A module may import its own package and anything on a lower floor.
@@ -190,3 +192,23 @@ def test_publishing_does_not_wait_for_scipy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def test_a_room_names_what_its_strategy_and_the_attacks_that_check_it_share() -> None:
+    """Their common modules of `methods` are in the docstring of the room, with the reason why both may trust them."""
+    below = {name_of(path): imported(path) for path in modules()}
+
+    def reach(module: str) -> set[str]:
+        found = [module]
+        for one in found:
+            named = [part for module, name in below[one] for part in (module, f"{module}.{name}")]
+            found += [other for other in dict.fromkeys(named) if other in below and other not in found]
+        return set(found)
+
+    for strategy in map(find_strategy, STRATEGIES):
+        own = strategy.__module__.removeprefix("reissue.")
+        attacks = [find_attack(name).__module__.removeprefix("reissue.") for name in strategy.stops]
+        shared = reach(own).intersection(*[set().union(*map(reach, attacks))])
+        told = (SOURCE / own.replace(".", "/")).parent.joinpath("__init__.py").read_text()
+        for module in shared:
+            assert room(module) is None or module.split(".")[-1] in told, f"{own} and its attacks share {module}"
