@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reissue.methods.learning.attack import Learning
 from reissue.methods.registry import make_attack
 from reissue.methods.standing.strategy import Standing
 from reissue.model.observed import Observed
@@ -88,6 +89,13 @@ def test_people_who_are_regrouped_are_exposed(attack: str) -> None:
     settings = {"c": 0.4} if attack != "background-knowledge" else {}
     assert not make_attack(attack, settings).run(right).breaches
     assert make_attack(attack, settings).run(wrong).breaches
+
+
+def test_an_attacker_who_learns_gets_from_the_series_what_one_release_gives() -> None:
+    right, wrong = (Learning(c=0.4).run(observed(each)) for each in (series(), regrouped(series())))
+    assert not right.breaches
+    assert right.measures["belief"] == pytest.approx(right.measures["belief_of_one_release"], abs=0.01)
+    assert wrong.measures["belief"] > right.measures["belief"] + 0.1
 
 
 def test_words_call_a_person_the_same_in_every_place() -> None:

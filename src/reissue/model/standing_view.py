@@ -107,7 +107,7 @@ class _Cohorts:
         return ObservedRelease(facts.number, boxes, rows, values, members)
 
 
-class _Shown:
+class _ShownClasses:
     """What every class was when it was last shown, as one number for its people and tokens."""
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class _Shown:
 
 def observe_classes(releases: Iterable[Facts], domains: Sequence[Domain]) -> Iterator[ObservedRelease]:
     """Every release with its classes for life, one after the other; those without such classes as they are."""
-    cohorts, shown = _Cohorts.none(len(domains)), _Shown()
+    cohorts, shown = _Cohorts.none(len(domains)), _ShownClasses()
     for facts in releases:
         kept = StandingClasses.read(facts.extras)
         if kept is None:

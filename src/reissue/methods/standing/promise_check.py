@@ -18,7 +18,7 @@ from reissue.model.release import Facts, History
 from reissue.model.standing_classes import StandingClasses, Tokens
 
 
-class Promise(Protocol):
+class StandingPromise(Protocol):
     """The settings that are checked."""
 
     @property
@@ -57,7 +57,7 @@ class PromiseCase:
         self.fresh = facts.standing >= self.first
 
 
-def find_fault(promise: Promise, release: Facts, history: History) -> str | None:
+def find_fault(promise: StandingPromise, release: Facts, history: History) -> str | None:
     """What is wrong with the release, in a sentence; None if nothing is. O(n log n)."""
     facts = StandingClasses.read(release.extras)
     if facts is None:
@@ -65,7 +65,7 @@ def find_fault(promise: Promise, release: Facts, history: History) -> str | None
     if len(facts.standing) != len(release.subjects) or len(facts.dealt) != len(release.subjects):
         return "somebody has no standing class or no dealt value"
     case = PromiseCase(release, facts, history)
-    checks: tuple[Callable[[Promise, PromiseCase], Iterator[str]], ...] = (
+    checks: tuple[Callable[[StandingPromise, PromiseCase], Iterator[str]], ...] = (
         _check_boxes,
         _check_new_classes,
         _check_places,
@@ -76,7 +76,7 @@ def find_fault(promise: Promise, release: Facts, history: History) -> str | None
     return next((fault for check in checks for fault in check(promise, case)), None)
 
 
-def _check_boxes(promise: Promise, case: PromiseCase) -> Iterator[str]:
+def _check_boxes(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     """Every box has row_k rows and, where rows show dealt values, row_l of them."""
     sizes = np.bincount(case.release.classes, minlength=case.release.class_count)
     if (sizes < promise.row_k).any():
@@ -88,7 +88,7 @@ def _check_boxes(promise: Promise, case: PromiseCase) -> Iterator[str]:
             yield f"a box shows only {int(shown.min()):,} different values, where row_l is {promise.row_l}"
 
 
-def _check_new_classes(promise: Promise, case: PromiseCase) -> Iterator[str]:
+def _check_new_classes(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     """Every new class meets k, c, l and known, and its tokens are its people's values and the made-up ones."""
     tokens = case.facts.tokens
     new = tokens.standing >= case.first
@@ -110,7 +110,7 @@ def _check_new_classes(promise: Promise, case: PromiseCase) -> Iterator[str]:
         yield "the tokens of a new class are not the values of its people"
 
 
-def _check_places(promise: Promise, case: PromiseCase) -> Iterator[str]:
+def _check_places(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     """Nobody changes class or dealt value unless the true value changed; then the class is a new one."""
     if case.last is not None and case.before is not None:
         real = case.last.subjects >= 0
@@ -140,7 +140,7 @@ def _compare_places(case: PromiseCase, subject: Int64, standing: Int32, value: I
         yield "somebody whose value changed is not in a new class"
 
 
-def _check_tokens(promise: Promise, case: PromiseCase) -> Iterator[str]:
+def _check_tokens(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     """The classes told are those of the people present, and an old class tells what it always told."""
     tokens = case.facts.tokens
     told, inhabited = (np.flatnonzero(np.bincount(each)) for each in (tokens.standing, case.facts.standing))
@@ -156,7 +156,7 @@ def _check_tokens(promise: Promise, case: PromiseCase) -> Iterator[str]:
             yield "the tokens of a class would change"
 
 
-def _check_dealing(promise: Promise, case: PromiseCase) -> Iterator[str]:
+def _check_dealing(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     """Dealt values are different tokens of the class; all of them in a new class without made-up ones."""
     tokens = case.facts.tokens
     dealt = _counted(case.facts.standing, case.facts.dealt)
@@ -176,7 +176,7 @@ def _check_dealing(promise: Promise, case: PromiseCase) -> Iterator[str]:
         yield "a new class without made-up tokens has tokens that were dealt to nobody"
 
 
-def _check_totals(promise: Promise, case: PromiseCase) -> Iterator[str]:
+def _check_totals(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     """Totals are the people present plus the noise on record."""
     facts = case.facts
     if (promise.totals is None) != (facts.totals is None) or (facts.noise is None) != (facts.totals is None):
