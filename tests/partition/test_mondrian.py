@@ -146,3 +146,31 @@ def test_any_number_of_threads_gives_the_same_classes(
             shared = mondrian(codes, values, made, limits, threads=threads)
             assert np.array_equal(shared.classes, alone.classes)
             assert np.array_equal(shared.boxes, alone.boxes)
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_cutting_off_the_largest_member_keeps_every_promise(requirement: Requirement) -> None:
+    rng = np.random.default_rng(9)
+    made = (*toy_domains(), Domain("ragged", 0, 6, ragged_tree()))
+    codes, values = table(rng, made, 3000, 8)
+    limits = requirement.limits(np.bincount(values))
+    partition = mondrian(codes, values, made, limits, lone=True)
+    assert np.array_equal(np.unique(partition.classes), np.arange(len(partition.boxes)))
+    assert contain(partition.boxes, codes, partition.classes).all()
+    assert violations(requirement, partition.classes, values, 8) == ()
+    assert_nodes(partition.boxes, made)
+    order = rng.permutation(len(values))
+    turned = mondrian(codes[order], values[order], made, limits, lone=True)
+    assert np.array_equal(turned.classes, partition.classes[order])
+    assert np.array_equal(turned.boxes, partition.boxes)
+
+
+def test_one_small_member_does_not_keep_the_others_together() -> None:
+    """Of a flat hierarchy of seven, one member has one row: all but its neighbours still get labels of their own."""
+    made = (Domain("ragged", 0, 6, ragged_tree()),)
+    leaves = np.repeat(np.arange(7), [50, 50, 50, 50, 50, 50, 1]).astype(np.int32)
+    values = np.zeros(len(leaves), dtype=np.int32)
+    limits = Requirement(k=5).limits(np.bincount(values))
+    strict, lone = (mondrian(leaves[:, None], values, made, limits, lone=lone) for lone in (False, True))
+    assert len(lone.boxes) > len(strict.boxes)
+    assert np.bincount(lone.classes).min() >= 5

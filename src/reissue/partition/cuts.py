@@ -72,11 +72,15 @@ def try_cut(
     """Arrange the partition last measured into the parts of a cut of `attribute`; 0 if that cut is not legal.
 
     A numeric attribute is cut at its median: values up to the median go left, or with `below` only those below it.
-    A tree attribute is cut at its covering node into the node's children that have rows (`below` gives 0).
+    A tree attribute is cut at its covering node into the node's children that have rows; with `below`, where the forest
+    allows it, into the child that has most rows and all the others.
     Part i is then scratch.ends[i]..scratch.ends[i+1]-1. O(rows) whichever way it ends; rows stay inside the slice.
     """
     if forest.root[attribute] >= 0:
-        parts = 0 if below else _part_by_children(rows, start, stop, attribute, forest, limits, scratch)
+        if not below:
+            parts = _part_by_children(rows, start, stop, attribute, forest, limits, scratch)
+        else:
+            parts = _part_off_largest(rows, start, stop, attribute, forest, limits, scratch) if forest.lone else 0
     else:
         if scratch.median[attribute] == UNKNOWN:
             scratch.median[attribute] = _median(rows.codes, start, stop, attribute, scratch)
@@ -235,3 +239,40 @@ def _part_by_children(
             parts += 1
             ends[parts] = ends[child + 1]
     return parts
+
+
+@njit(cache=True)
+def _part_off_largest(
+    rows: CodedRows, start: int, stop: int, attribute: int, forest: Forest, limits: Limits, scratch: CutBuffers
+) -> int:
+    """Rows of the child with most of them first (of equals the lowest), then all others; 0 if either side is too small.
+
+    Where a few rows lie in small children, this is how the many in a large one get a label of their own. O(rows).
+    """
+    node = scratch.node[attribute]
+    first, last = forest.child_start[node], forest.child_start[node + 1]
+    if last - first < 2:
+        return 0
+    size = scratch.next
+    size[: last - first] = 0
+    for row in range(start, stop):
+        size[_child_at(rows.codes[row, attribute], first, last, forest)] += 1
+    largest = 0
+    for child in range(1, last - first):
+        if size[child] > size[largest]:
+            largest = child
+    left = size[largest]
+    if min(left, stop - start - left) < max(1, limits.k):
+        return 0
+    low, high = forest.lo[forest.child[first + largest]], forest.hi[forest.child[first + largest]]
+    i, j = start, stop - 1
+    while True:
+        while i <= j and low <= rows.codes[i, attribute] <= high:
+            i += 1
+        while i <= j and not low <= rows.codes[j, attribute] <= high:
+            j -= 1
+        if i >= j:
+            break
+        _swap(rows, i, j)
+    scratch.ends[0], scratch.ends[1], scratch.ends[2] = start, start + left, stop
+    return 2

@@ -90,15 +90,24 @@ def _number_rows(ids: Int64, starts: Int64) -> Int32:
 
 
 def mondrian(
-    codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits, *, threads: int | None = None
+    codes: Int32,
+    values: Int32,
+    domains: Sequence[Domain],
+    limits: Limits,
+    *,
+    threads: int | None = None,
+    lone: bool = False,
 ) -> Partition:
     """Partition the rows by strict Mondrian; the whole table must satisfy the limits.
+
+    lone: whether a group of a taxonomy may also be cut into its largest member and the rest, beyond the paper: one
+    small member then no longer keeps all the others together.
 
     O(rows * attributes * log(rows / k)) time; one copy of the rows and the boxes in memory. Large tables are cut by
     several threads (None: as many as there are processors): once cut apart, partitions have nothing to do with each
     other, so the result is the same for any number of them.
     """
-    forest, rows = build_forest(domains), copy_rows(codes, values)
+    forest, rows = build_forest(domains)._replace(lone=lone), copy_rows(codes, values)
     if len(values) == 0:
         return Partition(np.empty(0, dtype=np.int32), np.empty((0, len(domains), 2), dtype=np.int32))
 

@@ -29,6 +29,7 @@ class Forest(NamedTuple):
     root: int32[attributes], -1 for a numeric attribute; span: float64[attributes]
     lo, hi, parent, child_start: int32[nodes] (child_start one longer), child: children in code order
     leaf_start: int64[attributes], where an attribute's codes begin in leaf_node: int32[all leaves]
+    lone: whether a node may also be cut into its child with most rows and all the others
     """
 
     root: Int32
@@ -40,6 +41,7 @@ class Forest(NamedTuple):
     child: Int32
     leaf_start: Int64
     leaf_node: Int32
+    lone: bool
 
 
 class CutBuffers(NamedTuple):
@@ -98,6 +100,7 @@ def build_forest(domains: Sequence[Domain]) -> Forest:
         np.concatenate(child_parts),
         leaf_start,
         np.concatenate(leaf_parts),
+        lone=False,
     )
 
 

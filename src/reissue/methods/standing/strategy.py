@@ -117,7 +117,7 @@ class Standing(Strategy):
                 f"row_l = {self.row_l} cannot hold: the {len(present):,} rows to publish show only {shown} different "
                 f'dealt values. Lower row_l to {shown}, or use form = "told".'
             )
-        return cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([seed, 13]))
+        return cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([seed, 13]), lone=True)
 
     def _facts(
         self,
