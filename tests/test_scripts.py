@@ -23,3 +23,14 @@ def test_faults_are_drawn_by_seed_and_leave_a_program() -> None:
         planted = fault.planted(fault.file.read_bytes())
         assert planted != fault.file.read_bytes()
         ast.parse(planted)
+
+
+def test_one_publish_crosses_at_most_fifty_modules() -> None:
+    """So that who follows one publish from its call to its files keeps the thread."""
+    walk = subprocess.check_output([sys.executable, str(ROOT / "scripts" / "walk"), "publish"], text=True)
+    title, *lines = walk.splitlines()
+    modules = [line.split()[0] for line in lines]
+    assert title == f"publish (m-invariance): {len(modules)} modules"
+    for passed in ("series.series", "publish.publishing", "methods.invariance.strategy", "ledger.stage"):
+        assert passed in modules
+    assert len(modules) <= 50, walk

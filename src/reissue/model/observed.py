@@ -1,6 +1,6 @@
 """A series as an attacker sees it: published classes, and who is in them where that is known.
 
-Releases may be read only when they are asked for.
+Releases may be read only when they are asked for, or only be counted: the paths of people through them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
+from reissue.arrays.distinct import Combinations, distinct
+from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
+from reissue.errors import refuse_release
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
 
@@ -216,3 +219,42 @@ class Names(Protocol):
 
     def numbers(self, identifiers: Sequence[str]) -> Int64:
         """int64[n]: the subject of each identifier, -1 where the series knows none."""
+
+
+def count_paths(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
+    """(the ways of a fragment's people through the releases, int64[ways] the first person who went each). O(rows).
+
+    A way is a value, and a class in each release, -1 where the person was not in it. What outsiders see of all
+    releases, and who could be whom, follows from how many people of all fragments went each way.
+    """
+    people = union(*(facts.subjects for facts in releases))
+    values = np.full(len(people), -1, dtype=np.int32)
+    columns = []
+    for facts in releases:
+        if not facts.real.all():
+            refuse_release("a row of this strategy stands for nobody")
+        at = np.searchsorted(people, facts.subjects)
+        if ((values[at] >= 0) & (values[at] != facts.values)).any():
+            refuse_release("a sensitive value differs from the one that was published before")
+        values[at] = facts.values
+        classes = np.full(len(people), -1, dtype=np.int32)
+        classes[at] = facts.classes
+        columns.append(classes)
+    first, home = distinct([values, *columns])
+    counts = np.bincount(home, minlength=len(first)).astype(np.int64)
+    return Combinations(tuple(column[first] for column in (values, *columns)), counts), people[first]
+
+
+def make_counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) -> list[ObservedRelease]:
+    """The releases in counts. All who went the same way are one member: the one of `people`, which ascend.
+
+    boxes: int32[classes, attributes, 2] of each release
+    """
+    values, *classes = ways.columns
+    releases = []
+    for number, (its, own) in enumerate(zip(boxes, classes, strict=True), start=1):
+        here = np.flatnonzero(own >= 0)
+        nothing = np.empty((len(here), 0), dtype=np.int32)
+        members = Members(people[here], own[here], nothing, values[here])
+        releases.append(ObservedRelease(number, its, own[here], values[here], members, amounts=ways.counts[here]))
+    return releases

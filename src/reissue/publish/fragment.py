@@ -19,8 +19,7 @@ from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, reb
 from reissue.ledger import Shelf
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts
-from reissue.model.observed import Words
-from reissue.model.paths import count_paths
+from reissue.model.observed import Words, count_paths
 from reissue.model.release import Candidate, Coded, Facts, History, Table, derive_seed, take_rows
 from reissue.publish.changes import ComparedRows, PermittedRows, compare, permit
 from reissue.publish.self_check import (

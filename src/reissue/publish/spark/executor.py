@@ -30,9 +30,17 @@ from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivi
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob
 from reissue.publish.self_check import CommonCheck
-from reissue.publish.spark.fragment import FragmentTask, plan_from_table, plan_to_table, survey_fragments
+from reissue.publish.spark.fragment import (
+    FragmentTask,
+    assign_fragments,
+    cut_sample,
+    join_numbers,
+    plan_from_table,
+    plan_to_table,
+    safe_column_names,
+    survey_fragments,
+)
 from reissue.publish.spark.public_files import KEY, KEY_FIELD, FragmentRows, PublicWriter, number_columns
-from reissue.publish.spark.rows import assign_fragments, cut_sample, join_numbers, safe_column_names
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
