@@ -73,7 +73,7 @@ def test_the_outcome_is_that_of_one_machine(tmp_path: Path, monkeypatch: pytest.
     def stop(self: SparkAttacks, attack: Attack) -> Outcome:
         raise AssertionError("one worker read the whole series")
 
-    monkeypatch.setattr(SparkAttacks, "_on_one_worker", stop)
+    monkeypatch.setattr(SparkAttacks, "_run_on_one_worker", stop)
     with made(tmp_path) as series:
         files = len(series._ledger.shelf.state.of_role("identities"))
         for name, given in settings(tmp_path).items():
