@@ -151,6 +151,30 @@ def test_caches_are_rebuilt_and_every_attack_finds_nothing(form: str, fragments:
         assert not audit.breaches
 
 
+def test_an_audit_with_every_attack_there_is_finds_nothing(tmp_path: Path) -> None:
+    """Also those that only measure; the one that reads how values were split has nothing to read."""
+    with published(tmp_path / "s", Standing()) as series:
+        audit = series.audit()
+    assert not audit.breaches
+    assert {one.name for one in audit.checked if one.status not in ("held", "measured")} <= {"known-algorithm"}
+
+
+def test_an_encrypted_ledger_keeps_standing_classes(tmp_path: Path) -> None:
+    tables = People(1).months(3, CHURN)
+    key = b"k" * 32
+    with ri.Series.create(tmp_path / "s", NOTED, Standing(form="told", totals=0.5), seed=3, key=key) as series:
+        for table in tables[:2]:
+            series.publish(table)
+    with ri.Series.open(tmp_path / "s", key=key) as series:
+        series.publish(tables[2])
+        before, after = (series.membership(number).to_pylist() for number in (1, 3))
+        place = {row["subject"]: (row["class"], row["dealt"]) for row in before}
+        stayed = [row for row in after if row["subject"] in place]
+        assert stayed
+        assert all(place[row["subject"]] == (row["class"], row["dealt"]) for row in stayed)
+        assert series.verify(rebuild=True) == []
+
+
 def test_the_same_series_made_by_m_invariance_is_not_proof_against_all_of_them(tmp_path: Path) -> None:
     with ri.Series.create(tmp_path / "s", SCHEMA, ri.MInvariance(m=3), seed=3) as series:
         for table in People(1).months(4, CHURN):
