@@ -1,0 +1,159 @@
+"""Which rows fill a quota, which counterfeits stay and what new ones look like: against the same said row by row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reissue.methods.invariance.assignment import Fakes, find_kept_fakes, make_counterfeits, place_rows, redraw_outside
+from reissue.methods.invariance.buckets import BucketPlan
+from reissue.methods.invariance.signatures import PastSignatures, Signatures
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.model.domain import Domain
+from reissue.model.release import Coded, History
+from tests.support.histories import CHURN, generate, run_series
+
+SIGNATURES = Signatures(np.array([0, 2, 4, 7]), np.array([0, 1, 0, 2, 0, 1, 2], dtype=np.int32))
+DOMAINS = (Domain("a", 0, 99), Domain("b", 0, 9))
+
+
+def plan(rng: np.random.Generator) -> tuple[BucketPlan, Coded, np.ndarray, np.ndarray]:
+    """(a plan, a snapshot that fits it, the bucket of each row, -1 for a new one, and its key)."""
+    height = rng.integers(0, 5, len(SIGNATURES))
+    entries = height[SIGNATURES.owner]
+    counterfeits = np.minimum(rng.integers(0, 3, len(entries)) * (rng.random(len(entries)) < 0.3), entries)
+    alive = np.minimum(rng.integers(0, 4, len(entries)), entries - counterfeits)
+    made = BucketPlan(SIGNATURES, height, alive, counterfeits)
+    bucket = np.concatenate([np.repeat(SIGNATURES.owner, alive), np.full(int(made.quota.sum()), -1)]).astype(np.int32)
+    values = np.concatenate([np.repeat(SIGNATURES.values, alive), np.repeat(SIGNATURES.values, made.quota)])
+    order = rng.permutation(len(bucket))
+    codes = np.asfortranarray(
+        np.stack([rng.integers(0, 100, len(order)), rng.integers(0, 10, len(order))], 1), np.int32
+    )
+    snapshot = Coded(np.arange(len(order)), codes.astype(np.int32), values[order].astype(np.int32), DOMAINS, 3)
+    return made, snapshot, bucket[order], rng.permutation(len(order)).astype(np.int64) * 7
+
+
+def placed_row_by_row(made: BucketPlan, snapshot: Coded, bucket: np.ndarray, keys: np.ndarray) -> list[int]:
+    """Every slot stands at its share of its bucket's rows, or of the new rows; along the curve each takes the next."""
+    found = bucket.tolist()
+    new = sorted(keys[bucket < 0].tolist())
+    for value in range(snapshot.value_count):
+        slots = []
+        for entry, quota in enumerate(made.quota.tolist()):
+            if made.signatures.values[entry] == value:
+                owner = int(made.signatures.owner[entry])
+                line = sorted(keys[bucket == owner].tolist()) or new
+                slots += [(line[int((rank + 0.5) / quota * len(line))], entry, rank, owner) for rank in range(quota)]
+        rows = np.flatnonzero((bucket < 0) & (snapshot.values == value)).tolist()
+        for row, (*_, owner) in zip(sorted(rows, key=lambda row: keys[row]), sorted(slots), strict=True):
+            found[row] = owner
+    return found
+
+
+def test_rows_are_placed_as_row_by_row() -> None:
+    rng = np.random.default_rng(3)
+    placed = 0
+    for _ in range(200):
+        made, snapshot, bucket, keys = plan(rng)
+        assert place_rows(made, snapshot, bucket, keys).tolist() == placed_row_by_row(made, snapshot, bucket, keys)
+        placed += int((bucket < 0).sum())
+    assert placed > 1_000
+
+
+def past(rng: np.random.Generator, number: int) -> PastSignatures:
+    """Some counterfeits of the last release."""
+    entry = rng.integers(0, len(SIGNATURES.values), number)
+    fakes = {
+        "subject": -1 - rng.permutation(number).astype(np.int64),
+        "signature": SIGNATURES.owner[entry],
+        "value": SIGNATURES.values[entry],
+    }
+    codes = rng.integers(0, 10, (number, 2)).astype(np.int32)
+    nobody = np.empty(0, dtype=np.int64)
+    return PastSignatures(SIGNATURES, nobody, nobody.astype(np.int32), fakes, codes, -number, nobody)
+
+
+def test_counterfeits_stay_while_they_are_needed_and_new_ones_copy_people_of_their_bucket() -> None:
+    rng = np.random.default_rng(4)
+    stayed = made_new = strangers = 0
+    for _ in range(200):
+        made, snapshot, bucket, _ = plan(rng)
+        known = past(rng, int(rng.integers(0, 6)))
+        bucket = np.where(bucket < 0, 0, bucket).astype(np.int32)
+        if not len(snapshot):
+            continue
+        fakes = make_counterfeits(made, known, snapshot, bucket, rng)
+        entries = made.signatures.entries(fakes.signature, fakes.value)
+        assert np.bincount(entries, minlength=len(made.counterfeits)).tolist() == made.counterfeits.tolist()
+        before = list(zip(known.fakes["subject"].tolist(), known.fakes["signature"].tolist(),
+                          known.fakes["value"].tolist(), known.fake_codes.tolist(), strict=True))  # fmt: skip
+        every = list(zip(fakes.subjects.tolist(), fakes.signature.tolist(), fakes.value.tolist(), fakes.codes.tolist(),
+                         strict=True))  # fmt: skip
+        kept = [one for one, old in zip(every, fakes.kept.tolist(), strict=True) if old]
+        assert all(one in before for one in kept), "who stays is as before"
+        had = made.signatures.entries(known.fakes["signature"], known.fakes["value"])
+        most = np.minimum(np.bincount(had, minlength=len(made.counterfeits)), made.counterfeits)
+        assert len(kept) == most.sum() == len(find_kept_fakes(made, known)), "as many stay as can"
+        fresh = [one for one, old in zip(every, fakes.kept.tolist(), strict=True) if not old]
+        assert [one[0] for one in fresh] == [known.lowest - 1 - i for i in range(len(fresh))], "never a number again"
+        for _, signature, _, codes in fresh:
+            own = snapshot.codes[bucket == signature].tolist()
+            assert codes in (own or snapshot.codes.tolist())
+            strangers += not own
+        stayed, made_new = stayed + len(kept), made_new + len(fresh)
+    assert min(stayed, made_new, strangers) > 10
+
+
+def test_without_anybody_to_copy_codes_are_drawn_from_the_domains() -> None:
+    rng, drawn = np.random.default_rng(5), set()
+    nobody = Coded(np.empty(0, np.int64), np.empty((0, 2), np.int32), np.empty(0, np.int32), DOMAINS, 3)
+    made = BucketPlan(SIGNATURES, np.array([0, 0, 2]), np.zeros(7, np.int64), np.array([0, 0, 0, 0, 2, 2, 2]))
+    for _ in range(300):
+        codes = make_counterfeits(made, past(rng, 0), nobody, np.empty(0, np.int32), rng).codes
+        assert codes.shape == (6, 2)
+        drawn |= set(codes[:, 1].tolist())
+    assert drawn == set(range(10)), "all of the domain, and nothing else"
+
+
+def test_a_counterfeit_outside_its_class_is_drawn_anew_from_it_and_others_stay() -> None:
+    rng = np.random.default_rng(6)
+    boxes = np.array([[[0, 4], [0, 9]], [[5, 9], [0, 4]]], dtype=np.int32)
+    codes = np.array([[1, 8], [4, 2], [5, 0], [9, 4]], dtype=np.int32)
+    rows = np.array([0, 0, 1, 1], dtype=np.int32)
+    own = np.array([[4, 9], [5, 0], [9, 5], [4, 4], [5, 4], [0, 0]], dtype=np.int32)
+    classes = np.array([0, 0, 1, 1, 1, 0], dtype=np.int32)
+    fakes = Fakes(-1 - np.arange(6), classes, classes, own, np.zeros(6, dtype=np.bool_))
+    found = redraw_outside(codes, rows, boxes, classes, fakes, rng)
+    for at, (before, after) in enumerate(zip(own.tolist(), found.tolist(), strict=True)):
+        if at in (0, 4, 5):
+            assert after == before, "it lies inside"
+        else:
+            assert after in codes[rows == classes[at]].tolist()
+    assert fakes.codes is own, "nothing is changed in place"
+    assert redraw_outside(codes, rows, boxes, classes[:1], replace(fakes, codes=own[:1]), rng).tolist() == [[4, 9]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_tell_the_figures_of_the_release(seed: int) -> None:
+    snapshots = generate(np.random.default_rng(seed), releases=3, rows=200, values=5, turnover=CHURN)
+    strategy = MInvariance(m=3, on_ineligible="counterfeit")
+    releases = run_series(strategy, snapshots)
+    caches = {}
+    for facts in releases[:2]:
+        caches = strategy.remember(caches, facts)
+    last = strategy.publish(snapshots[2], History(releases[:2], caches, 3))
+    before, now = releases[1], releases[2]
+    ever = np.union1d(releases[0].subjects, before.subjects)
+    old = int(np.isin(snapshots[2].subjects, ever).sum())
+    fakes = last.counterfeits.subjects
+    kept = len(np.intersect1d(fakes, before.subjects))
+    gone = int((before.subjects < 0).sum()) - kept
+    told = dict(step.split(": ", 1) for step in last.steps)
+    assert told["Division"] == f"{old} rows keep the signature they had, {len(snapshots[2]) - old} rows are new."
+    assert told["Counterfeits"] == f"{len(fakes)} ({kept} from the last release, {gone} retired)."
+    assert told["Split"] == f"{now.class_count} classes."
+    shown = {tuple(sorted(now.values[now.classes == number].tolist())) for number in range(now.class_count)}
+    assert told["Balancing and assignment"].startswith(f"{len(shown)} buckets, ")
