@@ -63,7 +63,7 @@ def run(directory: str, months: int, say: Callable[[str], None]) -> None:
             with Series.from_config(output / f"{kind}.reissue", config) as series:
                 _publish(series, kind, snapshots, say)
                 audits[kind] = series.audit(names=False, **THRESHOLDS)  # type: ignore[arg-type]
-    say("What an attacker with all the releases learns (✗ succeeds, ✓ does not; people at risk):\n")
+    say("What an attacker with all the releases learns (✗ succeeds, ✓ does not, ~ measured; people at risk):\n")
     say(matrix(audits))
     _explain(audits, say)
     for kind, audit in audits.items():
@@ -112,7 +112,8 @@ def _cell(audit: Audit, name: str) -> str:
     if outcome is None:
         return "not run"
     if not outcome.breaches:
-        return "✓"
+        statuses = {one.name: one.status for one in audit.checked}
+        return {"partly": "?", "measured": "~"}.get(statuses[name], "✓")
     people = len(np.unique(np.concatenate(list(outcome.at_risk.values())))) if outcome.at_risk else 0
     return f"✗ {people:,}"
 

@@ -171,7 +171,11 @@ def test_bodies_are_short() -> None:
 @pytest.mark.parametrize(
     ("attack", "setting", "said"),
     [
-        ("background-knowledge", "knowledge=none.csv", "knowledge is 'none.csv'; name each file by what it tells"),
+        (
+            "background-knowledge",
+            "knowledge=none.csv",
+            "knowledge is 'none.csv'; it must be files by what they tell",
+        ),
         ("learning", "statistics=none.csv", "statistics is 'none.csv': The knowledge file none.csv cannot be read"),
         ("historical-correlation", "compromised=none.csv", "Nobody called 'none.csv' is in these releases"),
     ],

@@ -14,7 +14,7 @@ from reissue.model.domain import Domain
 from reissue.model.requirement import Requirement, classes_meet
 from reissue.model.requirement_check import violations
 from reissue.partition import frequencies
-from reissue.partition.frequencies import count, roll_up
+from reissue.partition.frequencies import count, pack, roll_up
 from reissue.partition.incognito import LatticeSearch, Metric, apply_levels, best, incognito
 from reissue.partition.lattice import Node, climb, ladder_of, minimal, shape_of
 from tests.partition.tables import domains, table
@@ -171,14 +171,15 @@ def test_rolled_up_counts_are_those_counted_from_the_rows(monkeypatch: pytest.Mo
         codes, values = table(rng, made, 80, 3)
         limits = Requirement(k=2, c=0.9).limits(np.bincount(values, minlength=3))
         ladders = [ladder_of(d, codes[:, a]) for a, d in enumerate(made)]
-        counts = count(codes, values, ladders)
+        counts = count(codes, values, 3, ladders)
         node = [0] * len(made)
         for _ in range(3):
             node = [int(rng.integers(level, ladder.height + 1)) for level, ladder in zip(node, ladders, strict=True)]
             counts = roll_up(counts, tuple(node), ladders, limits)
             partition = apply_levels(ladders, codes, tuple(node))
             expected = sorted(zip(partition.classes.tolist(), values.tolist(), strict=True))
-            rank = np.argsort(np.lexsort(counts.labels[::-1]))
+            key = pack(list(counts.labels), [ladder.size(level) for ladder, level in zip(ladders, node, strict=True)])
+            rank = np.argsort(np.argsort(key))
             found = []
             for i in range(len(counts)):
                 for group in range(counts.start[i], counts.start[i + 1]):
@@ -187,6 +188,15 @@ def test_rolled_up_counts_are_those_counted_from_the_rows(monkeypatch: pytest.Mo
             holds = classes_meet(limits, partition.classes, values, len(partition.boxes)).all()
             assert counts.holds == holds
             assert roll_up(counts, tuple(node), ladders, limits, keep=False).holds == holds
+
+
+def test_keys_too_large_for_62_bits_still_sort_like_the_columns() -> None:
+    rng = np.random.default_rng(17)
+    columns = [rng.integers(0, 3, 200).astype(np.int32) * 600_000_000 for _ in range(5)]
+    key = pack(columns, [2_000_000_000] * 5)
+    order = np.lexsort(columns[::-1])
+    assert (np.diff(key[order]) >= 0).all()
+    assert len(np.unique(key)) == len(np.unique(np.stack(columns), axis=1).T)
 
 
 def test_small_memory_for_counts_gives_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,12 @@ from reissue.methods.beliefs.knowledge import Knowledge
 
 NAMED = {"knowledge", "compromised", "statistics"}
 """Settings that name files and people."""
+STATUSES = ("breached", "partly", "held", "measured", "skipped")
+"""What an attack of an audit may come to, the worst first.
+
+partly: it found nothing, but a limit left people unlooked at. measured: it found nobody above the threshold, and proves
+nothing, since it only measures how far one attacker comes. skipped: it does not apply.
+"""
 RISK = "risk_threshold"
 """A setting of the audit itself, of no attack."""
 
@@ -119,7 +125,11 @@ class AttackResult:
     def status(self) -> str:
         if self.outcome is None:
             return "skipped"
-        return "breached" if self.outcome.breaches else "held"
+        if self.outcome.breaches:
+            return "breached"
+        if self.outcome.unfinished:
+            return "partly"
+        return "measured" if self.attack.measuring else "held"
 
 
 def run_attacks(
@@ -132,7 +142,7 @@ def run_attacks(
     run: Callable[[Attack], Outcome],
     refusal: str | None = None,
 ) -> list[AttackResult]:
-    """Every attack in turn; breached ones first, then those that held, then those skipped.
+    """Every attack in turn, in the order of STATUSES.
 
     policy: what the strategy promises; given: what the caller set, which wins. view: who is known and whose value
     changed; words: for attacks that read knowledge files. run: how one attack runs; refusal: why none of them applies,
@@ -145,7 +155,7 @@ def run_attacks(
             done.append(AttackResult(name, registry.find_attack(name), {}, None, refusal, 0.0))
         else:
             done.append(_run_attack(name, {**policy, **given}, set(given), view, words, run))
-    return sorted(done, key=lambda one: ("breached", "held", "skipped").index(one.status))
+    return sorted(done, key=lambda one: STATUSES.index(one.status))
 
 
 def _run_attack(

@@ -254,6 +254,7 @@ def _attack_all(
         notes=[*case.notes, *_note_no_limit({**promised, **given}, chosen), *_note_unpromised(case, strategy, results)],
         names_shown=case.names_shown,
         risk_threshold=risk_threshold,
+        promised=() if strategy is None else (*strategy.stops, *strategy.withstands),
     )
 
 

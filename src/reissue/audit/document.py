@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.audit.attacks import AttackResult
+from reissue.audit.attacks import STATUSES, AttackResult
 from reissue.audit.description import ClassRef, ClassSummary
 from reissue.audit.timeline import describe_sizes, measure_risks, measure_utility
 from reissue.coding import Coding, interval_label
@@ -72,20 +72,18 @@ def _shorten(value: object) -> object:
 
 def judge(audit: Audit) -> dict[str, object]:
     """The answer in one sentence, and who it is about."""
-    by = {status: [c.name for c in audit.checked if c.status == status] for status in ("breached", "held", "skipped")}
+    by = {status: [c.name for c in audit.checked if c.status == status] for status in STATUSES}
     return {
         "breached": bool(by["breached"]),
         "sentence": _write_sentence(audit, by),
-        "attacks_breached": by["breached"],
-        "attacks_held": by["held"],
-        "attacks_skipped": by["skipped"],
+        **{f"attacks_{status}": names for status, names in by.items()},
         "subjects": audit.subjects,
         "subjects_at_risk": None if audit.subjects is None else len(audit.at_risk),
     }
 
 
 def _write_sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
-    ran = len(by["breached"]) + len(by["held"])
+    ran = sum(len(names) for status, names in by.items() if status != "skipped")
     count = len(audit.observed)
     together = "The release" if count == 1 else f"The {count} releases, laid side by side,"
     traced = " Insensitive columns link rows across releases." if audit.traceable else ""
@@ -103,7 +101,8 @@ def _write_sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
     kept = "keeps" if count == 1 else "keep"
     left = len(by["skipped"])
     skipped = f" {left:,} {'was' if left == 1 else 'were'} not run." if left else ""
-    return f"{together} {kept} to the thresholds: {_say_none(ran)}.{skipped}{traced}"
+    partly = f" But {' and '.join(by['partly'])} looked only at part of the people." if by["partly"] else ""
+    return f"{together} {kept} to the thresholds: {_say_none(ran)}.{partly}{skipped}{traced}"
 
 
 def _say_none(ran: int) -> str:
@@ -154,6 +153,8 @@ def _describe_attack(
         "needs_members": checked.attack.needs_members,
         "persistent": checked.attack.persistent,
         "status": checked.status,
+        "measuring": checked.attack.measuring,
+        "unfinished": 0 if outcome is None else outcome.unfinished,
         "reason": checked.reason,
         "settings": to_plain(checked.settings),
         "seconds": round(checked.seconds, 3),

@@ -29,6 +29,7 @@ class Audit:
 
     checked: every attack, with its outcome or the reason why it did not run; breached ones first
     release_notes, view: what the document tells beside what an attacker sees
+    promised: the attacks that the strategy of the series promises to stop
     """
 
     observed: Observed
@@ -43,6 +44,7 @@ class Audit:
     notes: Sequence[str]
     names_shown: bool
     risk_threshold: float
+    promised: Sequence[str] = ()
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property

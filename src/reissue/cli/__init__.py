@@ -92,7 +92,8 @@ def main() -> None:
     """Publish the same person-level table again and again, and keep the whole series private.
 
     Exit codes: 0 done; 1 the audit found a breach; 2 bad input or usage, or no attack could be run; 3 no safe release
-    exists under this policy; 70 a fault in Reissue; 130 interrupted.
+    exists under this policy; 4 no breach was found, but some attack looked only at part; 70 a fault in Reissue; 130
+    interrupted.
     """
 
 

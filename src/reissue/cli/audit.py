@@ -28,6 +28,7 @@ MATCH = click.option(
     help="How rows of a release and of its snapshot belong together.",
 )
 NAMES = click.option("--names", is_flag=True, help="Show people by identifier, not by number.")
+PARTLY = 4  # no attack succeeds, but not everybody was looked at
 USAGE = "Name either a SERIES, or --config and at least one --release (not both); --engine is for a SERIES."
 CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML file with schema and policy.")
 
@@ -41,6 +42,7 @@ CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML fi
 @click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Only this attack (may be repeated).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
 @click.option("--html", type=click.Path(dir_okay=False), help="Also write a report that opens without a network.")
+@click.option("--promise", is_flag=True, help="Exit code 1 only for attacks that the strategy promises to stop.")
 @NAMES
 @ENGINE
 @JSON
@@ -54,6 +56,7 @@ def audit(
     attacks: tuple[str, ...],
     settings: tuple[str, ...],
     html: str | None,
+    promise: bool,
     names: bool,
     engine: str | None,
     as_json: bool,
@@ -61,8 +64,8 @@ def audit(
 ) -> None:
     """Attack SERIES, or releases made with another tool (--config and --release), and say what they give away.
 
-    Exit code 1 if an attack succeeds, 2 if none could be run. Without --snapshot only attacks run that need not know
-    who is in which class.
+    Exit code 1 if an attack succeeds, 2 if none could be run, 4 if none succeeds but a limit left people out. Without
+    --snapshot, only attacks that do not need to know who is in which class are run.
     """
     _require(html)
     with show.show_progress("auditing") as progress:
@@ -73,7 +76,7 @@ def audit(
         else:
             raise SettingsError(USAGE)
     _tell(done, html, as_json)
-    raise SystemExit(exit_code(done))
+    raise SystemExit(exit_code(done, promise))
 
 
 def _require(html: str | None) -> None:
@@ -95,9 +98,13 @@ def _tell(done: Audit, html: str | None, as_json: bool) -> None:
         click.echo(f"Wrote {html}. Keep it as safe as the raw data.")
 
 
-def exit_code(done: Audit) -> int:
+def exit_code(done: Audit, promise: bool = False) -> int:
+    """promise: whether only attacks count that the strategy promises to stop."""
     refuse_unchecked(unchecked(done))
-    return 1 if done.breaches else 0
+    statuses = [one.status for one in done.checked if not promise or one.name in done.promised]
+    if "breached" in statuses:
+        return 1
+    return PARTLY if "partly" in statuses else 0
 
 
 def unchecked(done: Audit) -> dict[str, str]:

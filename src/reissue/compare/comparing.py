@@ -20,8 +20,8 @@ from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
 from reissue.utility import Point, RiskUtility, risk_utility
 
-MATRIX = "✗ people at risk, ✓ held"
-MARKS = {"breached": "✗", "held": "✓", "skipped": "–"}
+MATRIX = "✗ people at risk, ✓ held, ~ measured below the threshold, ? looked only at part"
+MARKS = {"breached": "✗", "partly": "?", "held": "✓", "measured": "~", "skipped": "–"}
 
 
 @dataclass(frozen=True)

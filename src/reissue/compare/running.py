@@ -39,7 +39,7 @@ class Run:
     query_error: what the release costs its readers, see `query_error`; the one measure for both styles of release
     detail_lost: mean share over the releases; None where exact quasi-identifiers are published (anatomized)
     rows, suppressed, counterfeits: sums over the releases
-    attacks:  name -> status ("breached", "held", "skipped"), subjects_at_risk, reason
+    attacks:  name -> status (as in an audit), subjects_at_risk, reason
     """
 
     label: str

@@ -49,6 +49,8 @@ class Outcome:
     measures: numbers of the attack as a whole (FA, CA, BA, smallest e, ...); none if nothing can be concluded
     notes:    what the reader must know (what was not looked at and why)
     tallies:  how many people or rows the notes speak of, where they do, so that those of parts can be added up
+    unfinished: how many people (or classes, where nobody is known) a limit left unlooked at, wholly or in part: then
+              finding nothing is no proof; a note says what would finish it
     """
 
     attack: str
@@ -58,6 +60,7 @@ class Outcome:
     measures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     tallies: Mapping[str, int] = field(default_factory=dict)
+    unfinished: int = 0
 
     @property
     def breaches(self) -> tuple[Finding, ...]:
@@ -165,6 +168,7 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
         measures=_combine_measures(outcomes, attack.combines),
         notes=attack.notes(tallies),
         tallies=tallies,
+        unfinished=sum(outcome.unfinished for outcome in outcomes),
     )
 
 
@@ -182,6 +186,7 @@ def merge_steps(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
         at_risk=at_risk,
         measures=dict.fromkeys(attack.adds, people) | _combine_measures(outcomes, rules),
         notes=tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)),
+        unfinished=sum(outcome.unfinished for outcome in outcomes),
     )
 
 

@@ -9,7 +9,6 @@ from math import prod
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.distinct import Combinations, distinct
 from reissue.arrays.types import Int32, Int64
 from reissue.model.requirement_kernels import Limits, meets
 from reissue.partition.lattice import Ladder, Node
@@ -41,16 +40,50 @@ class Frequencies:
         return np.add.reduceat(self.counts, self.start[:-1])
 
 
-def count(codes: Int32, values: Int32, ladders: Sequence[Ladder]) -> Frequencies:
-    """The distinct (leaf QI, value) counts of the rows: the one pass over them. O(n)."""
-    counted = Combinations.of([*(ladder.of(codes[:, a], 0) for a, ladder in enumerate(ladders)), values])
-    *labels, group_values = counted.columns
-    changes = np.ones(len(counted), dtype=np.bool_)
-    changes[1:] = np.any([label[1:] != label[:-1] for label in labels], axis=0)
+def pack(columns: Sequence[Int32], sizes: Sequence[int]) -> Int64:
+    """int64[n]: one number per row that sorts like the columns do, first column first.
+
+    columns[i] holds 0..sizes[i]-1. Where the product of the sizes does not fit in 62 bits, what is packed so far is
+    renumbered densely first, which costs a sort.
+    """
+    key, room = np.zeros(len(columns[0]) if columns else 1, dtype=np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if room * size > 1 << 62:
+            distinct, key = np.unique(key, return_inverse=True)
+            room = len(distinct)
+        key = key * size + column
+        room *= size
+    return key
+
+
+def count(codes: Int32, values: Int32, value_count: int, ladders: Sequence[Ladder]) -> Frequencies:
+    """The distinct (leaf QI, value) counts of the rows: the one pass over them. O(n log n)."""
+    columns = [ladder.of(codes[:, a], 0) for a, ladder in enumerate(ladders)]
+    sizes = [ladder.size(0) for ladder in ladders]
+    key = pack([*columns, values], [*sizes, value_count])
+    if np.prod([*sizes, value_count], dtype=np.float64) < 2.0**62:
+        distinct, counts = np.unique(key, return_counts=True)
+        rest, group_values = np.divmod(distinct, value_count)
+        group_labels: list[Int32] = []
+        for size in reversed(sizes):
+            rest, label = np.divmod(rest, size)
+            group_labels.insert(0, label.astype(np.int32))
+    else:
+        _, first, counts = np.unique(key, return_index=True, return_counts=True)
+        group_values, group_labels = values[first], [column[first] for column in columns]
+    changes = np.zeros(len(counts), dtype=np.bool_)
+    changes[0] = True
+    for label in group_labels:
+        changes[1:] |= label[1:] != label[:-1]
     start = np.flatnonzero(changes)
-    classes = np.stack([label[start] for label in labels])
-    ends = np.append(start, len(counted)).astype(np.int64)
-    return Frequencies((0,) * len(ladders), classes, ends, group_values, counted.counts, False)
+    return Frequencies(
+        (0,) * len(ladders),
+        np.stack([label[start] for label in group_labels]),
+        np.append(start, len(counts)).astype(np.int64),
+        group_values.astype(np.int32),
+        counts.astype(np.int64),
+        False,
+    )
 
 
 @njit(cache=True)
@@ -71,9 +104,9 @@ def _keys(labels: Int32, ups: Int32, begin: Int64, sizes: Int64) -> Int64:
 def _number(keys: Int64, room: int) -> tuple[Int64, Int64]:
     """Dense numbers of equal keys in order of appearance, and where each first appeared. O(n) expected.
 
-    keys are in 0..room-1; looked up directly if room is small, else by hashing.
+    keys are in 0..room-1 (room 0: anything); looked up directly if room is small, else by hashing.
     """
-    direct = room <= 4 * len(keys) + 1024
+    direct = 0 < room <= 4 * len(keys) + 1024
     bits = 4
     while not direct and (1 << bits) < 2 * len(keys):
         bits += 1
@@ -146,10 +179,13 @@ def roll_up(
     room = prod(sizes)
     if room < 1 << 62:
         begin = np.cumsum([0] + [len(up) for up in ups[:-1]])
-        numbers, first = _number(_keys(table.labels, np.concatenate(ups), begin, np.array(sizes)), room)
+        keys = _keys(table.labels, np.concatenate(ups), begin, np.array(sizes))
     else:
-        first, home = distinct([up[label] for up, label in zip(ups, table.labels, strict=True)])
-        numbers = home.astype(np.int64)
+        keys, room = pack([up[label] for up, label in zip(ups, table.labels, strict=True)], sizes), 0
+    numbers, first = _number(keys, room)
     start, values, counts, holds = _merge(numbers, len(first), table.start, table.values, table.counts, limits, keep)
-    labels = [up[label[first]] for up, label in zip(ups, table.labels, strict=True)] if keep else [first[:0]]
-    return Frequencies(node, np.array(labels, dtype=np.int32), start, values, counts, holds)
+    labels = np.empty((len(ups), len(first) if keep else 0), dtype=np.int32)
+    if keep:
+        for a, up in enumerate(ups):
+            labels[a] = up[table.labels[a][first]]
+    return Frequencies(node, labels, start, values, counts, holds)

@@ -18,12 +18,11 @@ from typing import Literal
 
 import numpy as np
 
-from reissue.arrays.distinct import distinct
 from reissue.arrays.types import Bool, Float64, Int32
 from reissue.errors import SettingsError
 from reissue.model.domain import Domain
 from reissue.model.requirement_kernels import Limits
-from reissue.partition.frequencies import Frequencies, count, roll_up
+from reissue.partition.frequencies import Frequencies, count, pack, roll_up
 from reissue.partition.lattice import Ladder, Node, ladders_of, loss_per_level, minimal, settle, shape_of
 from reissue.partition.mondrian import Partition
 
@@ -64,7 +63,7 @@ class LatticeSearch:
         if not limits.by_value:  # only sizes matter: one value stands for all
             values, limits = np.zeros_like(values), limits._replace(table=np.ones(1))
         self.limits = limits
-        self.leaves = count(codes, values, self.ladders)
+        self.leaves = count(codes, values, len(limits.table), self.ladders)
         self._kept: OrderedDict[Node, Frequencies] = OrderedDict()
         self.evaluated = 0
 
@@ -155,16 +154,24 @@ def best(search: LatticeSearch, nodes: Sequence[Node], metric: Metric = "loss") 
 
 
 def apply_levels(ladders: Sequence[Ladder], codes: Int32, node: Node) -> Partition:
-    """The classes of a table generalized to a node, numbered in the order of their boxes. O(n).
+    """The classes of a table generalized to a node, numbered in the order of their boxes. O(n), O(n log n) if sparse.
 
     codes: int32[rows, attributes], all among those the ladders were made for.
     """
     labels = [ladder.of(codes[:, a], level) for a, (ladder, level) in enumerate(zip(ladders, node, strict=True))]
-    first, classes = distinct(labels)
+    sizes = [ladder.size(level) for ladder, level in zip(ladders, node, strict=True)]
+    key, room = pack(labels, sizes), prod(sizes)
+    if room <= max(1 << 16, 4 * len(key)):  # by marking, since sorting rows is dear
+        first = np.full(room, -1, dtype=np.int64)
+        first[key] = np.arange(len(key))
+        classes = (np.cumsum(first >= 0) - 1)[key]
+        first = first[first >= 0]
+    else:
+        _, first, classes = np.unique(key, return_index=True, return_inverse=True)
     boxes = np.stack(
         [ladder.boxes[level][label[first]] for ladder, level, label in zip(ladders, node, labels, strict=True)], axis=1
     )
-    return Partition(classes, np.ascontiguousarray(boxes, dtype=np.int32))
+    return Partition(classes.astype(np.int32), np.ascontiguousarray(boxes, dtype=np.int32))
 
 
 class Leaves:
@@ -172,7 +179,9 @@ class Leaves:
 
     def __init__(self, ladders: Sequence[Ladder], codes: Int32) -> None:
         """codes: int32[rows, attributes], all among those the ladders were made for."""
-        first, self._leaf = distinct([ladder.of(codes[:, a], 0) for a, ladder in enumerate(ladders)])
+        labels = [ladder.of(codes[:, a], 0) for a, ladder in enumerate(ladders)]
+        key = pack(labels, [ladder.size(0) for ladder in ladders])
+        _, first, self._leaf = np.unique(key, return_index=True, return_inverse=True)
         self._ladders, self._codes = ladders, np.asfortranarray(codes[first])
 
     def at(self, node: Node) -> Partition:

@@ -12,7 +12,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.errors import InfeasiblePolicy, refuse_release
 from reissue.history.public_files import Extent
 from reissue.ledger import ReleaseRecord
-from reissue.methods.attack import WorkDivision
+from reissue.methods.attack import Outcome, WorkDivision
 from reissue.methods.registry import ADOPTED, find_strategy, make_attack
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.boxes import contain, widen_to_nodes
@@ -96,9 +96,19 @@ def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: 
         outcome = make_attack(name, strategy.thresholds()).run(observed, involving=facts.number)
         if outcome.breaches:
             refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
+        refuse_unfinished(name, outcome)
         passed.append(name)
     check_again(strategy, observed, history.seed)
     return passed
+
+
+def refuse_unfinished(name: str, outcome: Outcome) -> None:
+    """A promise is kept only if the attack looked at everybody: what a limit left out may be a breach."""
+    if outcome.unfinished:
+        raise InfeasiblePolicy(
+            f"The {name} attack, which this strategy promises to stop, could not look at everybody: "
+            f"{outcome.unfinished:,} were left out. {' '.join(outcome.notes)} Nothing was published."
+        )
 
 
 def check_again(strategy: Strategy, series: Observed, seed: int) -> None:
@@ -162,6 +172,7 @@ def check_common(
         outcome = attack.run(observed, involving=len(releases))
         if outcome.breaches:
             refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
+        refuse_unfinished(name, outcome)
     check_again(strategy, observed, len(releases))
     return CommonCheck(Extent.of_sizes(sizes), int((sizes**2).sum()), tuple(strategy.stops))
 

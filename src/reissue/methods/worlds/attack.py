@@ -195,6 +195,7 @@ class PossibleWorlds(Attack):
             measures=view.measures(len(exposed)),
             notes=self.notes(view.tallies),
             tallies=view.tallies,
+            unfinished=view.tallies["left_out"] + view.tallies["undecided"],
         )
 
     def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
