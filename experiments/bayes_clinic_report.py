@@ -162,18 +162,20 @@ HEADINGS = {
 }
 ESTIMATORS = """Every gain above is of the attacker whom the strategy supposes. The gain of an attacker who
 reasons otherwise about the same releases, averaged over releases:"""
-READING = """**How to read this.** BayFrame's gain is below JS-reduce's, as in figure 9, because each is measured by its
-own estimator, as the paper does: from five rows on, the Bayes estimator hardly moves away from the shares of the class,
-whatever the priors. Measured by one and the same attacker it is not: the releases of JS-reduce come out safer here, by
-its own estimator and by omega. An attacker who weighs each value by each person's own prior (omega) gains many times
-more from either. Guarding against her (`estimator = "omega"`) helps; larger classes help more: compare beta = 5 with
-t = 0.5, whose classes are twice as large.
+READING = """**How to read this.** BayFrame's gain is below JS-reduce's, as in figure 9, because each is measured by
+its own estimator, as the paper does: from five rows on, the Bayes estimator hardly moves away from the shares of the
+class, whatever the priors. Measured by one and the same attacker it is above, and that is a matter of the *order* in
+which rows become classes: lined up along the Hilbert curve, BayFrame's releases are those of JS-reduce under these
+conditions (the same gain by every attacker, the same information loss); lined up by the nearest point next, as the
+paper does, they lose more detail and tell more. An attacker who weighs each value by each person's own prior (omega)
+gains many times more from either, and one who computes the true posterior (exact) half as much again. Guarding
+against her (`estimator = "omega"` or `"exact"`) helps; larger classes help more: compare beta = 5 with t = 0.5, whose
+classes are twice as large.
 
 Figure 5 comes out the other way round: with the Bayes estimator a claim in the prior acts only through the likeliest
-assignment, one of n!, while a claim in the posterior weighs on every assignment that agrees with it. The paper uses
-omega for large classes without saying from which size on; by omega, prior cascading gains far more than both, so that
-is probably what its figure shows. In prior cascading the publisher knows the claims and makes larger classes around
-compromised people, which is why their gain even falls.
+assignment, one of n!, while a claim in the posterior weighs on every assignment that agrees with it. By omega, which
+the paper uses for large classes without saying from which size on, prior cascading gains far more than both. Which of
+the two its figure shows we cannot tell.
 
 On Adult transitions are uniform: nothing is carried over, and the gain stays small, as in figure 6.
 """
@@ -184,4 +186,4 @@ in place of the paper's data set, which is not public, and 10 tables from Adult 
 tenth deleted, inserted and updated each time). The clinic's transition matrix is known to publisher and attacker;
 shares of values by kind of people and two-step transitions are estimated. t is the distance with all values equally
 far apart; J is in bits. Compromised records are held to be known with confidence 0.9. Every release passes the check
-of J, k and beta or t. Shapes can be compared with the paper, not digits."""
+of J, k and beta or t. Shapes can be compared with the paper, not digits; seconds are of a machine with other work."""
