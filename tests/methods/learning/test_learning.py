@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reissue.arrays.factor_graph import FactorGraph
+from reissue.arrays.permanent import Deals
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.baselines.static import Static
@@ -88,7 +90,7 @@ def test_a_sentence_says_what_all_worlds_say() -> None:
         every = chance(person, 0.7, [pair for classes in CHAIN for pair in classes])
         alone = max(chance(person, 0.7, [pair]) for classes in CHAIN for pair in classes if person in pair)
         told = [int(number) / 100 for number in re.findall(r"(\d+)%", finding.sentence)]
-        assert told == [round(every, 2), round(alone, 2), 0.7]
+        assert told == [round(every, 2), round(alone, 2), 0.7, 1.0]
         assert finding.level == pytest.approx(every, abs=2e-3)
         assert finding.value == ("flu", "cancer")[TRUTH[person]]
         assert f"leave flu and cancer for {finding.subjects[0]};" in finding.sentence
@@ -159,6 +161,35 @@ def test_where_nothing_can_be_learned_the_guess_is_one_in_m(shuffled: str) -> No
     found = np.array([excess(seed, shuffled) for seed in range(12)])
     assert abs(found.mean()) < 3 * found.std(ddof=1) / np.sqrt(len(found))
     assert abs(found.mean()) < 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_who_is_sure_of_everybody_and_right_by_chance_puts_nobody_at_risk(seed: int) -> None:
+    """Values that do not depend on people: what seems to have been learned comes true one time in m."""
+    series = publish(MInvariance(m=4), live_on(town(900, dependence=0.0, seed=seed), 600, 3))
+    found = Learning().run(series)
+    assert found.measures["sure_and_right"] > 0.05, "it is sure, though"
+    assert found.findings == ()
+
+
+def test_beliefs_count_for_no_more_than_they_come_true() -> None:
+    """A hundred people believed at 90%, sixty of them rightly; a hundred at 60%, ninety rightly."""
+    firm = np.repeat([0.9, 0.6], 100)
+    right = np.repeat([1.0, 0.0, 1.0, 0.0], [60, 40, 90, 10])
+    belief, low = np.where(right > 0, firm, 1 - firm), np.full(200, 0.1)
+    final = np.stack([belief, 1 - belief], axis=1)
+    graph = FactorGraph(
+        Deals(np.arange(201), 2 * np.arange(201), np.ones(400, dtype=np.int64)),
+        np.arange(200),
+        np.tile(np.array([0, 1], dtype=np.int32), 200),
+        200,
+        2,
+    )
+    judged = judge(graph, np.stack([low, 1 - low], axis=1), final, np.zeros(200, dtype=np.int32))
+    assert set(judged.come_true[:100].tolist()) == {0.6}
+    assert set(judged.come_true[100:].tolist()) == {0.9}
+    assert judged.at_risk(0.55).tolist() == (right > 0).tolist()
+    assert judged.at_risk(0.61).sum() == 0
 
 
 def test_findings_do_not_depend_on_how_classes_are_numbered() -> None:

@@ -123,7 +123,7 @@ class KnownAlgorithm(WithStatistics, Attack):
     def _describe(self, words: Words, deduced: _Deduced, i: int, classes: list[tuple[int, int]]) -> Finding:
         people, judged, others = deduced.graph.people, deduced.judged, int(deduced.excluded[i])
         who, value = words.subject(int(people.subjects[i])), words.value(int(people.values[i]))
-        belief, alone = float(judged.belief[i]), float(judged.alone[i])
+        belief, alone, true = float(judged.belief[i]), float(judged.alone[i]), float(judged.come_true[i])
         releases = name_releases(words, [number for number, _ in classes])
         pairs = f"by the cuts {others:,} times somebody is found not to share {who}'s value" if others else "by others"
         return Finding(
@@ -137,9 +137,10 @@ class KnownAlgorithm(WithStatistics, Attack):
             threshold=self.c,
             sentence=(
                 f"Knowing how the classes of {releases} were cut, an attacker believes with {state_share(belief)} that "
-                f"{who} has {value}, rightly; no class by itself says more than {state_share(alone)}. The rest follows "
-                f"from who stands on which side of a cut: {pairs}. {self.source}"
+                f"{who} has {value}, rightly; the best class by itself says {state_share(alone)}. The rest follows "
+                f"from who stands on which side of a cut: {pairs}. Of the people believed so firmly, {100 * true:.0f}% "
+                f"are believed rightly. {self.source}"
             ),
-            details={"belief": belief, "one_release": alone, "excluded": others},
+            details={"belief": belief, "one_release": alone, "come_true": true, "excluded": others},
             rank=(-belief, int(people.subjects[i])),
         )

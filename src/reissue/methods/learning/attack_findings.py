@@ -59,7 +59,8 @@ def _describe(evidence: PersonEvidence, words: Words, i: int, classes: list[tupl
     possible = [words.value(int(v)) for v in np.flatnonzero(evidence.graph.published.possible[i])]
     releases = name_releases(words, [number for number, _ in classes])
     seen = f"Laid side by side, the classes of {releases}" if len(classes) > 1 else f"The class of {releases}"
-    few = "no one of them by itself says" if len(classes) > 1 else "by itself, without the others' classes, it says"
+    best = "the best of them says" if len(classes) > 1 else "it says"
+    true = float(judged.come_true[i])
     return Finding(
         attack=evidence.attack,
         releases=tuple(number for number, _ in classes),
@@ -71,10 +72,17 @@ def _describe(evidence: PersonEvidence, words: Words, i: int, classes: list[tupl
         threshold=evidence.threshold,
         sentence=(
             f"{seen} leave {list_names(possible, MOST_VALUES)} for {who}; weighed together with everybody else's, they "
-            f"make an attacker believe with {state_share(belief)} that it is {value}, rightly. Of that {few} more than "
-            f"{state_share(alone)}, and statistics over these values say {state_share(plain)}. {evidence.source}"
+            f"make an attacker believe with {state_share(belief)} that it is {value}, rightly. By itself {best} "
+            f"{state_share(alone)}, and statistics over these values say {state_share(plain)}. Of the people believed "
+            f"so firmly, {100 * true:.0f}% are believed rightly. {evidence.source}"
         ),
-        details={"belief": belief, "one_release": alone, "statistics": plain, "values": tuple(possible)},
+        details={
+            "belief": belief,
+            "one_release": alone,
+            "statistics": plain,
+            "come_true": true,
+            "values": tuple(possible),
+        },
         rank=(-belief, int(people.subjects[i])),
     )
 

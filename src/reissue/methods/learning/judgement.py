@@ -13,6 +13,9 @@ SURE = 0.9
 """Above this belief an attacker counts as sure."""
 THREEFOLD = 3.0
 """So many times the odds of one release must rise before the series is held to have disclosed anything."""
+ALIKE = 50
+"""How many people at least are looked at to tell how often beliefs come true."""
+MOST_GROUPS = 20
 _EVEN = 1e-9
 """Beliefs that differ by less are a tie: each of them is the best guess as often."""
 
@@ -24,6 +27,7 @@ class Judgement:
     belief, right:         with all classes
     plain, plain_right:    statistics and the values that the person's classes leave possible, without the classes
     alone, alone_right:    statistics and one class of the person: the highest belief, the mean of right guesses
+    firmest, come_true:    the belief in the best guess, and how often that is right of people believed as firmly
     """
 
     belief: Float64
@@ -32,11 +36,17 @@ class Judgement:
     plain_right: Float64
     alone: Float64
     alone_right: Float64
+    firmest: Float64
+    come_true: Float64
 
     def at_risk(self, threshold: float) -> Bool:
-        """bool[people]: whose belief is above the threshold and whose odds rose threefold over any one release."""
-        rose = _odds(self.belief) >= THREEFOLD * _odds(self.alone)
-        return np.asarray((self.belief > threshold) & rose, dtype=np.bool_)
+        """bool[people]: whose belief is above the threshold and whose odds rose threefold over any one release.
+
+        A belief counts for no more than it comes true: who is sure of everybody and right by chance knows nothing.
+        """
+        worth = self.belief * np.minimum(1.0, self.come_true / np.maximum(self.firmest, 1e-12))
+        rose = _odds(worth) >= THREEFOLD * _odds(self.alone)
+        return np.asarray((worth > threshold) & rose, dtype=np.bool_)
 
     def measures(self, people: Bool) -> dict[str, float]:
         """Averages over some people, to nine digits: those are the same in whatever order people come."""
@@ -60,7 +70,24 @@ def judge(graph: FactorGraph, priors: Float64, final: Float64, truth: Int32) -> 
     """graph: all classes as published; priors, final: float64[people, values]; truth: int32[people] true values"""
     plain = restrict(priors, graph.possible)
     alone, alone_right = _judge_alone(graph, priors, truth)
-    return Judgement(*_judge_table(final, truth), *_judge_table(plain, truth), alone, alone_right)
+    belief, right = _judge_table(final, truth)
+    firmest = final.max(axis=1, initial=0.0)
+    come_true = _count_right(firmest, right)
+    return Judgement(belief, right, *_judge_table(plain, truth), alone, alone_right, firmest, come_true)
+
+
+def _count_right(firmest: Float64, right: Float64) -> Float64:
+    """float64[people]: how often the best guess is right among the people who are believed about as firmly.
+
+    These are at least ALIKE people, or everybody; people believed the same are counted together.
+    """
+    order = np.argsort(firmest, kind="stable")
+    groups = max(1, min(MOST_GROUPS, len(order) // ALIKE))
+    steps = np.arange(groups) * len(order) // groups
+    edges = firmest[order[steps]] if len(order) else firmest
+    group = np.searchsorted(edges - _EVEN, firmest, side="right") - 1
+    people = np.maximum(np.bincount(group, minlength=groups), 1)
+    return np.asarray((np.bincount(group, right, minlength=groups) / people)[group], dtype=np.float64)
 
 
 def _judge_table(beliefs: Float64, truth: Int32) -> tuple[Float64, Float64]:
