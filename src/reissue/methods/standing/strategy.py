@@ -154,20 +154,24 @@ class Standing(Strategy):
         self, stayed: int, new: int, formed: Newcomers, rows: Partition, facts: StandingClasses
     ) -> tuple[str, ...]:
         """What was done, in plain sentences."""
-        steps = [f"{stayed:,} people keep the class they have for life."] if stayed else []
+        keep = "1 person keeps the class it has" if stayed == 1 else f"{stayed:,} people keep the class they have"
+        steps = [f"{keep} for life."] if stayed else []
+        came = "1 newcomer" if new == 1 else f"{new:,} newcomers"
+        who = f"{came} (people never published before, or whose value changed)"
         if formed.blended:
             made_up = int(formed.tokens.made_up.sum())
             steps.append(
-                f"{new:,} newcomers (people never published before, or whose value changed) are too few or too alike "
-                f"to be a class by themselves: they share one with {made_up:,} made-up tokens, which are nobody's."
+                f"{who}: too few or too alike to be a class by themselves. They share one with {made_up:,} made-up "
+                "tokens, which are nobody's."
             )
         elif formed.refusal is not None:
-            steps.append(f"{new:,} newcomers wait: they are too few or too alike to be a class. {formed.refusal}")
+            steps.append(f"{who}: held back until they fit, too few or too alike to be a class. {formed.refusal}")
         elif new:
             count = int(formed.standing.max()) + 1
+            classes = "1 class" if count == 1 else f"{count:,} classes"
             steps.append(
-                f"{new:,} newcomers (people never published before, or whose value changed) form {count:,} classes for "
-                f"life, cut without looking at who has which value, {self.class_requirement.sentence()}."
+                f"{who} form {classes} for life, cut without looking at who has which value, "
+                f"{self.class_requirement.sentence()}."
             )
         sizes = np.bincount(rows.classes)
         told = "every class tells its values once, for life"
