@@ -30,6 +30,8 @@ class PlainRelease:
 
     def find_classes(self, subjects: Int64) -> Int32:
         """int32[n]: the class of each subject, -1 of one who is not in the release."""
+        if len(self.subjects) == 0:
+            return np.full(len(subjects), -1, dtype=np.int32)
         at = np.minimum(np.searchsorted(self.subjects, subjects), len(self.subjects) - 1)
         return np.where(self.subjects[at] == subjects, self.classes[at], np.int32(-1))
 

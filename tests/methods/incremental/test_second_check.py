@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from reissue.methods.incremental import difference, running_knowledge, second_ch
 from reissue.methods.incremental.difference_region import DifferencePart
 from reissue.methods.incremental.tracing_filter import TracingPart
 from reissue.methods.plain_release import PlainRelease
-from reissue.model.observed import Observed, ObservedRelease
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.incremental.test_incremental_attacks import tiny_cases
 from tests.methods.incremental.tiny import differences, intersections, traced, value_of
 from tests.support.planted import Case, Fault, Insertions, assert_noticed
@@ -52,6 +53,15 @@ def test_the_tiny_series_have_something_to_find_and_something_to_pass() -> None:
         for series, k, c in tiny_cases(400 + seed):
             found[second_check.find_breach(series, k, float(c), seed) is not None] += 1
     assert min(found[True], found[False]) > 20
+
+
+def test_beside_a_release_of_nobody_nothing_is_found() -> None:
+    series, k, c = tiny_cases(400)[0]
+    none = np.empty(0, dtype=np.int32)
+    nobody = Members(np.empty(0, dtype=np.int64), none, np.empty((0, len(series.domains)), dtype=np.int32), none)
+    empty = ObservedRelease(1, np.empty((0, len(series.domains), 2), dtype=np.int32), none, none, nobody)
+    one = replace(series, releases=[empty, replace(series.releases[0], number=2)])
+    assert second_check.find_breach(one, k, float(c), 1) is None
 
 
 @pytest.mark.parametrize("module", [second_check, second_tracing])

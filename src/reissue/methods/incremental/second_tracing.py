@@ -20,7 +20,7 @@ def find_trace(older: PlainRelease, newer: PlainRelease, k: int, rng: np.random.
     places of all rows are one way to place them, and every other way is reached by moving rows one at a time.
     """
     many = len(older.subjects)
-    if not (older.all_real and np.array_equal(older.subjects, newer.subjects[:many])):
+    if many == 0 or not (older.all_real and np.array_equal(older.subjects, newer.subjects[:many])):
         return None
     if not np.array_equal(older.members.values, newer.members.values[:many]):
         return None
