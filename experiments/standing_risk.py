@@ -18,7 +18,7 @@ from learning_people import count_others, observe, publish, read_adult, read_cen
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.learning.class_graph import SeriesGraph
 from reissue.methods.learning.judgement import judge
-from reissue.methods.learning.reasoning import reason
+from reissue.methods.learning.reasoning import learn, reason
 from reissue.methods.standing.strategy import Standing
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Observed
@@ -45,13 +45,23 @@ def see(releases: list[Facts], table: Coded) -> Observed:
     return Observed(seen, table.domains, table.value_count, Numbers(), standing=True)
 
 
-def attack(series: Observed, statistics: Coded, until: int) -> dict[str, float]:
-    """Belief and right guesses after so many releases, by when people came."""
+def attack(series: Observed, statistics: Coded | None, until: int, known: float = 0.0) -> dict[str, float]:
+    """Belief and right guesses after so many releases, by when people came.
+
+    statistics: of other people; None: he learns them from the releases themselves. known: the share of people whose
+    value he has from elsewhere; they do not count.
+    """
     graph = SeriesGraph.of(series, until)
-    fitted = count_others(statistics, np.arange(len(statistics)))
-    priors = fitted.priors(graph.people.codes, series.domains, series.value_count)
-    beliefs = reason(graph.reduced, priors)
     truth = graph.people.values
+    if statistics is None:
+        priors = learn(graph, series.domains)
+    else:
+        fitted = count_others(statistics, np.arange(len(statistics)))
+        priors = fitted.priors(graph.people.codes, series.domains, series.value_count)
+    compromised = np.random.default_rng(3).random(len(truth)) < known
+    priors[compromised] = 0.0
+    priors[compromised, truth[compromised]] = 1.0
+    beliefs = reason(graph.reduced, priors)
     judged = judge(graph.published, beliefs.priors, beliefs.final, truth)
     own = priors[np.arange(len(truth)), truth] / priors.sum(axis=1)
     guessed = priors.argmax(axis=1) == truth
@@ -59,7 +69,7 @@ def attack(series: Observed, statistics: Coded, until: int) -> dict[str, float]:
     assert members is not None
     early = np.isin(graph.people.subjects % EPISODE, members.subjects)
     found = {}
-    for who, some in {"first": early, "later": ~early}.items():
+    for who, some in {"first": early & ~compromised, "later": ~early & ~compromised}.items():
         if some.any():
             found |= {
                 f"{who} belief": float(judged.belief[some].mean()),

@@ -177,16 +177,16 @@ def refuse(
 SENTENCES = {
     "gone": "{subjects} of the last release {are} not in the snapshot: {people}. Remedies: keep everyone who "
     "was ever published in the snapshot (whoever was forgotten counts as gone); or use a strategy for tables that "
-    "people leave (m-invariance, e-equivalence, cor-split).",
+    "people leave (standing, m-invariance, e-equivalence, cor-split).",
     "back": "{subjects} return{s} after an absence: {people}. Remedies: use a strategy for tables that people "
-    "leave and rejoin (m-invariance, e-equivalence, cor-split).",
+    "leave and rejoin (standing, m-invariance, e-equivalence, cor-split).",
     "moved": "{subjects} changed in the quasi-identifiers {columns}: {people}. Remedies: publish a "
     "quasi-identifier that does not change (birth year instead of age); an identifier per episode instead of per "
     'person; on_change = "new-subject" where the strategy allows subjects to leave; or a strategy that protects such '
-    "changes (m-invariance, e-equivalence, cor-split, bay-frame, js-reduce).",
+    "changes (standing, m-invariance, e-equivalence, cor-split, bay-frame, js-reduce).",
     "updated": "{subjects} changed in the sensitive column {sensitive}: {people}. Remedies: an identifier per "
     'episode instead of per person; on_change = "new-subject" where the strategy allows subjects to leave; or a '
-    "strategy that protects changed values (bay-frame, js-reduce).",
+    "strategy that protects changed values (standing, bay-frame, js-reduce).",
 }
 
 
