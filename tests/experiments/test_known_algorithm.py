@@ -1,0 +1,56 @@
+"""The study of what places in classes tell: its parts say what they should, and on a slice it runs from end to end."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reissue.arrays.permanent import posteriors
+from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.standing.strategy import Standing
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "experiments"))
+known_algorithm = pytest.importorskip("known_algorithm")
+learning_people = pytest.importorskip("learning_people")
+
+
+def test_values_dealt_anew_are_as_likely_as_the_statistics_say() -> None:
+    prior, counts = np.array([[0.8, 0.1, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3], [0.6, 0.2, 0.2]]), np.array([2, 1, 1])
+    rng = np.random.default_rng(0)
+    drawn = np.stack([known_algorithm._draw_dealing(prior, counts, rng) for _ in range(2_000)])
+    shares = np.stack([(drawn == value).mean(axis=0) for value in range(3)], axis=1)
+    np.testing.assert_allclose(shares, posteriors(prior, counts), atol=0.05)
+
+
+def test_every_row_is_a_candidate_for_every_value_of_its_class(shared_data: Path) -> None:
+    table = learning_people.read_adult(shared_data)
+    statistics = learning_people.count_others(table, np.arange(2_000, 8_000))
+    release = known_algorithm.publish_once(MInvariance(m=4), table.part(np.arange(1_000)))
+    found = known_algorithm.list_candidates(release, statistics, table)
+    assert len(found.row) == 4 * len(release.values)
+    assert np.isfinite(found.features).all()
+    dealt = np.bincount(found.row, found.dealt)
+    np.testing.assert_allclose(dealt, 1.0)
+    belief, right, _ = known_algorithm.judge(found, found.dealt, release.values)
+    assert belief > 0.4
+    assert right > 0.5
+    anew = known_algorithm.deal_anew(release, found, 0)
+    for number in range(20):
+        mine = release.classes == number
+        assert sorted(anew.values[mine]) == sorted(release.values[mine])
+
+
+def test_the_study_runs_on_a_slice(shared_data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    table = learning_people.read_adult(shared_data)
+    mine, theirs = table.part(np.arange(800)), table.part(np.arange(800, 1_600))
+    statistics = learning_people.count_others(table, np.arange(1_600, 9_000))
+    leak = known_algorithm.measure("standing", Standing(), mine, theirs, statistics)
+    known_algorithm.write_page([leak], tmp_path, 800)
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "| standing |" in page
+    assert "{" not in page
