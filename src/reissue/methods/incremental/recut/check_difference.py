@@ -1,4 +1,6 @@
-"""Difference and rerouting on small dense tables: the conditions of `difference` for one component.
+"""The conditions of `difference` for one small dense component, apart on purpose from the code of the attack.
+
+It repeats them so that a fault in the one does not deceive the other.
 
 link: int64[lefts, rights] subjects shared; tables are as large as the component, so a check costs what it touches.
 """

@@ -1,4 +1,4 @@
-"""Tracing on small dense tables: the conditions of reissue.methods.incremental.tracing for one component of classes.
+"""The conditions of `tracing` for one small dense component, apart on purpose from the code of the attack.
 
 Rows of one value may sit in every class of the component whose box meets their own; people who fit are counted among
 the rows of the cluster. Fewer edges or people than there really are only make the attacker surer.
