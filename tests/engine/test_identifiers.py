@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue.engine import text
 from reissue.engine.text import find_repeated, hash_identifiers, join_identifiers, normalize
 
 
@@ -44,6 +45,12 @@ def test_repeated() -> None:
     assert extra == 3
     assert [(one.identifier, one.rows.tolist()) for one in shown] == [("a", [0, 2, 7]), ("b", [1, 6])]
     assert find_repeated(pa.array(["a", "b", None, None])) == (0, [])
+
+
+def test_different_identifiers_with_one_hash_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "hash_identifiers", lambda some: np.zeros(len(some), dtype=np.uint64))
+    assert find_repeated(pa.array(["a", "b", None])) == (0, [])
+    assert find_repeated(pa.array(["a", "b", None, "b"]))[0] == 1
 
 
 @given(st.dictionaries(st.text(max_size=4), st.integers(0, 2**62)), st.lists(st.text(max_size=4)))

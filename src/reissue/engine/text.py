@@ -201,7 +201,10 @@ class Repeated:
 
 def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
-    extra = len(identifiers) - identifiers.null_count - pc.count_distinct(identifiers).as_py()
+    hashes = np.sort(hash_identifiers(identifiers.drop_null()))
+    if (hashes[1:] != hashes[:-1]).all():  # distinct hashes prove distinct text
+        return 0, []
+    extra = len(hashes) - pc.count_distinct(identifiers).as_py()
     if extra == 0:
         return 0, []
     import polars as pl
