@@ -11,8 +11,9 @@ import pytest
 
 from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
-from reissue.methods.equivalence.attack import MERGED, PAIRS, PIECES, Equivalence, SeriesShape, locate_people
+from reissue.methods.equivalence.attack import Equivalence, locate_people
 from reissue.methods.equivalence.attack_search import SearchTotals
+from reissue.methods.equivalence.series_shape import MERGED, PAIRS, PIECES, SeriesShape
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.signatures import hash_sets
 from reissue.methods.invariance.strategy import MInvariance
@@ -105,7 +106,7 @@ WAYS = {MERGED: MERGED, PIECES: PIECES, "invariant": PAIRS, "any": PAIRS}
 
 @pytest.mark.parametrize("kind", WAYS)
 def test_parts_tell_what_the_whole_tells(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reissue.methods.equivalence.attack._MOST_MIXED", 0)  # as if every mixed series were large
+    monkeypatch.setattr("reissue.methods.equivalence.series_shape.MOST_MIXED", 0)  # as if every mixed series were large
     findings, several = 0, 0
     for seed in range(4):
         series = series_like(kind, seed)
@@ -154,6 +155,15 @@ def test_people_of_a_series_too_large_are_counted_as_not_looked_at(monkeypatch: 
     outcome = Equivalence().run(series_like("invariant", 3))
     assert "lower_bound" not in outcome.measures
     assert any("too large to look at all classes together" in note for note in outcome.notes)
+    assert outcome.breaches
+    assert outcome.unfinished == 0, "a breach needs no proof that there is no other"
+    several = published(Static(k=3), 1, people=30)
+    quiet = replace(several, releases=[several.releases[0]])
+    monkeypatch.setattr("reissue.methods.equivalence.attack.MOST_CELLS", 0)
+    found = Equivalence().run(quiet)
+    assert not found.breaches
+    assert found.unfinished == quiet.releases[0].class_count
+    assert any("only proven that none has fewer than 1" in note for note in found.notes)
 
 
 def test_a_series_without_releases() -> None:

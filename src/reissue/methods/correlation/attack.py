@@ -90,6 +90,7 @@ class HistoricalCorrelation(Attack):
         super().__post_init__()
         if self.p is not None and self.compromised:
             raise SettingsError("Both compromised and p are given; name the compromised people or draw them, not both.")
+        object.__setattr__(self, "measuring", self.p is not None)  # draws prove nothing about other draws
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         last = len(series) if involving is None else involving

@@ -16,7 +16,7 @@ from reissue.methods.attack_parts import ValueSetAttack
 from reissue.methods.equivalence.attack_people import search_all_classes, search_worlds
 from reissue.methods.equivalence.attack_search import EquivalenceSearch, SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
-from reissue.methods.equivalence.fingerprints import MOST_CELLS, take_fingerprints
+from reissue.methods.equivalence.fingerprints import MOST_CELLS, count_cells, take_fingerprints
 from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.person_matrix import (
     Block,
@@ -24,11 +24,11 @@ from reissue.methods.equivalence.person_matrix import (
     Patterns,
     connect_classes,
     is_invariant,
-    list_subjects,
     make_blocks,
     number_classes,
     trace_patterns,
 )
+from reissue.methods.equivalence.series_shape import MERGED, PAIRS, PIECES, SeriesShape
 from reissue.methods.equivalence.small_worlds import list_small_parts
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
 from reissue.methods.invariance.attack import require_members
@@ -37,7 +37,12 @@ from reissue.model.settings import PeopleCount, Within
 
 _LINEAR = (
     "Sizes and bounds are those of linear attacks, which weigh classes (definition 10); that values are those of whole "
-    "people can show more. Small parts of the series were settled by listing all their worlds."
+    "people can show more."
+)
+_SETTLED = "Small parts of the series were settled by listing all their worlds."
+_OPEN = (
+    "No attack below e={} was found, but it is only proven that none has fewer than {} people on each side. A smaller "
+    "e, or exact=True while classes are few, can settle it."
 )
 _BY_WORLDS = "{:,} findings are not linear: they hold because values are those of whole people."
 _SMALL_ONLY = (
@@ -56,10 +61,6 @@ _IN_PIECES = (
     "Classes with the same values share nobody in parts of the series, and each part was searched by itself. The lower "
     "bound holds for every attack; attacks that combine such parts count in it, but were not searched for."
 )
-_MOST_BUCKETS = 10_000
-"""Beyond this many buckets that share nobody, classes are only set against each other in pairs."""
-_MOST_MIXED = 20_000
-"""Up to so many classes a series in which people go from one set of values to another is searched whole."""
 _MOST_ROWS = 60
 """Beyond this many classes a block is too large for the integer program."""
 
@@ -127,10 +128,16 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
             _SMALL_ONLY.format(people): shape.way == PAIRS and not tally.unlooked,
             _UNLOOKED: tally.unlooked,
             _BY_WORLDS.format(tally.by_worlds): tally.by_worlds > 0,
-            _LINEAR: shape.can_connect and shape.classes > 0,
+            _LINEAR: shape.classes > 0,
+            _SETTLED: shape.can_settle and shape.classes > 0,
         }
         told = [note for note, holds in notes.items() if holds]
-        return tally.outcome(self.name, risks, told, shape.smallest if by_signature else None)
+        outcome = tally.outcome(self.name, risks, told, shape.smallest if by_signature else None)
+        open_ = tally.unlooked or (tally.linear is not None and tally.linear < self.e)
+        if outcome.breaches or not open_:
+            return outcome
+        gap = _OPEN.format(self.e, tally.linear or 1)
+        return replace(outcome, notes=(*outcome.notes, gap), unfinished=shape.classes)
 
     def _searched(self, part: Observed, seen: _Seen, shape: SeriesShape) -> SearchTotals:
         search, rows, releases = EquivalenceSearch(self, part), seen.rows, part.releases
@@ -145,7 +152,7 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
             for pairs in find_class_pairs(releases):
                 search.pairs(pairs)
             self._fingerprints(releases, seen, shape, search)
-        if shape.can_connect:
+        if shape.can_settle:
             for small in list_small_parts(releases, rows, seen.pieces):
                 search_worlds(search, small)
         return search.tally
@@ -154,14 +161,15 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
         self, releases: Sequence[ObservedRelease], seen: _Seen, shape: SeriesShape, search: EquivalenceSearch
     ) -> None:
         """All classes at once, whatever their number, for attacks of one or two people on a side."""
-        cells = sum(len(list_subjects(releases, position)) for position in range(len(releases)))
-        found = None
-        if shape.can_connect and cells <= MOST_CELLS:
-            found = take_fingerprints(releases, seen.rows, seen.patterns)
-        if found is not None and found.settled:
-            search_all_classes(search, found)
-        else:
-            search.tally.unlooked = True
+        small = np.full(len(seen.rows.shows), shape.can_connect)
+        small &= count_cells(releases, seen.rows, seen.pieces) <= MOST_CELLS
+        search.tally.unlooked |= not bool(small.all())
+        if small.any():
+            patterns = seen.patterns if small.all() else trace_patterns(releases, seen.rows, small)
+            found = take_fingerprints(releases, seen.rows, patterns, small)
+            search.tally.unlooked |= not found.settled
+            if found.settled:
+                search_all_classes(search, found)
 
     def _programs(
         self, releases: Sequence[ObservedRelease], seen: _Seen, shape: SeriesShape, search: EquivalenceSearch
@@ -220,64 +228,6 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
             for block in _make_histories(releases, open_sets):
                 search.bucket(block, only_last=True)
         return search.tally.outcome(self.name, locate_people(series.releases, union(*search.tally.risky)), notes)
-
-
-MERGED, PIECES, PAIRS = "merged", "pieces", "pairs"
-"""Ways to search a series: by buckets, one class a release; by buckets of parts that share nobody; only in pairs."""
-
-
-@dataclass(frozen=True)
-class SeriesShape:
-    """What decides how a series is searched; parts of it that have all classes of some sets of values add up.
-
-    Whatever the way, classes are only weighed against classes that show the same values, but for the small series that
-    is searched all at once (`needs_whole`). So parts can be searched one by one, once the way is known, which is a
-    property of the whole series.
-
-    classes:  of all releases together; smallest: values of the smallest set, if there are any
-    apart:    all classes show their values equally often, and everybody's classes the same set. Nobody sees from a part
-              that a person has classes elsewhere: who adds up parts must know that nobody has
-    merged:   then, whether each set is shown by one class of a release at most; within: by one that shares people
-    buckets:  how many buckets of several releases share nobody with the others
-    """
-
-    classes: int
-    smallest: int | None
-    apart: bool
-    merged: bool
-    within: bool
-    buckets: int
-
-    @property
-    def way(self) -> str:
-        if self.apart and self.merged:
-            return MERGED
-        return PIECES if self.apart and self.within and self.buckets <= _MOST_BUCKETS else PAIRS
-
-    @property
-    def needs_whole(self) -> bool:
-        """Whether parts cannot be searched one by one: people go from one set of values to another."""
-        return not self.apart and self.classes <= _MOST_MIXED
-
-    @property
-    def can_connect(self) -> bool:
-        """Whether all classes that share people are looked at together."""
-        return self.apart or self.needs_whole
-
-    def as_mixed(self) -> SeriesShape:
-        """The shape of a series in which somebody's classes show different sets."""
-        return replace(self, apart=False, merged=False, within=False, buckets=0)
-
-    @staticmethod
-    def sum_up(shapes: Sequence[SeriesShape]) -> SeriesShape:
-        return SeriesShape(
-            sum(one.classes for one in shapes),
-            min((one.smallest for one in shapes if one.smallest is not None), default=None),
-            all(one.apart for one in shapes),
-            all(one.merged for one in shapes),
-            all(one.within for one in shapes),
-            sum(one.buckets for one in shapes),
-        )
 
 
 class _Seen:

@@ -74,7 +74,8 @@ class SearchTotals:
     @property
     def linear(self) -> int | None:
         """No linear attack shows fewer people."""
-        return max((bound for bound in (self.proved, self.printed) if bound is not None), default=None)
+        bounds = (self.proved, None if self.unlooked else self.printed)
+        return max((bound for bound in bounds if bound is not None), default=None)
 
     def attack(self, size: int) -> None:
         """An attack of this size was found."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import connected_components
-from reissue.arrays.types import Float64, Int64
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.equivalence.person_matrix import ClassRows, Patterns, list_everyone
 from reissue.model.observed import ObservedRelease
 
@@ -31,9 +31,9 @@ CLOSE = 1e-7
 MOST_STEPS = 20_000
 """Steps of a projection; one takes O(people x releases), and about a thousand are taken."""
 MOST_CELLS = 5_000_000
-"""People times releases that are looked at."""
-MOST_SUMS = 4_000_000
-"""Pairs of people whose sums are compared for e = 2."""
+"""People times releases of one part (of classes that share people) that are looked at."""
+MOST_SUMS = 500_000
+"""Pairs of people of one part whose sums are compared for e = 2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +62,31 @@ class Fingerprints:
         return any(bool((self.who(column) >= 0).any()) for column in columns)
 
 
-def take_fingerprints(releases: Sequence[ObservedRelease], rows: ClassRows, patterns: Patterns) -> Fingerprints:
-    """Project random numbers on the null space of S. O(steps x people x releases), about a hundred steps."""
+def count_cells(releases: Sequence[ObservedRelease], rows: ClassRows, pieces: Int32) -> Int64:
+    """int64[classes]: people times releases in the part of each class. pieces: as `connect_classes`."""
+    cells = np.zeros(int(pieces.max(initial=-1)) + 1, dtype=np.int64)
+    for position, release in enumerate(releases):
+        own = pieces[rows.first[position] + list_everyone(release)[1]]
+        cells += np.bincount(own, minlength=len(cells))
+    return cells[pieces]
+
+
+def take_fingerprints(
+    releases: Sequence[ObservedRelease], rows: ClassRows, patterns: Patterns, keep: Bool | None = None
+) -> Fingerprints:
+    """Project random numbers on the null space of S. O(steps x people x releases), about a thousand steps.
+
+    keep: bool[classes] those of whole parts that are looked at; patterns: of the people in them
+    """
     order = np.argsort(patterns.pattern, kind="stable")
     ways, first = np.unique(patterns.pattern[order], return_index=True)
     column = np.searchsorted(ways, patterns.pattern)
     start = np.append(first, len(order)).astype(np.int64)
-    truth, inside = _read_members(releases, patterns, rows, column)
+    kept = np.ones(len(rows.shows), dtype=np.bool_) if keep is None else keep
+    truth, inside = _read_members(releases, patterns, rows, column, kept)
     label = connected_components(inside[0], inside[1] + len(rows.shows), len(rows.shows) + len(ways))
     known = np.unique(inside, axis=1)
-    strangers = np.flatnonzero(_count_strangers(releases, start, known) > 0)
+    strangers = np.flatnonzero(kept & (_count_strangers(releases, start, known) > 0))
     prints, settled = _project(known, len(rows.shows), len(ways), strangers)
     spread = np.maximum(np.abs(prints).max(axis=0, initial=0.0), 1e-300)
     generator = np.random.default_rng(7)
@@ -82,7 +97,7 @@ def take_fingerprints(releases: Sequence[ObservedRelease], rows: ClassRows, patt
 
 
 def _read_members(
-    releases: Sequence[ObservedRelease], patterns: Patterns, rows: ClassRows, column: Int64
+    releases: Sequence[ObservedRelease], patterns: Patterns, rows: ClassRows, column: Int64, keep: Bool
 ) -> tuple[tuple[Int64, Int64], Int64]:
     """((int64[people] column and value of everybody once), int64[2, n] class and column of everybody there)."""
     value = np.zeros(len(patterns.subjects), dtype=np.int64)
@@ -90,10 +105,12 @@ def _read_members(
     for position, release in enumerate(releases):
         for some in (release.counterfeits, release.members):
             if some is not None and len(some.subjects):
-                value[np.searchsorted(patterns.subjects, some.subjects)] = some.values
+                there = keep[rows.first[position] + some.classes]
+                value[np.searchsorted(patterns.subjects, some.subjects[there])] = some.values[there]
         who, classes = list_everyone(release)
-        at = np.searchsorted(patterns.subjects, who)
-        where.append(np.stack([rows.first[position] + classes, column[at]]))
+        row = rows.first[position] + classes
+        at = np.searchsorted(patterns.subjects, who[keep[row]])
+        where.append(np.stack([row[keep[row]], column[at]]))
     return (column, value), np.concatenate(where, axis=1).astype(np.int64)
 
 
@@ -193,15 +210,14 @@ def find_equal_pairs(found: Fingerprints) -> tuple[list[tuple[Side, Side]], bool
     usable = (found.weight <= 2) & ~np.isin(np.arange(len(found.weight)), [b for _, b in find_equal_people(found)])
     attacks: list[tuple[Side, Side]] = []
     told: list[tuple[Side, float]] = []
-    whole, left = not _tells_single_values(found), MOST_SUMS
+    whole = not _tells_single_values(found)
     for component in np.unique(found.component[usable]):
         own = np.flatnonzero(usable & (found.component == component))
         single, double = own[found.weight[own] == 1], own[found.weight[own] == 2]
         sums = len(single) * (len(single) + 1) // 2 + len(double)
-        if sums > left:
+        if sums > MOST_SUMS:
             whole = False
             continue
-        left -= sums
         one, two = np.triu_indices(len(single))
         prints = np.concatenate([found.prints[single[one]] + found.prints[single[two]], found.prints[double]])
 

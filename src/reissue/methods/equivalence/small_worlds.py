@@ -22,7 +22,6 @@ MOST_PEOPLE = 24
 MOST_WORLDS = 5_000
 MOST_DEALS = 200_000
 """Values dealt to people, one after the other, before a part is given up: work, not seconds."""
-MOST_PARTS = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +66,11 @@ def list_small_parts(releases: Sequence[ObservedRelease], rows: ClassRows, piece
     several = np.bincount(pieces[np.unique(row)], minlength=int(pieces.max(initial=0)) + 1) > 1
     bounds = np.append(np.flatnonzero(np.diff(piece[order], prepend=-1)), len(order))
     spans = sorted((int(end - begin), int(begin)) for begin, end in pairwise(bounds))
-    listed = 0
     for size, begin in spans:
         own = order[begin : begin + size]
         people, person = np.unique(who[own], return_inverse=True)
         if not several[piece[own[0]]] or len(people) > MOST_PEOPLE or (people < 0).all():
             continue
-        listed += 1
-        if listed > MOST_PARTS:
-            return
         worlds = _list_worlds(releases, rows, row[own], person, len(people))
         if len(worlds):
             yield SmallPart(people, worlds)
