@@ -60,16 +60,21 @@ def count_excluded(cuts: RebuiltCuts, people: int) -> Int64:
 @njit(cache=True)
 def _add_exclusions(beliefs, start, people, left, place, weight, shared, values, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Add to found[i, v] the logarithm of the chance that nobody who cannot share a value with i has v."""
+    surely = np.log(1.0 - TRUST * beliefs)  # once for the many cuts that are beyond doubt
     for cut in range(len(weight)):
         own = values[shared[cut] : shared[cut + 1]]
-        trust = TRUST * weight[cut]
-        _pass_along(beliefs, start[cut], start[cut + 1], 1, True, people, left, place, own, trust, found)
-        _pass_along(beliefs, start[cut + 1] - 1, start[cut] - 1, -1, False, people, left, place, own, trust, found)
+        trust = TRUST * weight[cut] if weight[cut] < 1.0 else 0.0
+        said = beliefs if trust > 0.0 else surely
+        _pass_along(said, start[cut], start[cut + 1], 1, True, people, left, place, own, trust, found)
+        _pass_along(said, start[cut + 1] - 1, start[cut] - 1, -1, False, people, left, place, own, trust, found)
 
 
 @njit(cache=True)
-def _pass_along(beliefs, begin, end, step, told, people, left, place, own, trust, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """Go along a cut: who is on the side `told` is excluded by everybody of the other side whom one came by before."""
+def _pass_along(said, begin, end, step, told, people, left, place, own, trust, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Go along a cut: who is on the side `told` is excluded by everybody of the other side whom one came by before.
+
+    said: float64[people, values], beliefs that are trusted so far; where trust is 0, the logarithms ready to be added.
+    """
     gathered = np.zeros(len(own))
     at = begin
     while at != end:
@@ -82,7 +87,8 @@ def _pass_along(beliefs, begin, end, step, told, people, left, place, own, trust
         while at != stop:
             if left[at] != told:
                 for s in range(len(own)):
-                    gathered[s] += np.log(1.0 - trust * beliefs[people[at], own[s]])
+                    one = said[people[at], own[s]]
+                    gathered[s] += np.log(1.0 - trust * one) if trust > 0.0 else one
             at += step
 
 
