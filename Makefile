@@ -4,11 +4,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The demo needs far less than the tests; where their environment is there already, it serves.
+DEMO := $(if $(wildcard $(VENV)/ready),$(VENV),.venv-demo)
 
-.PHONY: demo test quick coverage kills executors check bench lock clean
+.PHONY: demo docs test quick coverage kills counterfeits executors check bench lock clean
 
-demo: $(VENV)/ready
-	$(BIN)/reissue demo
+demo: $(DEMO)/ready
+	$(DEMO)/bin/reissue demo
 
 test: $(VENV)/ready check
 	scripts/prepare-tests
@@ -29,6 +31,10 @@ coverage: $(VENV)/ready
 kills: $(VENV)/ready
 	REISSUE_KILLS=$${KILLS:-400} $(BIN)/python -m pytest -q tests/ledger/test_kills.py tests/series/test_kills.py
 
+# Whether anything in the public files tells counterfeits from people: a minute, over 1,000 classes of each kind.
+counterfeits: $(VENV)/ready
+	REISSUE_COUNTERFEITS=$${CLASSES:-1000} $(BIN)/python -m pytest -q tests/series/test_counterfeits.py
+
 # Killed executors of a Spark cluster on this machine: minutes, so not part of the tests.
 executors: $(VENV)/ready
 	$(BIN)/python -m pytest -q tests/series/executors_killed.py
@@ -45,13 +51,21 @@ bench: $(VENV)/ready
 lock: $(VENV)/ready
 	$(BIN)/uv pip compile -q pyproject.toml --all-extras --group dev --universal --generate-hashes --no-header \
 		--no-emit-index-url --python-version 3.11 -o requirements.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra report --universal --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url --python-version 3.11 -c requirements.lock -o requirements-demo.lock
 
-$(VENV)/ready: requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check uv
-	$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
-	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+docs: $(VENV)/ready
+	$(BIN)/mkdocs build -q
+
+.venv/ready: requirements.lock
+.venv-demo/ready: requirements-demo.lock
+.venv/ready .venv-demo/ready: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check uv
+	$(@D)/bin/uv pip install -q --compile-bytecode --python $(@D)/bin/python --require-hashes -r $(filter %.lock,$^)
+	$(@D)/bin/uv pip install -q --python $(@D)/bin/python --no-deps -e .
+	$(@D)/bin/reissue warm-up $(if $(findstring demo,$@),standing static)
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .coverage .coverage.*
+	rm -rf $(VENV) .venv-demo demo site .mypy_cache .ruff_cache .pytest_cache .coverage .coverage.*

@@ -38,9 +38,8 @@ def tightened(strategy: CheckedMondrian, snapshot: Coded, history: History, clas
         one, used = todo.pop(0), int(label.max()) + 1
         at = np.flatnonzero(label == one)
         rows = copy_rows(snapshot.codes[at], snapshot.values[at])
-        ranked = measure(rows, 0, len(at), forest, scratch) if len(at) >= 2 * strategy.k else 0
-        for i in range(2 * ranked):
-            parts = try_cut(rows, 0, len(at), int(scratch.ranked[i // 2]), i % 2 == 1, forest, limits, scratch)
+        for number in range(measure(rows, 0, len(at), forest, strategy.k, scratch)):
+            parts = try_cut(rows, 0, len(at), number, forest, limits, scratch)
             cut = label.copy()
             for part in range(1, parts):
                 cut[at[rows.ids[scratch.ends[part] : scratch.ends[part + 1]]]] = used + part - 1

@@ -39,7 +39,7 @@ from reissue.model.release import Coded, History
 from reissue.model.standing_classes import StandingClasses
 
 ROOT = Path(__file__).resolve().parents[1]
-ROWS, SEED = 6_000, 1
+ROWS, SEED, ROUNDS = 6_000, 1, 100
 STRATEGIES: dict[str, Strategy] = {
     "standing, k=8, c=.4, l=4": Standing(),
     "static, merge, checked Mondrian, k=8, c=.4": CheckedMondrian(k=8, c=0.4),
@@ -233,7 +233,7 @@ def train(candidates: Candidates, values: Int32, columns: slice) -> Callable[[Ca
     """A model of which candidate is the true one."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    model = HistGradientBoostingClassifier(max_iter=100, learning_rate=0.1, max_leaf_nodes=31, random_state=0)
+    model = HistGradientBoostingClassifier(max_iter=ROUNDS, learning_rate=0.1, max_leaf_nodes=31, random_state=0)
     model.fit(candidates.features[:, columns], candidates.value == values[candidates.row])
     return lambda others: np.asarray(model.predict_proba(others.features[:, columns])[:, 1], dtype=np.float64)
 

@@ -107,13 +107,14 @@ def draw_one_release(rows: list[Row], path: Path) -> None:
 def main(data: Path, pages: Path) -> None:
     adult, census = read_adult(data), read_census(data)
     draw_releases(over_releases(adult), pages / "learning.svg")
+    others = np.arange(len(census) // 2, len(census))
     rows = of_one_release(adult, "Adult", FIRST, np.arange(HALF, len(adult)))
-    rows += of_one_release(census, "census-like", 40_000, np.arange(300_000, 600_000))
+    rows += of_one_release(census, "census-like", 2 * LIVE, others)
     draw_one_release(rows, pages / "known-algorithm.svg")
-    series = observe(publish(MInvariance(m=4), replace_people(census, 40_000, 8_000, RELEASES)), census)
+    series = observe(publish(MInvariance(m=4), replace_people(census, 2 * LIVE, 2 * BATCH, RELEASES)), census)
     measure("census-like: m-invariance, m=4", Learning(), series, "the releases alone")
-    others = count_others(census, np.arange(300_000, 600_000))
-    measure("census-like: m-invariance, m=4", Learning().inform(others), series, "with statistics of other people")
+    known = Learning().inform(count_others(census, others))
+    measure("census-like: m-invariance, m=4", known, series, "with statistics of other people")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ NAMES = [
     "CheckedMondrian",
     "CorSplit",
     "EEquivalence",
+    "Estimate",
     "Hierarchy",
     "JSReduce",
     "MInvariance",
@@ -31,7 +32,9 @@ NAMES = [
     "attacks",
     "clinic",
     "errors",
+    "estimate",
     "utility",
+    "weights",
 ]
 ATTACKS = [
     "BackgroundKnowledge",

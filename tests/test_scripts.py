@@ -25,7 +25,7 @@ def test_faults_are_drawn_by_seed_and_leave_a_program() -> None:
         ast.parse(planted)
 
 
-def test_one_publish_crosses_at_most_fifty_modules() -> None:
+def test_one_publish_crosses_at_most_sixty_modules() -> None:
     """So that who follows one publish from its call to its files keeps the thread."""
     walk = subprocess.check_output([sys.executable, str(ROOT / "scripts" / "walk"), "publish"], text=True)
     title, *lines = walk.splitlines()
@@ -33,4 +33,4 @@ def test_one_publish_crosses_at_most_fifty_modules() -> None:
     assert title == f"publish (m-invariance): {len(modules)} modules"
     for passed in ("series.series", "publish.publishing", "methods.invariance.strategy", "ledger.stage"):
         assert passed in modules
-    assert len(modules) <= 50, walk
+    assert len(modules) <= 60, walk

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from reissue import utility as utility
     from reissue.audit import Audit as Audit
     from reissue.audit import audit as audit
+    from reissue.estimating import Estimate as Estimate
+    from reissue.estimating import estimate as estimate
+    from reissue.estimating import weights as weights
     from reissue.hierarchy import Hierarchy as Hierarchy
     from reissue.methods.baselines.merge import Merge as Merge
     from reissue.methods.baselines.static import Static as Static
@@ -43,6 +46,7 @@ __all__, __getattr__, __dir__ = export(
         "reissue.audit": "Audit audit",
         "reissue.clinic": "",
         "reissue.errors": "",
+        "reissue.estimating": "Estimate estimate weights",
         "reissue.hierarchy": "Hierarchy",
         "reissue.methods.baselines.merge": "Merge",
         "reissue.methods.baselines.static": "Static",

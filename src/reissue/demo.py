@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue import clinic
+from reissue.compare.running import say_inside
 from reissue.errors import InputError, MissingExtra
 from reissue.series import Release, Series
 
@@ -48,7 +49,9 @@ def _refuse_foreign(directory: Path) -> None:
         )
 
 
-def run(directory: str, months: int, say: Callable[[str], None]) -> None:
+def run(
+    directory: str, months: int, say: Callable[[str], None], progress: Callable[[str], None] = lambda stage: None
+) -> None:
     """Publish the first months twice, audit both series, print who is broken by what and write the reports."""
     output = Path(directory)
     _clear(output)
@@ -57,28 +60,36 @@ def run(directory: str, months: int, say: Callable[[str], None]) -> None:
     audits = {}
     with tempfile.TemporaryDirectory() as folder:
         snapshots = clinic.write(Path(folder), format="parquet", months=months)
-        for kind, (strategy, settings) in POLICIES.items():
+        for number, (kind, (strategy, settings)) in enumerate(POLICIES.items(), start=1):
+            where = f"{number} of {len(POLICIES)}, {kind}"
             config = Path(folder) / f"{kind}.toml"
             config.write_text(clinic.config(strategy=strategy, settings=settings), encoding="utf-8")
             with Series.from_config(output / f"{kind}.reissue", config) as series:
-                _publish(series, kind, snapshots, say)
-                audits[kind] = series.audit(names=False, **THRESHOLDS)  # type: ignore[arg-type]
+                _publish(series, kind, snapshots, say, say_inside(progress, f"{where}:"))
+                attacking = say_inside(progress, f"{where}:")
+                audits[kind] = series.audit(names=False, progress=attacking, **THRESHOLDS)  # type: ignore[arg-type]
     say("What an attacker with all the releases learns (✗ succeeds, ✓ does not, ~ measured; people at risk):\n")
     say(matrix(audits))
     _explain(audits, say)
-    for kind, audit in audits.items():
-        _report(audit, output / f"{kind}-report.html", say)
+    _report(audits, output, say)
     private = output / f"{PROTECTED}.reissue"
     say(f"\nHand out: {private}/releases/*    Keep private: {private}/private and the reports")
 
 
-def _publish(series: Series, kind: str, snapshots: Sequence[Path], say: Callable[[str], None]) -> None:
+def _publish(
+    series: Series,
+    kind: str,
+    snapshots: Sequence[Path],
+    say: Callable[[str], None],
+    progress: Callable[[str], None],
+) -> None:
     words = {NAIVE: "each release on its own", PROTECTED: "everybody belongs to one class for life"}
     promises = {key: value for key, value in series.strategy.thresholds().items() if key in ("k", "c", "l")}
     settings = ", ".join(f"{key} = {value:g}" for key, value in promises.items())
     say(f"{kind.capitalize()}: {words[kind]} ({series.strategy.name}, {settings})")
     say(HEADING)
-    for snapshot in snapshots:
+    for number, snapshot in enumerate(snapshots, start=1):
+        progress(f"release {number} of {len(snapshots)}")
         say(line(snapshot.stem, series.publish(snapshot)))
     say("")
 
@@ -128,13 +139,14 @@ def _explain(audits: Mapping[str, Audit], say: Callable[[str], None]) -> None:
         say(f"\n{protected.about['strategy']} does not promise to stop {', '.join(left)}.")
 
 
-def _report(audit: Audit, path: Path, say: Callable[[str], None]) -> None:
+def _report(audits: Mapping[str, Audit], output: Path, say: Callable[[str], None]) -> None:
+    say("")
     try:
-        audit.to_html(path)
+        for kind, audit in audits.items():
+            audit.to_html(output / f"{kind}-report.html")
+            say(f"Wrote {output / f'{kind}-report.html'}")
     except MissingExtra as error:
-        say(f"\nNo report: {error}")
-    else:
-        say(f"{'' if path.name.startswith(PROTECTED) else chr(10)}Wrote {path}")
+        say(f"No report: {error}")
 
 
 def _clear(output: Path) -> None:

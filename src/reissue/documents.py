@@ -12,7 +12,8 @@ from os import PathLike
 from pathlib import Path
 
 from reissue.errors import InputError
-from reissue.ledger.disk import find_cause, put_in_place, sync_folder
+from reissue.ledger.disk import find_cause, put_in_place
+from reissue.ledger.system import force_folder
 
 AUDIT = "reissue-audit/1"
 COMPARISON = "reissue-comparison/1"
@@ -64,4 +65,4 @@ def _replace(target: Path, content: bytes) -> None:
         beside.chmod(stat.S_IMODE(target.stat().st_mode))
     put_in_place(target, beside, file, content)
     with suppress(OSError):  # some network drives have no such thing; the file is there
-        sync_folder(target.parent)
+        force_folder(target.parent)

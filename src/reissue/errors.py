@@ -13,6 +13,7 @@ ReissueError                     exit code
 │   └── KeyMissing               2   the ledger is encrypted and the key is absent or wrong
 ├── MissingExtra                 2   an optional part is not installed
 ├── EngineFailed                 2   Spark could not finish its work
+├── GateStopped                  5   a gate stopped publish: probably a mistake; nothing changed
 ├── InfeasiblePolicy             3   no safe release exists under this policy
 └── GuaranteeBroken              3   the finished release failed its own check; nothing was published
 
@@ -22,6 +23,7 @@ when it was interrupted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -30,6 +32,25 @@ class ReissueError(Exception):
     """Base of all errors a caller may want to catch; `exit_code` is what the command line returns."""
 
     exit_code = 2
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(escape_controls(one) if isinstance(one, str) else one for one in arguments))
+
+
+_CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def escape_controls(text: str) -> str:
+    """The text with control characters shown, not obeyed: values and names may hold escapes of a terminal.
+
+    Ends of lines stay, since messages have several; `show_text` is for what comes from a table.
+    """
+    return _CONTROLS.sub(lambda one: one[0].encode("unicode_escape").decode(), text)
+
+
+def show_text(text: str) -> str:
+    """Something from a table, for a message: on one line, without control characters."""
+    return escape_controls(text).replace("\n", "\\n")
 
 
 class InputError(ReissueError):
@@ -78,6 +99,16 @@ class MissingExtra(ReissueError):
 
 class EngineFailed(ReissueError):
     """Spark could not finish its work: a worker died, memory or disk ran out, the cluster went away."""
+
+
+class GateStopped(ReissueError):
+    """A gate stopped publish, since the snapshot is probably not what was meant; `gates` names those that did."""
+
+    exit_code = 5
+
+    def __init__(self, message: str, gates: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.gates = gates
 
 
 class InfeasiblePolicy(ReissueError):

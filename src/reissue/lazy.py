@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Any
 
 
 def export(
@@ -25,3 +26,9 @@ def export(
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return exported, get, lambda: list(exported)
+
+
+def find(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported now: for a public name whose work is done on a higher floor."""
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found

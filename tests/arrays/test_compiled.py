@@ -101,3 +101,55 @@ def test_a_kernel_is_compiled_anew_when_the_tuple_that_it_takes_has_another_name
         (tmp_path / "shapes.py").write_text(SHAPES.format(bonus=1, fields="one: int; other: int").replace("Rows", name))
         (tmp_path / "outer.py").write_text(OUTER.replace("Rows", name))
         assert int(subprocess.check_output([sys.executable, str(tmp_path / "outer.py")], env=environment)) == 21, name
+
+
+SORTS = """
+import sys
+import numpy as np
+from numba.core.bytecode import FunctionIdentity
+from reissue.arrays.compiled import njit
+
+@njit(cache=True)
+def sort(numbers):
+    return np.sort(numbers)
+
+@njit(cache=True)
+def rank(numbers):
+    return np.argsort(numbers)
+
+numbers = np.random.default_rng(0).permutation(1000)
+if sys.argv[1:] == ["sort"]:  # it needs three kernels less than rank before it comes to sorting
+    [next(FunctionIdentity._unique_ids) for _ in range(3)]
+for name in sys.argv[1:]:
+    found = numbers[rank(numbers)] if name == "rank" else sort(numbers)
+    assert (found == np.arange(1000)).all(), name
+"""
+
+
+def test_kernels_of_different_processes_do_not_share_the_names_of_what_numba_compiled_into_them(tmp_path: Path) -> None:
+    """numba gives both its sorts one name and a number that every process counts from 1: the linker mixes them up."""
+    (tmp_path / "kernel.py").write_text(SORTS)
+    for kinds in (["sort"], ["rank"], ["sort", "rank"], ["rank", "sort"]):
+        assert run(tmp_path, *kinds).wait() == 0, kinds
+
+
+FORKS = """
+import os
+import numba.core.bytecode as bytecode
+import reissue.arrays.compiled
+
+def first_names():
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.write(writer, str(next(bytecode.FunctionIdentity._unique_ids)).encode())
+        os._exit(0)
+    os.wait()
+    return os.read(reader, 100)
+
+assert len({first_names() for _ in range(3)}) == 3
+"""
+
+
+def test_processes_of_one_parent_count_from_numbers_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(FORKS)
+    assert run(tmp_path).wait() == 0

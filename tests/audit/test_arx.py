@@ -109,7 +109,9 @@ def test_matching_by_content_finds_classes_of_shuffled_rows(
     by_content = audit(shuffled, arx.schema(folder), tables, match="content", attacks=["intersection"], c=0.6)
     # full-domain classes do not overlap, so content tells everybody's class
     assert told(by_order.outcomes["intersection"]) == told(by_content.outcomes["intersection"])
-    with pytest.raises(ri.errors.ReleaseError, match=r"0\.csv: row \d+ says .* in '.*', but row \d+ of the snapshot"):
+    with pytest.raises(
+        ri.errors.ReleaseError, match=r"0\.csv: row \d+ says .* in '.*', which holds .*, but row \d+ of the snapshot"
+    ):
         audit(shuffled, arx.schema(folder), tables)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import reissue as ri
 from reissue.audit import Audit, audit
+from reissue.cli.audit import exit_code
 from reissue.errors import ReleaseError, SeriesError, SettingsError
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, population
@@ -163,6 +164,21 @@ def test_columns_that_link_only_together() -> None:
     assert (linked.column, linked.linked_rows) == ("ward + note", 4)
 
 
+def test_a_column_that_names_the_rows_of_a_single_release_is_a_breach() -> None:
+    rows = pa.concat_tables([FIRST] * 5)
+    named = rows.append_column("note", pa.array([f"Ann {i}" for i in range(20)])).append_column(
+        "ward", pa.array(["A"] * 20)
+    )
+    done = audit([named], traced_schema())
+    (naming,) = done.naming
+    assert (naming.column, naming.releases, naming.linked_rows) == ("note", (1, 1), 20)
+    assert "a value of its own in 20 of the 20 rows of release 1" in naming.sentence
+    assert "Insensitive columns name rows." in done.verdict
+    assert (exit_code(done), exit_code(done, promise=True)) == (1, 0)
+    few = rows.append_column("note", pa.array([f"Ann {i % 9}" for i in range(20)])).append_column("ward", named["ward"])
+    assert audit([few], traced_schema()).naming == ()
+
+
 def test_a_published_identifier_is_flagged() -> None:
     named = FIRST.append_column("name", pa.array(["Tom", "Mike", "Bob", "Eve"]))
     assert "itself" in audit([named], hospital_schema()).traceable[0].sentence
@@ -172,7 +188,7 @@ def test_a_published_identifier_is_flagged() -> None:
 def test_members_are_validated_by_order() -> None:
     wrong = frame([("Tom", 51, "Male", "Asthma"), *FIGURE_1[1:]])
     with pytest.raises(
-        ReleaseError, match="release 1: row 1 says '21-23' in 'age', but row 1 of the snapshot has '51'"
+        ReleaseError, match="row 1 says '21-23' in 'age', which holds '21-23', but row 1 of the snapshot has '51'"
     ):
         audit([FIRST], hospital_schema(), [wrong])
     wrong = frame([("Tom", 21, "Male", "Gout"), *FIGURE_1[1:]])

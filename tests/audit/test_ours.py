@@ -49,8 +49,8 @@ def test_notes_tell_what_was_never_promised_and_what_is_no_limit(tmp_path: Path)
     assert "equivalence" in {finding.attack for finding in done.breaches}
     assert any("c is 1, so that attackers may be certain" in note for note in done.notes)
     assert (
-        "m-invariance promises to stop association. It does not promise to stop equivalence "
-        "(standing and e-equivalence do)." in done.notes
+        "m-invariance promises to stop association, intersection, difference and possible-worlds. It does not promise "
+        "to stop equivalence (standing and e-equivalence do)." in done.notes
     )
 
 

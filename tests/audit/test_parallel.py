@@ -59,8 +59,8 @@ STRATEGIES: dict[str, tuple[Turnover, Strategy]] = {
     "m-invariance": (CHURN, MInvariance(m=2, on_ineligible="counterfeit")),
     "e-equivalence": (CHURN, EEquivalence(m=2, e=1, on_ineligible="counterfeit")),
     "cor-split": (CHURN, CorSplit(m=2, n=1, on_ineligible="counterfeit")),
-    "bay-frame": (EVERYTHING, BayFrame(k=3, J=0.8, beta=5.0, leftovers="relax")),
-    "js-reduce": (EVERYTHING, JSReduce(k=3, t=0.6, J=0.8, leftovers="relax")),
+    "bay-frame": (EVERYTHING, BayFrame(k=3, J=0.8, beta=5.0, most_suppressed=1.0)),
+    "js-reduce": (EVERYTHING, JSReduce(k=3, t=0.6, J=0.8, most_suppressed=1.0)),
     "checked-mondrian": (INSERTS, CheckedMondrian(k=3, c=0.7)),
     "checked-incognito": (INSERTS, CheckedIncognito(k=3, c=0.7)),
 }

@@ -52,7 +52,8 @@ def test_counts_of_pieces_add_up_to_those_of_the_whole() -> None:
             for number in range(len(comparisons))
         ]
         whole = ReadColumns([{name: text_of(table.column(name)) for name in names} for table in tables])
-        assert found == whole.linked(comparisons, k), seed
+        alone = [sum(rows == 1 for key, rows in left.items() if key[0] == number) for number in range(len(comparisons))]
+        assert list(zip(found, alone, strict=True)) == whole.linked(comparisons, k), seed
         seen += sum(found)
     assert seen > 250
 
@@ -116,10 +117,10 @@ def test_workers_read_every_form_of_release_and_tell_only_sums(tmp_path: Path) -
     assert [len(names) for names in there.names] == [4, 4, 4, 4, 4, 3, 4, 0]
     found = find_traceable(there, "name", 3)
     assert found == find_traceable(here, "name", 3)
-    assert {one.releases[0] for one in found} == {1, 2, 3, 4, 5, 6}
+    assert {one.releases[0] for one in found if one.releases[0] < one.releases[1]} == {1, 2, 3, 4, 5, 6}
     assert {"ward", "seen", "score"} <= {one.column for one in found}
     assert any("+" in one.column for one in found)
-    comparisons = 4 * 5 + 2 * 4
+    comparisons = 2 * (27 + 6)  # every column of a release alone, and all that two have, each for two counts
     assert set(engine.transfers) == {"results of tasks", "rows linked by insensitive columns"}
     assert engine.transfers["results of tasks"] == 10  # files
     assert len(found) <= engine.transfers["rows linked by insensitive columns"] <= comparisons

@@ -24,9 +24,9 @@ from reissue.model.observed import Observed
 from tests.support.hospital import hospital_schema, population
 
 
-def tangled(folder: Path) -> ri.Series:
+def tangled(folder: Path, strategy: ri.Static | None = None) -> ri.Series:
     """A series whose classes cross at random, so that possible worlds has something to search."""
-    series = ri.Series.create(folder / "s", hospital_schema(), ri.Static(k=3), seed=1)
+    series = ri.Series.create(folder / "s", hospital_schema(), strategy or ri.Static(k=3), seed=1)
     people = population(150)
     rng = np.random.default_rng(3)
     for _ in range(3):
@@ -64,6 +64,28 @@ def test_what_an_outcome_comes_to() -> None:
     for kind in (Intersection, Learning):
         assert status(kind, replace(nothing, unfinished=1)) == "partly"
         assert status(kind, None) == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("k", "settings", "status"),
+    [
+        (3, {"attacks": ["background-knowledge"], "threshold": 1.0}, "held"),
+        (70, {"attacks": ["background-knowledge"], "threshold": 1.0}, "measured"),
+        (3, {"attacks": ["background-knowledge"], "threshold": 1.0, "estimator": "omega"}, "measured"),
+        (3, {"attacks": ["background-knowledge"], "threshold": 1.0, "sigma": 0.1}, "measured"),
+        (3, {"attacks": ["historical-correlation"], "n": 1, "p": 0.1, "h": 0.99}, "measured"),
+    ],
+)
+def test_what_is_drawn_or_read_nearly_is_measured(
+    k: int, settings: dict[str, object], status: str, tmp_path: Path
+) -> None:
+    """Classes of 70 rows have more ways to deal their values than are summed up exactly."""
+    with tangled(tmp_path, ri.Static(k=k)) as series:
+        audit = series.audit(**settings)  # type: ignore[arg-type]
+    (one,) = audit.checked
+    nearly = one.outcome is not None and one.outcome.measures.get("approximated", 0) > 0
+    assert (one.status, nearly) == (status, k == 70)
+    assert audit.to_dict()["attacks"][0]["measuring"] == (status == "measured")  # type: ignore[index]
 
 
 def test_possible_worlds_counts_whom_its_limit_leaves_out(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,16 +89,17 @@ def test_risk_by_counting_people_one_by_one() -> None:
 
 
 def _chances(release: ObservedRelease, population: list[tuple[int, ...]]) -> list[float]:
-    """Of each row: one by the people who fit its class, or by the rows of the class if they are more."""
+    """Of each row of a person: one by those who fit its class, or by the people of the class if they are more."""
     assert release.members is not None
     if release.anatomized:
         rows = [tuple(row) for row in release.members.codes.tolist()]
         return [1 / max(rows.count(row), population.count(row)) for row in rows]
-    found = []
-    for number in release.classes.tolist():
+    homes, found = Counter(release.classes.tolist()), []
+    homes -= Counter([] if release.counterfeits is None else release.counterfeits.classes.tolist())
+    for number in homes.elements():
         box = release.boxes[number].tolist()
         people = sum(all(lo <= c <= hi for c, (lo, hi) in zip(one, box, strict=True)) for one in population)
-        found.append(1 / max(int(release.sizes[number]), people))
+        found.append(1 / max(homes[number], people))
     return found
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 import reissue as ri
 from reissue.cli import main
 from reissue.cli.options import writable
+from reissue.cli.overview import OVERVIEW
 from reissue.errors import ChangeError, InputError
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
 
@@ -64,6 +66,24 @@ def test_init_publish_log_verify(clinic: Path) -> None:
     assert in_own_process("verify", "s", "--rebuild", cwd=clinic).returncode == 0
 
 
+def test_a_backlog_is_published_in_order(clinic: Path) -> None:
+    done = reissue("publish", "s", "1.csv", "2.csv", "--json", cwd=clinic)
+    assert done.returncode == 0, done.stderr
+    assert [release["number"] for release in json.loads(done.stdout)] == [1, 2]
+    assert "1. Read 4 rows" in reissue("log", "s", cwd=clinic).stdout
+
+
+def test_a_backlog_ends_at_the_first_snapshot_that_is_refused(clinic: Path) -> None:
+    (clinic / "bad.csv").write_text("nothing,of,it\n1,2,3\n")
+    done = reissue("publish", "s", "1.csv", "bad.csv", "2.csv", cwd=clinic)
+    assert done.returncode == 2
+    assert "Release 1" in done.stdout, "what was published before stays"
+    assert "Release 2" not in done.stdout
+    assert "1 of 3 snapshots were published; bad.csv was not. 1 after it were not tried." in done.stderr
+    document = json.loads(reissue("publish", "s", "2.csv", "bad.csv", "--json", cwd=clinic).stdout)
+    assert [release["number"] for release in document] == [2], "one document also where it ends early"
+
+
 def test_verify_names_damage_and_returns_2(clinic: Path) -> None:
     reissue("publish", "s", "1.csv", cwd=clinic)
     victim = clinic / "s" / "releases" / "0001" / "release.csv"
@@ -81,23 +101,62 @@ def test_a_seed_that_cannot_be_one_makes_no_series(clinic: Path) -> None:
     assert not (clinic / "t").exists()
 
 
-def test_publishing_warns_of_a_snapshot_that_was_not_meant(clinic: Path) -> None:
+@pytest.mark.gates
+def test_a_gate_stops_a_snapshot_that_was_not_meant_with_a_code_of_its_own(clinic: Path) -> None:
     reissue("publish", "s", "2.csv", cwd=clinic)
     same = reissue("publish", "s", "2.csv", "--json", cwd=clinic)
-    assert (same.returncode, json.loads(same.stdout)["number"]) == (0, 2)
-    assert same.stderr == (
-        "Warning: nobody came, left or changed since release 1. Was this snapshot published before?\n"
-    )
+    assert (same.returncode, same.stdout) == (5, "")
+    assert "same-snapshot: This snapshot has been published already, as release 1" in same.stderr
+    allowed = reissue("publish", "s", "2.csv", "--json", "--allow", "same-snapshot", cwd=clinic)
+    assert (allowed.returncode, json.loads(allowed.stdout)["number"]) == (0, 2)
     older = [(name, 100 + age, *rest) for name, age, *rest in FIGURE_3]
     pa.csv.write_csv(frame(older), clinic / "3.csv")
     done = reissue("publish", "s", "3.csv", cwd=clinic)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("Warning: 7 of the 7 people who were published before have changed.")
+    assert done.returncode == 5
+    assert "all-changed: 7 of the 7 people who were published before have changed." in done.stderr
     others = [(f"other {name}", *rest) for name, *rest in FIGURE_3]
     pa.csv.write_csv(frame(others), clinic / "3.csv")
     done = reissue("publish", "s", "3.csv", cwd=clinic)
-    assert done.returncode == 0
-    assert done.stderr.startswith("Warning: nobody of release 3 is in this snapshot, so that all count as new.")
+    assert done.returncode == 5
+    assert "nobody-known: None of the 7 people were ever published" in done.stderr
+    wrong = reissue("publish", "s", "3.csv", "--allow", "nobody-knwon", cwd=clinic)
+    assert wrong.returncode == 2
+    assert "Did you mean 'nobody-known'?" in wrong.stderr
+
+
+def test_a_release_is_withdrawn_and_the_log_tells_why(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    reissue("publish", "s", "2.csv", "--label", "June", cwd=clinic)
+    refused = reissue("withdraw", "s", "--reason", "wrong ward", cwd=clinic)
+    assert refused.returncode == 2
+    assert "Release June may have been handed out" in refused.stderr
+    done = reissue("withdraw", "s", "--not-handed-out", "--reason", "wrong ward", cwd=clinic)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Withdrew release June" in done.stdout
+    assert not (clinic / "s" / "releases" / "0002").exists()
+    told = reissue("log", "s", cwd=clinic).stdout
+    assert "release June (number 2). wrong ward" in told
+    log = json.loads(reissue("log", "s", "--json", cwd=clinic).stdout)
+    assert [(one["what"], one.get("label")) for one in log] == [("publish", "1"), ("withdraw", "June")]
+    several = reissue("publish", "s", "1.csv", "2.csv", "--label", "July", cwd=clinic)
+    assert several.returncode == 2
+    assert "--label takes one snapshot at a time" in several.stderr
+
+
+@pytest.mark.gates
+def test_a_dry_run_tells_what_would_be_published_and_changes_nothing(clinic: Path) -> None:
+    reissue("publish", "s", "1.csv", cwd=clinic)
+    before = {file: file.read_bytes() for file in (clinic / "s").rglob("*") if file.is_file()}
+    done = reissue("publish", "s", "2.csv", "--dry-run", "--json", cwd=clinic)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["format"], told["release"]["number"], told["would_publish"]) == ("reissue-preview/1", 2, True)
+    assert told["diff"]["people"]["new"] == 3
+    assert told["audit"]["format"] == "reissue-audit/1"
+    stopped = reissue("publish", "s", "1.csv", "--dry-run", cwd=clinic)
+    assert stopped.returncode == 5
+    assert "Gate same-snapshot stops it" in stopped.stdout
+    assert {file: file.read_bytes() for file in (clinic / "s").rglob("*") if file.is_file()} == before
 
 
 def test_a_config_edited_in_vain_is_told(clinic: Path) -> None:
@@ -150,7 +209,12 @@ def test_changing_the_strategy(clinic: Path) -> None:
 def test_forget_and_extend(clinic: Path) -> None:
     reissue("publish", "s", "1.csv", cwd=clinic)
     assert reissue("forget", "s", "Bob", cwd=clinic).returncode == 0
-    assert reissue("forget", "s", "Bob", cwd=clinic).returncode == 2
+    assert "forgotten before" in reissue("forget", "s", "Bob", cwd=clinic).stdout
+    assert reissue("forget", "s", "Bub", cwd=clinic).returncode == 2
+    (clinic / "ids.csv").write_text("name\nBob\nTom\n")
+    assert (
+        json.loads(reissue("forget", "s", "--from", "ids.csv", "--erase", "--json", cwd=clinic).stdout)["people"] == 2
+    )
     more = [*FIGURE_3, ("Zed", 33, "Other", "Flu"), ("Zoe", 34, "Other", "Asthma")]
     pa.csv.write_csv(frame(more), clinic / "3.csv")
     refused = reissue("publish", "s", "3.csv", cwd=clinic)
@@ -177,7 +241,7 @@ def test_forget_and_extend(clinic: Path) -> None:
     [
         (["publish", "nowhere", "1.csv"], 2, "nowhere"),
         (["publish", "s", "nofile.csv"], 2, "nofile.csv"),
-        (["init", "s", "--config", "c.toml"], 2, "s"),
+        (["init", ".", "--config", "c.toml"], 2, "is not empty"),
         (["init", "t", "--config", "none.toml"], 2, "none.toml"),
         (["publish", "s", "1.csv", "--set", "k=5"], 3, "4 rows"),
         (["publish", "s", "1.csv", "--set", "k"], 2, "KEY=VALUE"),
@@ -223,7 +287,7 @@ def test_forgetting_says_if_the_strategy_cannot_go_on(
     with ri.Series.create("grows", hospital_schema(), ri.CheckedMondrian(k=2), seed=1) as series:
         series.publish("2.csv")
     with pytest.raises(SystemExit) as ended:
-        main.main(["forget", "grows", "Bob"])
+        main.main(["forget", "grows", "Bob", "--erase"])
     assert ended.value.code == 0
     assert "checked-mondrian is for tables that nobody leaves" in capsys.readouterr().out
     with ri.Series.open("grows") as series, pytest.raises(ChangeError, match="whoever was forgotten counts as gone"):
@@ -246,6 +310,32 @@ def test_every_command_and_option_has_help() -> None:
                 assert option.help, f"{path} {option.opts[0]} has no help"
 
 
+def test_every_command_has_a_short_summary_and_an_example_that_parses() -> None:
+    shown = CliRunner().invoke(main, ["--help"]).output
+    assert "..." not in shown.partition("Commands:")[2], "a summary is cut off"
+    names = main.list_commands(click.Context(main))
+    assert names[:4] == ["demo", "init", "publish", "audit"], "in the order of use"
+    for name in names:
+        assert name in OVERVIEW, f"{name} has no line in cli/overview.py"
+        program, command, *arguments = shlex.split(OVERVIEW[name][1].partition(" > ")[0])
+        assert (program, command) == ("reissue", name)
+        main.commands[name].make_context(name, arguments)
+        assert OVERVIEW[name][1] in CliRunner().invoke(main, [name, "--help"]).output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(shell: str) -> None:
+    script = CliRunner().invoke(main, ["completion", shell]).output
+    assert f"_REISSUE_COMPLETE={shell}_complete" in script
+    asked = {
+        "_REISSUE_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": "reissue pub",
+        "COMP_CWORD": "pub" if shell == "fish" else "1",
+    }
+    done = CliRunner().invoke(main, [], env=asked, prog_name="reissue")
+    assert "publish" in done.output
+
+
 def test_every_command_is_documented() -> None:
     reference = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
     for path, _ in walk(main):
@@ -257,7 +347,7 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys; sys.argv = ['reissue', '--help']\n"
         "from reissue.cli import main\n"
         "try:\n    main.main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy','polars','pyarrow','numba','scipy','sqlalchemy','pydantic','rich'} & set(sys.modules)\n"
+        "heavy = {'numpy','polars','pyarrow','numba','scipy','psycopg','pydantic'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

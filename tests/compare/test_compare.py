@@ -17,6 +17,7 @@ from reissue.compare import Comparison, compare_config
 from reissue.compare.advice import advise
 from reissue.compare.running import Run
 from reissue.errors import InputError, SettingsError, SnapshotError
+from reissue.methods.registry import ATTACKS
 from reissue.report import render_comparison
 from reissue.schema import read_config
 from reissue.series import Series
@@ -41,6 +42,21 @@ def compared(data: Path, out: Path | None, strategies: tuple[str, ...] = STRATEG
 @pytest.fixture(scope="module")
 def comparison(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     return compared(data, tmp_path_factory.mktemp("out"))
+
+
+def test_on_a_terminal_it_fits_80_columns_with_every_strategy_and_attack() -> None:
+    attack = {"status": "breached", "subjects_at_risk": 1_234_567, "reason": None}
+    runs = [
+        Run(label=f"strategy-{number} (k=10, c=0.5, l=4)", strategy="static", settings={}, status="done",
+            query_error=0.5, subjects=2_000_000, subjects_at_risk=1_234_567, attacks=dict.fromkeys(ATTACKS, attack))
+        for number in range(1, 12)
+    ]  # fmt: skip
+    told = Comparison(runs, {"k": 5}, ["1.csv"], None, []).describe().split("\n")
+    assert max(map(len, told)) <= 80
+    numbers = [word for line in told if line.startswith(" " * 24) for word in line.split()]
+    assert numbers == [str(number) for number in range(1, 12)]
+    for name in ATTACKS:
+        assert sum(line.count("✗ 1,234,567") for line in told if line.startswith(f"{name} ")) == 11
 
 
 def test_the_matrix_is_what_an_audit_of_the_same_series_says(
@@ -182,15 +198,15 @@ def test_the_page_escapes_what_runs_say(comparison: Comparison) -> None:
 
 
 def test_the_page_says_what_the_command_says(comparison: Comparison) -> None:
-    """Also the lines below "Take it only if such attackers are out of question:"."""
+    """Also the lines below "Use it only if you can rule out such attackers:"."""
     document = comparison.to_dict()
     attacker = "  intersection: The attacker knows who is in which class."
     document["recommendation"]["sentences"] = [  # type: ignore[index]
-        "It is broken by intersection. Take it only if such attackers are out of question:", attacker,
+        "It is broken by intersection. Use it only if you can rule out such attackers:", attacker,
         "It promises nothing.", "Could not be used on these snapshots:", "  bcf: somebody left",
     ]  # fmt: skip
     page = render_comparison(document)
-    assert f"out of question:</p><ul><li>{attacker.strip()}</li></ul><p>It promises nothing.</p></div>" in page
+    assert f"rule out such attackers:</p><ul><li>{attacker.strip()}</li></ul><p>It promises nothing.</p></div>" in page
     assert "query error" in page
     best = next(run for run in document["runs"] if run["label"] == document["recommendation"]["label"])  # type: ignore[index, attr-defined]
     for status, look, words in (("held", "good", "✓ Take "), ("breached", "unsure", "? ")):
@@ -232,7 +248,40 @@ def test_advice() -> None:
     assert any("equivalence: knows all" in word for word in words)
     assert "promises nothing against attacks across releases" in advise([run("static", (), 0, 0.1)], {})[1][1]
     promise = advise([run("e-equivalence", (), 0, 0.1)], {})[1][1]
-    assert promise.startswith("It promises to stop association and equivalence")
-    assert "intersection and difference failed on these snapshots is no promise" in promise
+    assert promise.startswith(
+        "It promises to stop association, equivalence, intersection, difference and possible-worlds"
+    )
+    assert "also failed" not in promise, "what it promises is no luck"
+    lucky = advise([run("bcf", (), 0, 0.1)], {})[1][1]
+    assert (
+        "Intersection, difference and equivalence also failed on these snapshots, but may succeed on the next." in lucky
+    )
     assert advise([], {}) == (None, ["Nothing can be recommended: no strategy could publish these snapshots."])
     assert advise([run("untested", (), 0, 0.0, ran=0)], {})[0] is None
+
+
+def test_rates_are_measured_by_the_pair_of_the_config_and_drawn(data: Path, tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(
+        clinic.config(strategy="m-invariance") + '\n[utility]\nrates = ["birth_year x sex"]\n', encoding="utf-8"
+    )
+    snapshots = sorted(data.glob("*.parquet"))[:1]
+    done = compare_config(config, snapshots, strategies=("static", "standing"))
+    for run in done.runs:
+        [rates] = run.rates
+        assert rates["pair"] == "birth_year x sex"
+        assert 0 <= float(str(rates["error"])) < 2
+        assert rates["points"]
+    assert "rate error" in done.describe()
+    page = render_comparison(done.to_dict())
+    assert "chart-rates" in page
+    assert "correlation of rates" in page
+
+
+def test_a_pair_that_is_none_is_refused_before_the_work(data: Path, tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(
+        clinic.config(strategy="m-invariance") + '\n[utility]\nrates = ["birth_year x sx"]\n', encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="Did you mean 'sex'"):
+        compare_config(config, sorted(data.glob("*.parquet")), strategies=("static",))

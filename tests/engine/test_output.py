@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reissue.engine import output
 from reissue.engine.output import anatomized_tables, generalized_table, write_release, write_table
 from reissue.engine.text import Text
 from tests.support.public import read_release
@@ -104,6 +106,28 @@ def test_csv_quotes_only_where_needed_and_alters_nothing(tmp_path: Path) -> None
     assert text == 'a,n\nx,0\n"y,z",1\n"say ""x""",2\n=1+1,3\n"line\nbreak",4\n,5\nü,6\n'
     write_table(pa.table({"a": words}), tmp_path / "one.csv", "csv")
     assert strings(read_release(tmp_path / "one.csv")["a"]) == words
+
+
+def test_csv_keeps_numbers_moments_and_gaps_apart(tmp_path: Path) -> None:
+    moment = datetime(2026, 1, 31, 12, 30)
+    table = {
+        "d": [1.0, -2.5, None],
+        "n": pa.array([1, None, 3], pa.uint8()),
+        "b": [True, False, None],
+        "day": [moment.date(), None, None],
+        "at": pa.array([moment, None, None], pa.timestamp("s")),
+        "t": pa.array(["", None, "x"]).dictionary_encode(),
+    }
+    write_table(pa.table(table), tmp_path / "r.csv", "csv")
+    lines = ["d,n,b,day,at,t", '1.0,1,true,2026-01-31,2026-01-31 12:30:00,""', "-2.5,,false,,,", ",3,,,,x"]
+    assert (tmp_path / "r.csv").read_text() == "\n".join(lines) + "\n"
+
+
+def test_csv_written_in_parts_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_table(release(), tmp_path / "whole.csv", "csv")
+    monkeypatch.setattr(output, "_CSV_ROWS", 3)
+    write_table(release(), tmp_path / "parts.csv", "csv")
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 def test_an_empty_release_has_a_header(tmp_path: Path) -> None:

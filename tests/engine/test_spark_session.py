@@ -130,3 +130,10 @@ except SettingsError as error:
     done = run(code)
     assert "Spark did not start with master 'nonsense': Master must" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("settings", [{"master": "sc://host:15002"}, {}])
+def test_spark_connect_is_refused_with_what_to_use(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host:15002")
+    with pytest.raises(SettingsError, match=r"Spark Connect .* cannot run Reissue.*Use a classic session: a master"):
+        session.start(settings)

@@ -145,6 +145,22 @@ def test_what_depends_on_the_whole_column_does_not_depend_on_the_parts(spark: Sp
     same(spark, load(spark, path, MISSING), path, MISSING)
 
 
+def test_a_declared_spelling_is_read_alike(spark: Spark, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "patient": ["a", "b", "c", "d"],
+            "age": ["31/01/2026", "NA", "01/02/1999", "2026-01-31"],
+            "zip": ["00123", "?", "00123", "NA"],
+            "diagnosis": ["x", "?", "y", "x"],
+            "income": ["1,5", "2", "NA", "99"],
+        }
+    )
+    spelling = {"missing": {"*": ["NA", "?"], "income": ["99"]}, "decimal": ",", "dates": "dd/mm/yyyy"}
+    schema = Schema.from_dict({**MISSING.to_dict(), "spelling": spelling})
+    path = parquet(tmp_path, table, 1)
+    same(spark, load(spark, path, schema), path, schema)
+
+
 def spoilt(**changes: object) -> pa.Table:
     return pa.table({name: people(7).column(name) for name in CLINIC.columns} | changes)
 

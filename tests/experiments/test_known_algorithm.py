@@ -10,7 +10,6 @@ import pytest
 
 from reissue.arrays.permanent import posteriors
 from reissue.methods.invariance.strategy import MInvariance
-from reissue.methods.standing.strategy import Standing
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))
@@ -42,15 +41,3 @@ def test_every_row_is_a_candidate_for_every_value_of_its_class(shared_data: Path
     for number in range(20):
         mine = release.classes == number
         assert sorted(anew.values[mine]) == sorted(release.values[mine])
-
-
-def test_the_study_runs_on_a_slice(shared_data: Path, tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    table = learning_people.read_adult(shared_data)
-    mine, theirs = table.part(np.arange(800)), table.part(np.arange(800, 1_600))
-    statistics = learning_people.count_others(table, np.arange(1_600, 9_000))
-    leak = known_algorithm.measure("standing", Standing(), mine, theirs, statistics)
-    known_algorithm.write_page([leak], tmp_path, 800)
-    page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "| standing |" in page
-    assert "{" not in page

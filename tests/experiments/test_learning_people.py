@@ -66,6 +66,9 @@ def test_one_release_of_adult_to_who_knows_the_algorithm(shared_data: Path) -> N
     assert found["belief"] > 0.92 - OFF
     assert found["right"] > 0.94 - OFF
     assert found["sure_and_right"] > 0.84 - OFF
+    told = f"{100 * found['right']:.0f}% "
+    for page, said in (("README.md", f"names {told}of the occupations"), ("docs/papers.md", f"the algorithm: {told}")):
+        assert said in (ROOT / page).read_text(encoding="utf-8"), f"{page} must say {told}"
     own = KnownAlgorithm().run(series).measures
     assert own["belief_of_one_release"] == pytest.approx(0.57, abs=OFF)
     assert own["right_of_one_release"] == pytest.approx(0.69, abs=OFF)

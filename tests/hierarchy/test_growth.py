@@ -161,5 +161,3 @@ def test_settings_of_rules_are_checked() -> None:
     ):
         with pytest.raises(SchemaError):
             broken()
-    with pytest.raises(ValueError, match="no node"):
-        Hierarchy.from_nested(["a", "b", "c"]).label(0, 1)

@@ -58,7 +58,7 @@ def test_an_audit_does_not_overlook_them(tmp_path: Path) -> None:
 def test_forgetting_asks_back(series: ri.Series) -> None:
     with pytest.raises(SeriesError, match="matched exactly; did you mean '0007'"):
         series.forget("7")
-    with pytest.raises(SeriesError, match="was it forgotten before"):
+    with pytest.raises(SeriesError, match="was it erased before"):
         series.forget("nobody")
 
 

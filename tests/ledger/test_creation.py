@@ -9,7 +9,7 @@ import pytest
 
 from reissue.errors import LedgerDamaged, SeriesBusy, SeriesError
 from reissue.ledger import Ledger
-from reissue.ledger.disk import SeriesLock
+from reissue.ledger.lock import SeriesLock
 from tests.ledger.support import assert_is_whole, create
 
 
@@ -81,3 +81,24 @@ def test_an_unknown_format_is_refused(series: Path) -> None:
 def test_an_address_for_a_series_in_sqlite_is_refused(series: Path) -> None:
     with pytest.raises(SeriesError, match="keeps its catalogue in SQLite"):
         Ledger.open(series, catalogue_url="postgresql://host/base")
+
+
+@pytest.mark.parametrize("address", ["s3a://bucket/series", "hdfs://host/series", "dbfs:/series", "gs://b/s"])
+def test_an_address_of_another_store_is_no_folder(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given in (address, Path(address)):
+        for make in (lambda: Ledger.create(given, config="", meta={}, seed=1), lambda: Ledger.open(given)):  # noqa: B023
+            with pytest.raises(SeriesError, match=r"but a series is a folder.*mounted.*Nothing was changed"):
+                make()
+    assert not list(tmp_path.iterdir())
+
+
+def test_workers_in_other_folders_find_a_series_that_was_opened_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Ledger.create("s", config="", meta={}, seed=1).close()
+    with Ledger.open("s") as ledger:
+        assert ledger.path == tmp_path / "s"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import resource
 import shutil
@@ -14,7 +16,7 @@ import pytest
 
 from reissue.errors import ReissueError, SeriesError
 from reissue.ledger import Ledger
-from reissue.ledger.disk import explain_os_error
+from reissue.ledger.disk import explain_os_error, write_durably
 from tests.ledger.support import assert_is_whole, create, in_child, publish
 
 NOBODY = 65534
@@ -50,7 +52,7 @@ def test_a_creation_or_a_change_that_may_not_write_leaves_nothing_behind(tmp_pat
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
         failures = 0
-        for attempt in (lambda: create(tmp_path / "new"), lambda: old.forget("patient-001-02-é")):
+        for attempt in (lambda: create(tmp_path / "new"), lambda: old.forget(["patient-001-02-é"])):
             try:
                 attempt()
             except ReissueError:
@@ -182,6 +184,22 @@ def test_somebody_elses_series_cannot_be_opened(shelf: Path) -> None:
             os._exit(77)
 
     assert in_child(work) == 77
+
+
+def test_macos_empties_the_memory_of_the_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
+    monkeypatch.setattr(fcntl, "fcntl", lambda handle, command: calls.append(f"fcntl {command}"))
+    monkeypatch.setattr(os, "fsync", lambda handle: calls.append("fsync"))
+    write_durably(tmp_path / "file", b"content")
+    assert calls == ["fcntl 51", "fcntl 51"]  # the file, then its folder
+
+    def refuse(handle: int, command: int) -> None:
+        raise OSError(errno.ENOTSUP, "no such thing on this drive")
+
+    monkeypatch.setattr(fcntl, "fcntl", refuse)
+    write_durably(tmp_path / "file", b"content")
+    assert calls[2:] == ["fsync", "fsync"]
 
 
 def test_an_error_told_in_words_only_gets_its_remedy() -> None:

@@ -32,7 +32,7 @@ def test_an_encrypted_series_works_like_any_other(tmp_path: Path, catalogue_url:
         publish(ledger, 2)
     with Ledger.open(path, key=KEY) as ledger:
         assert_is_whole(ledger, 2)
-        assert ledger.forget(identifiers(1)[0])
+        assert ledger.forget([identifiers(1)[0]]).people == 1
         assert ledger.verify() == []
         assert identifiers(1)[0] not in ledger.identities()[0].to_pylist()
 
@@ -146,8 +146,8 @@ def test_a_forgotten_person_leaves_no_trace(tmp_path: Path, catalogue_url: str |
         who = identifiers(2)[7]
         assert who in all_identifiers(path)
         facts = ledger.facts(2)
-        assert ledger.forget(who) is True
-        assert ledger.forget(who) is False
+        assert ledger.forget([who]).people == 1
+        assert (ledger.forget([who]).people, ledger.forget([who]).before) == (0, 1)
         assert who not in all_identifiers(path)
         assert not any(who.encode() in content for content in contents(path).values())
         assert all_identifiers(path) == {*identifiers(1), *identifiers(2)} - {who}
@@ -164,10 +164,10 @@ def test_a_forgotten_person_leaves_no_trace(tmp_path: Path, catalogue_url: str |
 def test_a_part_whose_people_are_all_forgotten_is_gone(series: Path) -> None:
     ledger = Ledger.open(series)
     for name in identifiers(1):
-        assert ledger.forget(name)
+        assert ledger.forget([name], erase=True).people == 1
     names, numbers = ledger.identities()
     assert (len(names), len(numbers), names.type) == (0, 0, pa.string())
     assert ledger._state.of_role("identities") == []
     assert ledger.next_subject == 10
     assert Ledger.open(series).verify() == []
-    assert len(os.listdir(series / "private" / "files")) == 7
+    assert len(os.listdir(series / "private" / "files")) == 8  # one of them the receipts

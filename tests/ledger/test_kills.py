@@ -40,7 +40,7 @@ BEFORE_THE_COMMIT = [point for point in RELEASE_POINTS if point.startswith("stag
 ON_THE_SERVER = {
     *("create.transaction", "create.catalogue", "create.config", "stage.facts", "commit.moved", "commit.transaction"),
     *("commit.committed", "commit.renamed", "commit.marked", "commit.swept", "forget.transaction", "forget.committed"),
-    *("coding.transaction", "caches.committed"),
+    *("coding.transaction", "caches.committed", "withdraw.transaction", "withdraw.committed"),
 }
 
 
@@ -54,7 +54,7 @@ def on_both(points: Iterable[str]) -> list[object]:
 def test_the_points_cover_every_step() -> None:
     assert len(set(FAULT_POINTS)) == len(FAULT_POINTS)
     assert {point.split(".")[0] for point in FAULT_POINTS} == {
-        *("create", "stage", "commit", "catalogue", "coding", "caches", "forget")
+        *("create", "stage", "commit", "catalogue", "coding", "caches", "forget", "withdraw")
     }
 
 
@@ -122,10 +122,16 @@ CHANGES: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object],
         ["x", "z"],
     ),
     "forget": (
-        lambda one: one.forget(identifiers(1)[4]),
+        lambda one: one.forget([identifiers(1)[4]]),
         lambda one: one.identities()[0].to_pylist(),
         identifiers(1),
         [name for name in identifiers(1) if name != identifiers(1)[4]],
+    ),
+    "withdraw": (
+        lambda one: one.withdraw("a mistake", {}),
+        lambda one: ([record.number for record in one.releases], one._state.withdrawn, one.identities()[0].to_pylist()),
+        ([1], [], identifiers(1)),
+        ([], [1], []),
     ),
 }
 
@@ -141,12 +147,14 @@ def test_a_killed_change_is_nothing_or_whole(tmp_path: Path, catalogue_url: str 
     with create(path, catalogue_url) as ledger:
         publish(ledger, 1)
     assert in_child(lambda: change(Ledger.open(path)), point) == KILLED
-    done = point.split(".")[1] in ("committed", "swept")
+    done = point.split(".")[1] in ("committed", "swept", "hidden")
     with Ledger.open(path) as ledger:
         assert look(ledger) == (after if done else before)
         assert ledger.verify() == []
         files = {file.path for file in ledger._state.files.values()}
         assert set(os.listdir(path / "private" / "files")) == files
+        assert os.listdir(path / "releases") == [f"{record.number:04d}" for record in ledger.releases]
+        assert os.listdir(path / "private" / "staging") == []
         if not done:
             change(ledger)
         assert look(ledger) == after

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine, text
 
 from reissue.errors import SeriesBusy, SeriesError
-from reissue.ledger import Ledger, postgresql
-from reissue.ledger.postgresql import parse_url
+from reissue.ledger import Ledger, postgresql, system
 from tests.ledger.support import assert_is_whole, create, publish, some_facts
 
 
@@ -63,7 +63,7 @@ def test_the_second_publisher_is_told_who_holds_the_series(tmp_path: Path, catal
     with create(path, catalogue_url) as ledger:
         publish(ledger, 1)
     with Holder(path) as holder:
-        for attempt in (lambda: publish(ledger, 2), lambda: ledger.forget("x"), lambda: ledger.replace_caches({})):
+        for attempt in (lambda: publish(ledger, 2), lambda: ledger.forget(["x"]), lambda: ledger.replace_caches({})):
             with pytest.raises(SeriesBusy, match=f"Process {holder.pid} on .* is at work in this series"):
                 attempt()
         assert holder.finish() == 0
@@ -107,6 +107,68 @@ def test_two_ledgers_in_one_process_exclude_each_other(series: Path) -> None:
     assert_is_whole(Ledger.open(series), 3)
 
 
+def replace_by_an_empty_file(lock: Path) -> None:
+    lock.rename(lock.with_name("elsewhere"))
+    lock.touch(mode=0o600)
+
+
+@pytest.mark.parametrize("lose", [Path.unlink, replace_by_an_empty_file])
+def test_a_lost_lock_lets_no_second_publisher_in(series: Path, lose: Callable[[Path], None]) -> None:
+    one, other = Ledger.open(series), Ledger.open(series)
+    with one.publisher():
+        lose(series / "private" / "lock")
+        with pytest.raises(SeriesBusy, match="is at work in this series"):
+            publish(other, 2)
+        for change in (lambda: publish(one, 2), lambda: one.add_coding(3, {})):
+            with pytest.raises(SeriesError, match=r"lock was deleted or replaced .* Nothing was changed"):
+                change()
+    (series / "private" / "elsewhere").unlink(missing_ok=True)
+    publish(other, 2)
+    assert_is_whole(Ledger.open(series), 2)
+
+
+def test_a_lost_lock_stops_the_first_publisher_where_folders_cannot_be_locked(
+    series: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on some network drives: the second gets in, since it cannot know; the first commits and sweeps nothing."""
+    monkeypatch.setattr(system, "open_folder", lambda path: None)
+    one, other = Ledger.open(series), Ledger.open(series)
+    first = one.publisher()
+    first.__enter__()
+    (series / "private" / "lock").unlink()
+    with other.publisher():
+        stage = other.stage(2)
+        with pytest.raises(SeriesError, match="lock was deleted or replaced"):
+            one.add_coding(3, {})
+        first.__exit__(None, None, None)
+        assert stage.public.exists(), "the first has swept what the second had made"
+        publish(other, 2)
+    assert_is_whole(Ledger.open(series), 2)
+
+
+def test_a_lock_replaced_between_opening_and_locking_is_opened_again(
+    series: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = series / "private" / "lock", system.lock
+
+    def replaced_first(handle: int) -> None:
+        monkeypatch.setattr(system, "lock", real)
+        path.unlink()
+        real(handle)
+
+    monkeypatch.setattr(system, "open_folder", lambda path: None)
+    monkeypatch.setattr(system, "lock", replaced_first)
+    with Ledger.open(series).publisher():
+        assert json.loads(path.read_text())["pid"] == os.getpid()
+
+
+def test_verify_names_a_missing_lock(series: Path, ledger: Ledger) -> None:
+    (series / "private" / "lock").unlink()
+    assert [(one.file, one.reason) for one in ledger.verify()] == [("private/lock", "it is missing.")]
+    with ledger.publisher():
+        assert ledger.verify() == []
+
+
 def test_the_database_excludes_a_publisher_where_file_locks_do_not_reach(
     tmp_path: Path, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,17 +190,14 @@ def test_a_lost_connection_publishes_nothing(
     path = tmp_path / "s"
     with create(path, postgresql_url) as ledger:
         publish(ledger, 1)
-        server = create_engine(parse_url(postgresql_url))
         clients = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        disconnect = text(f"SELECT pg_terminate_backend(pid) {clients}")
         with ledger.publisher():
-            with server.connect() as connection:
-                connection.execute(disconnect)
+            with psycopg.connect(postgresql_url) as connection:
+                connection.execute(f"SELECT pg_terminate_backend(pid) {clients}")
             with pytest.raises(SeriesError, match=r"failed: .*terminat"):
                 publish(ledger, 2)
             with pytest.raises(SeriesError, match=r"connection to .* was lost, and the lock with it"):
                 publish(ledger, 2)
-        server.dispose()
         assert_is_whole(Ledger.open(path), 1)
         publish(ledger, 2)
         assert_is_whole(ledger, 2)

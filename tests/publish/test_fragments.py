@@ -194,7 +194,7 @@ def test_a_fragment_unlike_the_table_is_refused(tmp_path: Path) -> None:
 
 def test_the_strategy_may_change_between_releases(tmp_path: Path) -> None:
     tables = months(ri.MInvariance(m=3))
-    with created(tmp_path / "s", ri.Static(k=6, l=3)) as series:
+    with created(tmp_path / "s", ri.CorSplit(m=3, n=2, on_ineligible="counterfeit")) as series:
         series.publish(tables[0])
         after = ri.MInvariance(m=2, on_ineligible="counterfeit")
         series.publish(tables[1], strategy=after)
@@ -262,6 +262,7 @@ def test_forgetting_reaches_every_fragment(tmp_path: Path) -> None:
         left = set(series.membership(1)["subject"].to_pylist())
         assert None in left
         assert not left & set(table["name"].to_pylist()[:20])
+        assert series.publish(table).counts["new"] == 0, "each is known again, in its fragment"
 
 
 def test_a_worker_is_sent_the_files_of_its_own_fragment_only(tmp_path: Path) -> None:

@@ -158,3 +158,12 @@ def test_knowledge_files_are_found_from_the_config_wherever_one_publishes_from(c
     moves = str(config.parent / "facts" / "moves.csv")
     assert read.policy["knowledge"] == {"values": "estimate", "transitions": moves, "smoothing": 5}
     assert read.audit["knowledge"] == {"compromised": str(config.parent / "who.csv"), "values": "uniform"}
+
+
+def test_the_file_of_a_key_is_found_from_the_config(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(
+        '[schema]\nidentifier = "p"\nsensitive = "s"\n[schema.quasi_identifiers]\nage = { type = "int" }\n'
+        '[ledger]\nkey = "file:keys/own.key"\n'
+    )
+    assert read_config(path).ledger == {"key": f"file:{tmp_path / 'keys' / 'own.key'}"}

@@ -23,7 +23,7 @@ SETTINGS: dict[str, list[dict[str, object]]] = {
     "m-invariance": [{"m": 3, "on_ineligible": "counterfeit"}, {"m": 2, "publishing": "anatomized"}],
     "e-equivalence": [{"m": 2, "e": 2, "on_ineligible": "counterfeit"}],
     "cor-split": [{"m": 3, "n": 2, "on_ineligible": "counterfeit"}],
-    "bay-frame": [{"k": 3, "J": 1.0, "beta": 5.0}, {"k": 3, "J": 0.6, "beta": 2.0, "leftovers": "counterfeit"}],
+    "bay-frame": [{"k": 3, "J": 1.0, "beta": 5.0}, {"k": 3, "J": 0.6, "beta": 2.0}],
     "js-reduce": [{"k": 3, "J": 1.0, "t": 0.8}],
     "checked-mondrian": [{"k": 3}],
     "checked-incognito": [{"k": 3}],

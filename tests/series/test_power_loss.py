@@ -43,6 +43,11 @@ def extend(root: Path) -> None:
         series.extend("gender", ri.Hierarchy.from_nested({"Person": ["Male", "Female", "Other"]}))
 
 
+def withdraw(root: Path) -> None:
+    with ri.Series.open(root / SERIES) as series:
+        series.withdraw("the wrong file", not_handed_out=True)
+
+
 def known(series: ri.Series) -> object:
     return sorted(series._ledger.identities()[0].to_pylist())
 
@@ -52,6 +57,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], Callable[[ri.Series], object], 
     # what is done, what is looked at, before, after
     "publish": (publish, lambda series: [one.number for one in series.releases], [1], [1, 2]),
     "forget": (forget, known, PEOPLE, [name for name in PEOPLE if name != "Bob"]),
+    "withdraw": (withdraw, lambda series: (len(series.releases), known(series)), (1, PEOPLE), (0, [])),
     "extend": (extend, lambda series: series._ledger.coding_versions, [1], [1, 2]),
 }
 

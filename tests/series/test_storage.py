@@ -9,6 +9,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import KeyMissing, LedgerDamaged, ReissueError, SeriesError
+from tests.support.divided import CHURN, SCHEMA, People
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, population
 
 
@@ -23,6 +24,22 @@ def test_a_series_with_its_catalogue_in_postgresql(tmp_path: Path, postgresql_ur
         assert series.verify(rebuild=True) == []
     with ri.Series.open(tmp_path / "b", catalogue=postgresql_url) as series:
         assert [release.number for release in series.releases] == [1]
+
+
+@pytest.mark.xdist_group("postgresql")
+def test_standing_classes_with_their_catalogue_in_postgresql_are_those_of_sqlite(
+    tmp_path: Path, postgresql_url: str
+) -> None:
+    made = []
+    for name, where in (("p", {"catalogue": postgresql_url}), ("q", {})):
+        with ri.Series.create(
+            tmp_path / name, SCHEMA, ri.Standing(totals=0.5), seed=3, formats=["csv"], **where
+        ) as series:
+            for table in People(1).months(3, CHURN):
+                series.publish(table)
+            assert series.verify(rebuild=True) == []
+            made.append([(one.path / "release.csv").read_bytes() for one in series.releases])
+    assert made[0] == made[1]
 
 
 def test_an_encrypted_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

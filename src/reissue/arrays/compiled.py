@@ -10,6 +10,10 @@ calls were compiled into it: after an upgrade that mends one of those, it would 
 belongs to the files of all the kernels it is made of, and to the constants they use. And an upgrade may rename a tuple
 that an index names, which numba then fails to read: here such an index is an empty one.
 
+numba names what it compiles by a number that every process counts from 1. Two functions of numba's own that have one
+name and take the same types (the sorts behind np.sort and np.argsort do) may then get one name in two processes, and a
+third that reads both kernels runs one in place of the other. Here every process counts from a number of its own.
+
 Before numba reads a kernel from its cache it imports all that it would need to compile one, among it SciPy's linear
 algebra. Here it does so only where there is something to compile.
 """
@@ -17,7 +21,9 @@ algebra. Here it does so only where there is something to compile.
 # mypy: allow-untyped-calls
 from __future__ import annotations
 
+import itertools
 import os
+import secrets
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -27,12 +33,29 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.environment import _rebuild_env
 from numba.core.runtime.nrt import rtsys
 
+from reissue.arrays import announce
+
 __all__ = ["njit", "processors", "warm_up"]
+
+
+_NAMES = "a number drawn by the process"
+"""How what was compiled is named. It belongs to the key of every kernel, so that no kernel of older names is read."""
+
+
+def _count_from_a_number_of_its_own() -> None:
+    """Let this process name what it compiles as no other does."""
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(62))
+
+
+_count_from_a_number_of_its_own()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_from_a_number_of_its_own)
 
 
 class _Files(IndexDataCacheFile):
@@ -81,13 +104,20 @@ class _Cache(FunctionCache):
         self._cache_file.__class__ = _Files
 
     def _index_key(self, signature: object, codegen: Any) -> tuple[object, ...]:
-        return (*super()._index_key(signature, codegen), _made_of(self._py_func))
+        return (*super()._index_key(signature, codegen), _NAMES, _made_of(self._py_func))
 
     def load_overload(self, signature: object, target: Any) -> object:
         """As numba's, but for the refreshing of `target`, which compiling does anyway."""
         rtsys.initialize(target)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(signature, target)
+            kept = self._load_overload(signature, target)
+            if kept is None:
+                announce(compiling=True)
+            return kept
+
+    def save_overload(self, signature: object, data: object) -> None:
+        super().save_overload(signature, data)
+        announce(compiling=False)
 
 
 def _made_of(kernel: Any) -> str:

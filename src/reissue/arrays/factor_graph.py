@@ -63,7 +63,7 @@ class FactorGraph:
         """bool[people, values]: the values that every class of a person shows."""
         shown = np.bincount(self.cells, minlength=self.people * self.value_count)
         classes = np.bincount(self.members, minlength=self.people)
-        return np.asarray(shown.reshape(self.people, -1) == classes[:, None], dtype=np.bool_)
+        return np.asarray(shown.reshape(self.people, self.value_count) == classes[:, None], dtype=np.bool_)
 
     def gather(self, table: Float64) -> Float64:
         """float64[tables]: the entry of float64[people, values] that belongs to each cell."""

@@ -129,7 +129,12 @@ class AttackResult:
             return "breached"
         if self.outcome.unfinished:
             return "partly"
-        return "measured" if self.attack.measuring else "held"
+        return "measured" if self.measuring else "held"
+
+    @property
+    def measuring(self) -> bool:
+        """Whether that it finds nobody proves nothing: it is of such a kind, or read this series in such a way."""
+        return self.attack.measuring or (self.outcome is not None and self.outcome.measuring)
 
 
 def run_attacks(
@@ -149,8 +154,8 @@ def run_attacks(
     if that is so
     """
     done = []
-    for name in names:
-        progress(name)
+    for number, name in enumerate(names, start=1):
+        progress(f"{number} of {len(names)}, {name}")
         if refusal:
             done.append(AttackResult(name, registry.find_attack(name), {}, None, refusal, 0.0))
         else:

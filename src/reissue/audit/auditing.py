@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
+from reissue.audit.absence import find_absences, read_left_out
 from reissue.audit.attacks import AttackResult, check_given, choose_attacks, run_attacks
 from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
 from reissue.audit.document import list_classes
 from reissue.audit.foreign.series import read_series
+from reissue.audit.notes import find_folders, name_with_remedy, note_erased, note_missing_files
 from reissue.audit.result import Audit
-from reissue.audit.row_linkage import Columns, ReadColumns, find_public_table, find_traceable
+from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.errors import SeriesError, SettingsError
 from reissue.history.identities import Identities
-from reissue.history.past_releases import PastReleases, read_releases
-from reissue.ledger import Ledger
-from reissue.ledger.records import Layout
+from reissue.history.past_releases import PastReleases, UnseenRelease, read_releases
+from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.registry import ADOPTED, find_strategy, write_policy
 from reissue.methods.strategy import Strategy
+from reissue.methods.wording import list_names
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Facts
 from reissue.model.standing_view import EpisodeWords, observe_classes
@@ -90,22 +91,24 @@ def audit_series(
     names: bool = True,
     risk_threshold: float = ARX_RISK,
     progress: Callable[[str], None] | None = None,
+    unseen: UnseenRelease | None = None,
     **thresholds: object,
 ) -> Audit:
     """Attack a series of ours: its ledger knows who is in which class. See `audit` for the other arguments.
 
-    engine: the settings of where attacks run that can be divided
+    engine: the settings of where attacks run that can be divided; unseen: the next release, as if it were published
     """
-    if not ledger.releases:
+    if not ledger.releases and unseen is None:
         raise SeriesError("Nothing has been published yet, so there is nothing to audit.")
     say = progress or (lambda stage: None)
     chosen = choose_attacks(attacks)
     check_given(chosen, thresholds)
-    standing = any(record.strategy != ADOPTED and find_strategy(record.strategy).stands for record in ledger.releases)
+    records = [*ledger.releases, *([] if unseen is None else [unseen.record])]
+    standing = any(record.strategy != ADOPTED and find_strategy(record.strategy).stands for record in records)
     if engine["name"] == "embedded" or standing:  # classes for life are followed here, whoever made them
         say("read")
-        past = PastReleases(ledger, coding)
-        case = _read_whole(ledger, coding, strategy, past, names)
+        past = [*PastReleases(ledger, coding), *([] if unseen is None else [unseen.facts])]
+        case = _read_whole(ledger, coding, strategy, past, names, unseen)
         case = _know_classes(case, past) if standing else case
         return _attack_all(case, strategy, chosen, thresholds, risk_threshold, say)
     from reissue.audit.spark.auditing import SparkAttacks
@@ -113,9 +116,11 @@ def audit_series(
     say("start")
     with SparkAttacks.on(ledger, coding, engine, names) as spark:
         say("read")
-        observed = _observe(coding, read_releases(ledger.shelf, coding), spark.names if names else None)
-        columns = spark.insensitive(_find_folders(ledger))
-        case = _assemble(ledger, coding, strategy, observed, spark.names, names, spark.view, columns, spark.run)
+        observed = _observe(coding, read_releases(ledger.shelf, coding), spark.names if names else None, records)
+        columns = spark.insensitive(find_folders(ledger))
+        case = _assemble(
+            ledger, records, coding, strategy, observed, spark.names, names, spark.view, columns, spark.run
+        )
         return _attack_all(case, strategy, chosen, thresholds, risk_threshold, say)
 
 
@@ -147,15 +152,28 @@ class Naming(Protocol):
     def of(self, identifiers: Sequence[str]) -> Int64: ...
 
 
-def _read_whole(ledger: Ledger, coding: Coding, strategy: Strategy, past: Sequence[Facts], names: bool) -> AuditInput:
+def _read_whole(
+    ledger: Ledger,
+    coding: Coding,
+    strategy: Strategy,
+    past: Sequence[Facts],
+    names: bool,
+    unseen: UnseenRelease | None,
+) -> AuditInput:
     """A series of ours, read into this process."""
     releases = [ObservedRelease.of(facts) for facts in past]
-    wanted = coding.schema.insensitive
-    columns = ReadColumns.of(_find_folders(ledger), wanted) if wanted else None
+    records, wanted = ledger.releases, coding.schema.insensitive
+    columns = ReadColumns.of(find_folders(ledger), wanted) if wanted else None
     identities = Identities.read(ledger)
-    observed = _observe(coding, releases, identities if names else None)
+    if unseen is not None:
+        records = [*records, unseen.record]
+        identities = identities.including(unseen.identifiers, unseen.numbers)
+        columns = None if columns is None else columns.followed_by(unseen.columns)
+    observed = _observe(coding, releases, identities if names else None, records)
     view = SeriesView([WholeSeries(observed)], Workers())
-    return _assemble(ledger, coding, strategy, observed, identities, names, view, columns, lambda a: a.run(observed))
+    return _assemble(
+        ledger, records, coding, strategy, observed, identities, names, view, columns, lambda a: a.run(observed)
+    )
 
 
 def _know_classes(case: AuditInput, past: Sequence[Facts]) -> AuditInput:
@@ -169,6 +187,7 @@ def _know_classes(case: AuditInput, past: Sequence[Facts]) -> AuditInput:
 
 def _assemble(
     ledger: Ledger,
+    records: Sequence[ReleaseRecord],
     coding: Coding,
     strategy: Strategy,
     observed: Observed,
@@ -183,15 +202,18 @@ def _assemble(
         coding=coding,
         release_notes=[
             ReleaseNotes(
-                f"release {one.number}",
+                observed.words.release(one.number),
                 int(str(cast("Mapping[str, object]", one.counts["rows"]).get("suppressed", 0))),
+                one.number,
+                one.label,
+                read_left_out(one),
                 about={"created": one.created, "strategy": one.strategy, "settings": one.settings, "steps": one.steps},
             )
-            for one in ledger.releases
+            for one in records
         ],
         identities=identities,
         about={"name": ledger.path.name, "kind": "series", **_describe_policy(strategy)},
-        notes=_note_missing_files(ledger, coding.schema),
+        notes=[*note_missing_files(ledger, coding.schema), *note_erased(ledger)],
         names_shown=names,
         view=view,
         insensitive=columns,
@@ -199,27 +221,12 @@ def _assemble(
     )
 
 
-def _observe(coding: Coding, releases: Sequence[ObservedRelease], identities: Naming | None) -> Observed:
-    words = CodingWords(coding, "subject {}".format if identities is None else identities.name)
+def _observe(
+    coding: Coding, releases: Sequence[ObservedRelease], identities: Naming | None, records: Sequence[ReleaseRecord]
+) -> Observed:
+    labels = {one.number: one.label for one in records if one.label is not None}
+    words = CodingWords(coding, "subject {}".format if identities is None else identities.name, labels)
     return Observed(releases, coding.domains, len(coding.values), words)
-
-
-def _find_folders(ledger: Ledger) -> list[Path]:
-    """Where the releases were published, in order."""
-    return [Layout(ledger.path).release(one.number) for one in ledger.releases]
-
-
-def _note_missing_files(ledger: Ledger, schema: Schema) -> list[str]:
-    """What is not known because public files are gone: the ledger keeps no insensitive columns."""
-    places = zip(ledger.releases, _find_folders(ledger), strict=True) if schema.insensitive else ()
-    gone = [str(one.number) for one, folder in places if find_public_table(folder) is None]
-    if not gone:
-        return []
-    many = f"releases {', '.join(gone)}" if len(gone) > 1 else f"release {gone[0]}"
-    return [
-        f"The published files of {many} are missing, so that no row could be traced by its insensitive columns "
-        "there. Restore them from a backup of the series."
-    ]
 
 
 def _attack_all(
@@ -241,20 +248,30 @@ def _attack_all(
     case.view.settle(lambda: list_classes(found))
     k = given.get("k", promised.get("k", 2))
     few, columns = int(k) if isinstance(k, int | float) else 2, case.insensitive
+    numbers = [one.number or place for place, one in enumerate(case.release_notes, start=1)]
+    called = [(number, case.observed.words.release(number)) for number in numbers]
+    limit = given.get("c", promised.get("c", 0.5))
+    absences = find_absences(case.release_notes, called, case.coding, float(str(limit)))
     return Audit(
         observed=case.observed,
         coding=case.coding,
         checked=results,
         release_notes=case.release_notes,
         view=case.view,
-        traceable=[] if columns is None else find_traceable(columns, case.coding.schema.identifier, few),
+        traceable=[] if columns is None else find_traceable(columns, case.coding.schema.identifier, few, called),
         thresholds={**promised, **given},
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,
-        notes=[*case.notes, *_note_no_limit({**promised, **given}, chosen), *_note_unpromised(case, strategy, results)],
+        absences=absences,
+        notes=[
+            *case.notes,
+            *(one.sentence for one in absences),
+            *_note_no_limit({**promised, **given}, chosen),
+            *_note_unpromised(case, strategy, results),
+        ],
         names_shown=case.names_shown,
         risk_threshold=risk_threshold,
-        promised=() if strategy is None else (*strategy.stops, *strategy.withstands),
+        promised=() if strategy is None else strategy.stops,
     )
 
 
@@ -269,25 +286,16 @@ def _note_no_limit(thresholds: Mapping[str, object], chosen: Sequence[str]) -> l
 
 def _note_unpromised(case: AuditInput, strategy: Strategy | None, results: Sequence[AttackResult]) -> list[str]:
     """Which of the attacks that succeed the strategy of a series never promised to stop, and which strategies do."""
-    promised = () if strategy is None else (*strategy.stops, *strategy.withstands)
+    promised = () if strategy is None else strategy.stops
     if strategy is None or not promised or case.about["kind"] != "series":
         return []
     left = [one.name for one in results if one.status == "breached" and one.name not in promised]
     if not left:
         return []
     return [
-        f"{strategy.name} promises to stop {' and '.join(promised)}. It does not promise to stop "
+        f"{strategy.name} promises to stop {list_names(promised)}. It does not promise to stop "
         f"{', '.join(map(name_with_remedy, left))}."
     ]
-
-
-def name_with_remedy(attack: str) -> str:
-    """The attack, with the strategies that promise to stop it."""
-    from reissue.methods.registry import STRATEGIES
-
-    kinds = {name: find_strategy(name) for name in STRATEGIES}
-    made_for = [name for name, kind in kinds.items() if attack in (*kind.stops, *kind.withstands)]
-    return f"{attack} ({' and '.join(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
 
 
 def _describe_policy(strategy: Strategy | None) -> dict[str, object]:

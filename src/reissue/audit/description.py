@@ -52,10 +52,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class ReleaseNotes:
-    """What the timeline needs to know of one release beside what an attacker sees."""
+    """What the timeline needs to know of one release beside what an attacker sees.
+
+    name: "release 2024-01", with its label if it has one; number: None where releases are simply counted
+    left_out: people who are not in it although they were in the snapshot, by value, as far as that is known
+    """
 
     name: str
     suppressed: int
+    number: int | None = None
+    label: str | None = None
+    left_out: Mapping[int, int] = field(default_factory=dict)
     ambiguous: int | None = None
     coded: Coded | None = None
     insensitive: Mapping[str, Text] = field(default_factory=dict)
@@ -127,7 +134,7 @@ class SeriesFragment(ABC):
         return FragmentCensus(tallies, turnover, len(seen.subjects), seen.changed_value)
 
     def count_fits(self, hulls: Sequence[Sequence[Int32 | None]]) -> Iterator[pa.Table]:
-        """The own rows of every class, and how many of the own people fit which classes, as FITTING says.
+        """The own people of every class, and how many of the own people fit which classes, as FITTING says.
 
         hulls: for each release, the hull of each fragment's boxes. Only fragments whose hull holds somebody are read.
         """
@@ -139,8 +146,9 @@ class SeriesFragment(ABC):
             if exact[-1] and release.members is not None:
                 keys, rows = count_same(release.members.codes)
             else:
-                filled = np.flatnonzero(release.sizes > 0)
-                keys, rows = _make_class_keys(self.fragment, filled), release.sizes[filled]
+                people = release.people  # a row of nobody hides nobody
+                filled = np.flatnonzero(people > 0)
+                keys, rows = _make_class_keys(self.fragment, filled), people[filled]
             yield _make_fitting(position, keys, rows, np.zeros_like(rows))
         if any(exact):
             keys, people = count_same(seen.codes)

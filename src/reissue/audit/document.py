@@ -13,7 +13,7 @@ from reissue.arrays.sets import union
 from reissue.audit.attacks import STATUSES, AttackResult
 from reissue.audit.description import ClassRef, ClassSummary
 from reissue.audit.timeline import describe_sizes, measure_risks, measure_utility
-from reissue.coding import Coding, interval_label
+from reissue.coding import Coding
 from reissue.documents import AUDIT
 from reissue.methods.attack import Finding
 from reissue.model.domain import Domain
@@ -46,6 +46,7 @@ def make_document(audit: Audit, findings: int | None) -> dict[str, object]:
         "releases": [_describe_release(audit, position) for position in range(len(audit.observed))],
         "attacks": [_describe_attack(audit, checked, findings, summaries) for checked in audit.checked],
         "traceable": [one.to_dict() for one in audit.traceable],
+        "absence": [one.to_dict() for one in audit.absences],
         "notes": list(audit.notes),
     }
 
@@ -78,6 +79,7 @@ def judge(audit: Audit) -> dict[str, object]:
         "sentence": _write_sentence(audit, by),
         **{f"attacks_{status}": names for status, names in by.items()},
         "subjects": audit.subjects,
+        "subjects_left_out": sum(one.people for one in audit.absences),
         "subjects_at_risk": None if audit.subjects is None else len(audit.at_risk),
     }
 
@@ -85,24 +87,26 @@ def judge(audit: Audit) -> dict[str, object]:
 def _write_sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
     ran = sum(len(names) for status, names in by.items() if status != "skipped")
     count = len(audit.observed)
-    together = "The release" if count == 1 else f"The {count} releases, laid side by side,"
-    traced = " Insensitive columns link rows across releases." if audit.traceable else ""
+    together = "The release" if count == 1 else f"Taken together, the {count} releases"
+    traced = " Insensitive columns link rows across releases." if len(audit.traceable) > len(audit.naming) else ""
+    traced += " Insensitive columns name rows." if audit.naming else ""
     if ran == 0:
         return f"Nothing can be said: none of the attacks could be run.{traced}"
     people = ""
     if audit.subjects is not None:
-        people = f", and {len(audit.at_risk):,} of {audit.subjects:,} people are at risk"
+        at_risk = len(audit.at_risk)
+        people = f", and {at_risk:,} of {audit.subjects:,} people {'is' if at_risk == 1 else 'are'} at risk"
     if by["breached"]:
-        verb = "tells" if count == 1 else "tell"
+        verb = "reveals" if count == 1 else "reveal"
         broken = by["breached"]
-        which = f"{len(broken)} of the {ran} attacks that were run {'succeeds' if len(broken) == 1 else 'succeed'}"
+        which = f"{len(broken)} of {ran} attacks {'succeeds' if len(broken) == 1 else 'succeed'}"
         which = "the one attack that was run succeeds" if ran == 1 else which
-        return f"{together} {verb} more than the thresholds allow: {which} ({', '.join(broken)}){people}.{traced}"
+        return f"{together} {verb} more than your limits allow: {which} ({', '.join(broken)}){people}.{traced}"
     kept = "keeps" if count == 1 else "keep"
     left = len(by["skipped"])
     skipped = f" {left:,} {'was' if left == 1 else 'were'} not run." if left else ""
     partly = f" But {' and '.join(by['partly'])} looked only at part of the people." if by["partly"] else ""
-    return f"{together} {kept} to the thresholds: {_say_none(ran)}.{partly}{skipped}{traced}"
+    return f"{together} {kept} to your limits: {_say_none(ran)}.{partly}{skipped}{traced}"
 
 
 def _say_none(ran: int) -> str:
@@ -111,7 +115,7 @@ def _say_none(ran: int) -> str:
 
 def _describe_attribute(coding: Coding, a: int) -> dict[str, object]:
     domain = coding.domains[a]
-    ends = [interval_label(coding, a, code, code) if domain.lo <= domain.hi else "" for code in (domain.lo, domain.hi)]
+    ends = [coding.label(a, code, code) if domain.lo <= domain.hi else "" for code in (domain.lo, domain.hi)]
     kind = "numeric" if domain.numeric else "hierarchy"
     return {"name": domain.name, "kind": kind, "lowest": ends[0], "highest": ends[1]}
 
@@ -121,9 +125,10 @@ def _describe_release(audit: Audit, position: int) -> dict[str, object]:
     tally = entry.tally
     return {
         "number": tally.number,
+        "label": known.label,
         "name": known.name,
         "created": to_plain(known.about.get("created")),
-        "style": "anatomized" if tally.anatomized else "generalized",
+        "style": _name_style(tally.anatomized, known.about),
         "strategy": to_plain(known.about.get("strategy")),
         "settings": to_plain(known.about.get("settings", known.about.get("parameters", {}))),
         "steps": to_plain(known.about.get("steps", ())),
@@ -140,6 +145,13 @@ def _describe_release(audit: Audit, position: int) -> dict[str, object]:
     }
 
 
+def _name_style(anatomized: bool, about: Mapping[str, object]) -> str:
+    """The form of a release: as its own description says, or of standing classes as their settings do."""
+    settings = about.get("settings", {})
+    form = settings.get("form") if isinstance(settings, Mapping) else None
+    return str(about.get("style") or form or ("anatomized" if anatomized else "generalized"))
+
+
 def _describe_attack(
     audit: Audit, checked: AttackResult, findings: int | None, summaries: Mapping[ClassRef, ClassSummary]
 ) -> dict[str, object]:
@@ -153,7 +165,7 @@ def _describe_attack(
         "needs_members": checked.attack.needs_members,
         "persistent": checked.attack.persistent,
         "status": checked.status,
-        "measuring": checked.attack.measuring,
+        "measuring": checked.measuring,
         "unfinished": 0 if outcome is None else outcome.unfinished,
         "reason": checked.reason,
         "settings": to_plain(checked.settings),
@@ -235,4 +247,4 @@ def _describe_interval(coding: Coding, a: int, domain: Domain, lo: int, hi: int)
     steps = max(1, domain.hi - domain.lo + 1)
     start = min(max((lo - domain.lo) / steps, 0.0), 1.0 - 1.0 / steps)
     end = min(max((hi + 1 - domain.lo) / steps, start + 1.0 / steps), 1.0)
-    return {"attribute": domain.name, "label": interval_label(coding, a, lo, hi), "lo": start, "hi": end}
+    return {"attribute": domain.name, "label": coding.label(a, lo, hi), "lo": start, "hi": end}

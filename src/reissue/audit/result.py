@@ -10,6 +10,7 @@ from os import PathLike
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
+from reissue.audit.absence import Absence
 from reissue.audit.attacks import AttackResult
 from reissue.audit.description import ReleaseNotes, SeriesView
 from reissue.audit.document import judge, make_document
@@ -29,6 +30,7 @@ class Audit:
 
     checked: every attack, with its outcome or the reason why it did not run; breached ones first
     release_notes, view: what the document tells beside what an attacker sees
+    absences: what not being in a release reveals
     promised: the attacks that the strategy of the series promises to stop
     """
 
@@ -45,6 +47,7 @@ class Audit:
     names_shown: bool
     risk_threshold: float
     promised: Sequence[str] = ()
+    absences: Sequence[Absence] = ()
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -77,6 +80,11 @@ class Audit:
             ids for one in self.checked if one.outcome and one.outcome.breaches for ids in one.outcome.at_risk.values()
         ]
         return union(*parts)
+
+    @property
+    def naming(self) -> tuple[Traceable, ...]:
+        """Insensitive columns that name rows of a single release, whatever is generalized: a breach of their own."""
+        return tuple(one for one in self.traceable if one.releases[0] == one.releases[1])
 
     @property
     def verdict(self) -> str:

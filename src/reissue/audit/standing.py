@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
 from reissue.audit.description import ClassRef, ClassSummary, SeriesView, WholeSeries, Workers
 from reissue.model.observed import Observed
 from reissue.model.release import Facts
@@ -62,12 +60,10 @@ def describe_standing(releases: Sequence[Facts], view: StandingView) -> list[str
         )
     kept = [found for facts in releases if (found := StandingClasses.read(facts.extras)) is not None]
     last = kept[-1]
-    blended = np.unique(last.tokens.standing[last.tokens.made_up > 0])
-    people = int(np.isin(last.standing, blended).sum())
-    if people:
+    if last.blended:
         notes.append(
-            f"{people:,} people of the last release share a class with made-up values, because they came too few or "
-            "too alike: that they did may tell an attacker something of them."
+            f"{last.blended:,} people of the last release share a class with made-up values, because they came too few "
+            "or too alike: that they did may tell an attacker something of them."
         )
     if len(last.waiting):
         notes.append(f"{len(last.waiting):,} people wait for a release in which they fit a class.")

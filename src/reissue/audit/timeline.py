@@ -154,7 +154,7 @@ def add_tallies(parts: Sequence[ReleaseTally]) -> ReleaseTally:
 class TimelineEntry:
     """One release of the timeline.
 
-    fits: int64[kinds, 3] (rows of a class, people of the population who fit it, how many classes are such), ascending
+    fits: int64[kinds, 3] (people of a class, people of the population who fit it, how many classes are such), ascending
     """
 
     tally: ReleaseTally
@@ -209,7 +209,7 @@ def measure_utility(entry: ReleaseTally, domains: Sequence[Domain], suppressed: 
 def measure_risks(fits: Int64, threshold: float) -> dict[str, object]:
     """Prosecutor, journalist and marketer risk, as ARX names them; `fits` as in an entry of the timeline.
 
-    Prosecutor: the target is known to be in the release, so its risk is 1 / rows of its class. Journalist: the target
+    Prosecutor: the target is known to be in the release, so its risk is 1 / people of its class. Journalist: the target
     is somebody of the population, so 1 / people of the population whose quasi-identifiers fit the class. Marketer: the
     share of rows that would be re-identified on average. The population is everybody in the given snapshots, as last
     seen; without snapshots, the release itself.

@@ -10,10 +10,12 @@ from typing import Any, NoReturn
 import click
 
 from reissue.cli.commands import commands
+from reissue.cli.options import INTERRUPTED
+from reissue.cli.overview import completion, describe, list_in_order
+from reissue.cli.terminal import make_printable, tell
 from reissue.errors import ReissueError
 
 FAULT = 70  # EX_SOFTWARE of sysexits.h; 1 would read as a breach
-INTERRUPTED = 130  # as shells say
 UNREAD = 141  # as shells say of a command whose reader has left
 
 
@@ -36,11 +38,19 @@ class _Group(click.Group):
             code = ended.code
         _leave(code)
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            make_printable(stream)
+        return super().main(*args, **kwargs)
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list_in_order(super().list_commands(context))
+
     def invoke(self, context: click.Context) -> object:
         try:
             return super().invoke(context)
         except ReissueError as error:
-            click.echo(f"Error: {error}", err=True)
+            tell(f"Error: {error}", err=True)
             sys.exit(error.exit_code)
         except (click.ClickException, click.exceptions.Exit, click.Abort):  # click's own ways to end
             raise
@@ -49,35 +59,33 @@ class _Group(click.Group):
                 sys.exit(UNREAD)
             from reissue.ledger.disk import explain_os_error
 
-            click.echo(
+            tell(
                 f"Error: {explain_os_error(f'`{context.command_path} {context.invoked_subcommand}`', error)}", err=True
             )
             sys.exit(ReissueError.exit_code)
         except KeyboardInterrupt:
-            click.echo(
-                "Interrupted. A release is published as a whole or not at all: `reissue log` tells which.", err=True
-            )
+            tell("Interrupted. A release is published as a whole or not at all: `reissue log` shows which.", err=True)
             sys.exit(INTERRUPTED)
         except Exception as error:
             import traceback
 
             traceback.print_exc()
-            click.echo(f"\n{_fault(error)}", err=True)
+            tell(f"\n{_fault(error)}", err=True)
             sys.exit(FAULT)
 
 
 def _fault(error: Exception) -> str:
     if isinstance(error, MemoryError):
-        return "Error: the memory of this machine does not suffice. Nothing was lost; use a larger machine, or Spark."
+        return "Error: this machine ran out of memory. Nothing was lost; use a larger machine, or Spark."
     return (
         "Error: this is a fault in Reissue, not in your data. Nothing was lost: a release is published as a whole or "
-        "not at all, and `reissue log` tells which. Please report the lines above, without what is private in them."
+        "not at all, and `reissue log` shows which. Please report the lines above, with anything private removed."
     )
 
 
 def _leave(code: str | int | None) -> NoReturn:
     if isinstance(code, str):
-        click.echo(code, err=True)
+        tell(code, err=True)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -92,10 +100,10 @@ def main() -> None:
     """Publish the same person-level table again and again, and keep the whole series private.
 
     Exit codes: 0 done; 1 the audit found a breach; 2 bad input or usage, or no attack could be run; 3 no safe release
-    exists under this policy; 4 no breach was found, but some attack looked only at part; 70 a fault in Reissue; 130
-    interrupted.
+    exists under this policy; 4 no breach was found, but some attack looked only at part; 5 a gate stopped publish;
+    70 a fault in Reissue; 130 interrupted.
     """
 
 
-for command in commands:
-    main.add_command(command)
+for command in (*commands, completion):
+    main.add_command(describe(command))

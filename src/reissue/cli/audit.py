@@ -9,6 +9,7 @@ import click
 
 from reissue.cli import show
 from reissue.cli.options import ENGINE, JSON, KEY, PAGE, SERIES, writable
+from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ MATCH = click.option(
     type=click.Choice(["order", "content"]),
     default="order",
     show_default=True,
-    help="How rows of a release and of its snapshot belong together.",
+    help="How to match rows of a release to rows of its snapshot.",
 )
 NAMES = click.option("--names", is_flag=True, help="Show people by identifier, not by number.")
 PARTLY = 4  # no attack succeeds, but not everybody was looked at
@@ -64,11 +65,12 @@ def audit(
 ) -> None:
     """Attack SERIES, or releases made with another tool (--config and --release), and say what they give away.
 
-    Exit code 1 if an attack succeeds, 2 if none could be run, 4 if none succeeds but a limit left people out. Without
-    --snapshot, only attacks that do not need to know who is in which class are run.
+    Exit code 1 if an attack succeeds or an insensitive column names rows, 2 if none could be run, 4 if none succeeds
+    but a limit left people out. Without --snapshot, only attacks that do not need to know who is in which class are
+    run.
     """
     _require(html)
-    with show.show_progress("auditing") as progress:
+    with show_progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
             done = audited_series(series, attacks, settings, names, key, progress, engine)
         elif series is None and config and releases and not engine:
@@ -93,16 +95,16 @@ def _tell(done: Audit, html: str | None, as_json: bool) -> None:
         if html:
             done.to_html(html)
     finally:  # what took long to find is told, whether or not the page could be written
-        click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
+        show.print_result(done, done, as_json)
     if html and not as_json:
-        click.echo(f"Wrote {html}. Keep it as safe as the raw data.")
+        tell(f"Wrote {html}. Keep it as safe as the raw data.")
 
 
 def exit_code(done: Audit, promise: bool = False) -> int:
     """promise: whether only attacks count that the strategy promises to stop."""
     refuse_unchecked(unchecked(done))
     statuses = [one.status for one in done.checked if not promise or one.name in done.promised]
-    if "breached" in statuses:
+    if "breached" in statuses or (done.naming and not promise):
         return 1
     return PARTLY if "partly" in statuses else 0
 
@@ -207,10 +209,10 @@ def adopt(
     """
     from reissue.series import adopt as take
 
-    with show.show_progress("adopting") as progress:
+    with show_progress("adopting") as progress:
         adopted = take(
             series, releases, snapshots, config=config, match=match, names=names, catalogue=catalogue, key=key,
             progress=progress,
         )  # fmt: skip
-    click.echo(adopted.audit.to_json() if as_json else adopted.describe(), nl=not as_json)
+    show.print_result(adopted.audit, adopted, as_json)
     raise SystemExit(1 if adopted.audit.breaches else 0)  # adopted, whether or not an attack could be run

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from shlex import quote
 from types import ModuleType
 
 import click
@@ -15,54 +14,46 @@ import click
 from reissue.cli import show
 from reissue.cli.audit import adopt, audit
 from reissue.cli.compare import compare
+from reissue.cli.estimate import estimate
+from reissue.cli.init import init
 from reissue.cli.options import ENGINE, JSON, KEY, SERIES
 from reissue.cli.report import report
+from reissue.cli.terminal import show_progress, tell
+from reissue.errors import GateStopped
 
 
 @click.command()
 @SERIES
-@click.option("--config", type=click.Path(dir_okay=False), required=True, help="TOML file with schema and policy.")
-@click.option("--catalogue", metavar="URL", help="Keep the catalogue in PostgreSQL (postgresql://...), not SQLite.")
-@click.option("--seed", type=int, help="Fix every random choice (for tests); by default the seed is secret.")
-@ENGINE
-@KEY
-def init(
-    series: str, config: str, catalogue: str | None, seed: int | None, engine: str | None, key: str | None
-) -> None:
-    """Create a series in the directory SERIES."""
-    from reissue.series import Series
-
-    with Series.from_config(series, config, catalogue=catalogue, seed=seed, key=key, engine=engine) as created:
-        click.echo(
-            f"Created {series}: strategy {created.strategy.name}. "
-            f"Publish with: reissue publish {quote(series)} SNAPSHOT"
-        )
-
-
-@click.command()
-@SERIES
-@click.argument("snapshot")
+@click.argument("snapshots", metavar="SNAPSHOT...", nargs=-1, required=True)
 @click.option("--strategy", metavar="NAME", help="Change the strategy of the series from this release on.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the strategy (k=5).")
 @click.option("--on-change", type=click.Choice(["refuse", "new-subject"]), help="What to do with changed rows.")
 @click.option("--format", "formats", type=click.Choice(["parquet", "csv"]), multiple=True, help="Files to write.")
 @ENGINE
 @click.option("--table", metavar="NAME", help="A new Spark table that gets the release once it is published.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be published and given away; change nothing.")
+@click.option("--label", metavar="TEXT", help="What people call the release; by default the name of the file.")
+@click.option("--allow", multiple=True, metavar="GATE", help="Let a gate not stop this release; kept in the log.")
 @JSON
 @KEY
 def publish(
     series: str,
-    snapshot: str,
+    snapshots: tuple[str, ...],
     strategy: str | None,
     settings: tuple[str, ...],
     on_change: str | None,
     formats: tuple[str, ...],
     engine: str | None,
     table: str | None,
+    dry_run: bool,
+    label: str | None,
+    allow: tuple[str, ...],
     as_json: bool,
     key: str | None,
 ) -> None:
-    """Publish the table SNAPSHOT as the next release of SERIES.
+    """Publish each table SNAPSHOT, in the order given, as the next release of SERIES.
+
+    The first one that is refused ends it: what was published before stays, and nothing after it is tried.
 
     SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation). On Spark it may
     also be a folder of Parquet files, or table:NAME.
@@ -70,22 +61,31 @@ def publish(
     from reissue.series import Series
 
     leave_out_pandas()
-    with Series.open(series, key=key) as opened, show.show_progress("publishing") as progress:
+    backlog = show.Backlog(snapshots, as_json)
+    single = [name for name, given in (("table", table), ("dry-run", dry_run), ("label", label)) if given]
+    if single and len(snapshots) > 1:
+        raise click.UsageError(f"--{single[0]} takes one snapshot at a time.")
+    with Series.open(series, key=key) as opened, backlog, show_progress("publishing") as progress:
         show.warn_of_edits(opened)
         chosen = opened.changed_strategy(strategy, settings)
-        release = opened.publish(
-            snapshot,
-            strategy=chosen,
-            on_change=on_change,
-            formats=formats or None,
-            engine=engine,
-            table=table,
-            progress=progress,
-        )
-        published = opened.releases
-    show.print_document(release.to_dict()) if as_json else click.echo(release.describe())
-    show.warn_of_unusual(release)
-    show.warn_of_missing(published)
+        if dry_run:
+            preview = opened.preview(snapshots[0], strategy=chosen, on_change=on_change, allow=allow, progress=progress)
+            show.print_result(preview, preview, as_json)
+            raise SystemExit(GateStopped.exit_code if preview.stopped else 0)
+        for snapshot in snapshots:
+            release = opened.publish(
+                snapshot,
+                strategy=chosen,
+                on_change=on_change,
+                formats=formats or None,
+                engine=engine,
+                table=table,
+                allow=allow,
+                label=label,
+                progress=progress,
+            )
+            backlog.tell(release)
+        show.warn_of_missing(opened.releases)
 
 
 @click.command()
@@ -93,15 +93,33 @@ def publish(
 @JSON
 @KEY
 def log(series: str, as_json: bool, key: str | None) -> None:
-    """List the releases of SERIES and what was done for each."""
+    """List what was done to SERIES: every release, withdrawal, forgetting and extension, when and by whom."""
     from reissue.series import Series
 
     with Series.open(series, key=key) as opened:
-        releases = opened.releases
+        events, releases = opened.log(), {release.number: release for release in opened.releases}
     if as_json:
-        show.print_document([release.to_dict() for release in releases])
+        show.print_document([show.write_event(event, releases) for event in events])
     else:
-        click.echo("\n\n".join(release.describe() for release in releases) or "Nothing has been published yet.")
+        tell("\n\n".join(show.describe_event(event, releases) for event in events) or "Nothing was done yet.")
+
+
+@click.command()
+@SERIES
+@click.option("--not-handed-out", is_flag=True, help="State that nobody outside has the release.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; the ledger keeps it.")
+@JSON
+@KEY
+def withdraw(series: str, not_handed_out: bool, reason: str, as_json: bool, key: str | None) -> None:
+    """Take back the last release of SERIES, if it was not handed out; its number is not used again."""
+    from reissue.series import Series
+
+    with Series.open(series, key=key) as opened:
+        release = opened.withdraw(reason, not_handed_out=not_handed_out)
+    if as_json:
+        show.print_document(release.to_dict())
+    else:
+        tell(f"Withdrew release {release.name}. The ledger keeps that and why; its number is not used again.")
 
 
 @click.command()
@@ -118,29 +136,31 @@ def verify(series: str, rebuild: bool, as_json: bool, key: str | None) -> None:
     if as_json:
         show.print_document([asdict(damage) for damage in damages])
     else:
-        click.echo("\n".join(str(damage) for damage in damages) or "Everything is as the ledger says.")
+        tell("\n".join(str(damage) for damage in damages) or "Everything is as the ledger says.")
     raise SystemExit(2 if damages else 0)
 
 
 @click.command()
 @SERIES
-@click.argument("identifier")
+@click.argument("identifiers", nargs=-1)
+@click.option("--from", "file", type=click.Path(dir_okay=False), help="A table with the identifiers of more people.")
+@click.option("--erase", is_flag=True, help="Delete the marks too, by which people who come back would be known again.")
+@JSON
 @KEY
-def forget(series: str, identifier: str, key: str | None) -> None:
-    """Forget who IDENTIFIER is: delete the only link from that person to the ledger's numbers."""
+def forget(
+    series: str, identifiers: tuple[str, ...], file: str | None, erase: bool, as_json: bool, key: str | None
+) -> None:
+    """Forget who IDENTIFIERS are: delete the only link from these people to the ledger's numbers."""
     from reissue.series import Series
+    from reissue.series.upkeep import describe_receipt
 
     with Series.open(series, key=key) as opened:
-        opened.forget(identifier)
-        strategy = opened.strategy
-    click.echo(
-        f"Forgot {identifier.strip()}. What the series promised about this person stays in force, without the name."
-    )
-    if not strategy.supports.gone:
-        click.echo(
-            f"A forgotten person counts as gone, and {strategy.name} is for tables that nobody leaves: if the last "
-            "release had this person, go on with another strategy (publish --strategy), or with a new series."
-        )
+        receipt = opened.forget(*identifiers, file=file, erase=erase)
+        sentences = describe_receipt(receipt, opened.strategy)
+    if as_json:
+        show.print_document(receipt.to_dict())
+    else:
+        tell("\n".join(sentences))
 
 
 @click.command()
@@ -160,7 +180,24 @@ def extend(series: str, hierarchies: tuple[str, ...], key: str | None) -> None:
 
     with Series.open(series, key=key) as opened:
         for sentence in opened.extend_from_files(hierarchies):
-            click.echo(sentence)
+            tell(sentence)
+
+
+@click.command()
+@SERIES
+@click.option("--config", type=click.Path(dir_okay=False), required=True, help="TOML file with the amended schema.")
+@KEY
+def amend(series: str, config: str, key: str | None) -> None:
+    """Change how SERIES reads tables: missing values, spelling, labels.
+
+    The config's [schema] and [labels] are compared with those of the series. What is in labels that are out cannot be
+    changed: it is refused with the reason, and nothing is changed.
+    """
+    from reissue.schema import read_config
+    from reissue.series import Series
+
+    with Series.open(series, key=key) as opened:
+        tell("\n".join(opened.amend(read_config(config).schema)) or "The series reads tables like that already.")
 
 
 @click.command()
@@ -174,12 +211,41 @@ def demo(data: str | None, output: str, months: int) -> None:
     from reissue import demo as demonstration
 
     if data is not None:
-        click.echo(demonstration.write_data(data))
+        tell(demonstration.write_data(data))
     else:
-        demonstration.run(output, months, click.echo)
+        with show_progress("demo") as progress:
+            demonstration.run(output, months, tell, progress)
 
 
-commands = (init, publish, log, audit, report, compare, adopt, verify, forget, extend, demo)
+@click.command("warm-up")
+@click.argument("strategies", nargs=-1, metavar="[STRATEGY]...")
+def warm_up(strategies: tuple[str, ...]) -> None:
+    """Compile what the strategies need, so that their first publish does not wait for it.
+
+    Once after an installation or an upgrade; without names for all strategies, which takes minutes.
+    """
+    from reissue.warming import warm_up as compile_kernels
+
+    compile_kernels(strategies, tell)
+
+
+commands = (
+    init,
+    publish,
+    withdraw,
+    log,
+    audit,
+    report,
+    compare,
+    estimate,
+    adopt,
+    verify,
+    forget,
+    extend,
+    amend,
+    demo,
+    warm_up,
+)
 
 
 def leave_out_pandas() -> None:

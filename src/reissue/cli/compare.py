@@ -6,6 +6,7 @@ import click
 
 from reissue.cli import show
 from reissue.cli.options import JSON, PAGE, PNG, SVG, writable
+from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InfeasiblePolicy
 
 
@@ -41,7 +42,7 @@ def compare(
     from reissue.compare import compare_config
 
     _require(html, picture)  # before the long work
-    with show.show_progress("comparing") as progress:
+    with show_progress("comparing") as progress:
         done = compare_config(config, snapshots, strategies=strategies, settings=settings, out=out, progress=progress)
     try:
         if html:
@@ -49,10 +50,10 @@ def compare(
         if picture:
             done.to_picture(picture)
     finally:  # what took long to find is told, whether or not the files could be written
-        click.echo(done.to_json() if as_json else done.describe(), nl=not as_json)
+        show.print_result(done, done, as_json)
     written = [file for file in (html, picture) if file]
     if written and not as_json:
-        click.echo(f"Wrote {' and '.join(written)}.")
+        tell(f"Wrote {' and '.join(written)}.")
     raise SystemExit(0 if any(run.status == "done" for run in done.runs) else InfeasiblePolicy.exit_code)
 
 

@@ -18,6 +18,9 @@ ENGINE = click.option(
     "--engine", type=click.Choice(["embedded", "spark"]), help="Where the work is done: on this machine, or on Spark."
 )
 
+INTERRUPTED = 130
+"""The exit code of a command that was ended by hand, as shells say."""
+
 PAGE = b"<!doctype html>"
 SVG = b"<svg"
 PNG = b"\x89PNG"

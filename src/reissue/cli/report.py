@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reissue.cli import show
 from reissue.cli.audit import audited_series, refuse_unchecked, unchecked
 from reissue.cli.options import KEY, PAGE, writable
+from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InputError, ReissueError, SettingsError
 
 if TYPE_CHECKING:
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("source", metavar="SERIES", type=click.Path())
-@click.option("--output", "-o", type=click.Path(dir_okay=False), default="report.html", show_default=True, help="File.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False),
+    default="report.html",
+    show_default=True,
+    help="The HTML file to write.",
+)
 @click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Only this attack (may be repeated).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
 @click.option("--names", is_flag=True, help="Show people by identifier, not by number.")
@@ -37,7 +44,7 @@ def report(
 
     require()
     writable(output, PAGE)
-    with show.show_progress("auditing") as progress:
+    with show_progress("auditing") as progress:
         if Path(source).is_file():
             drawn = _of_document(source, _saved(source, attacks, settings, names))
         else:
@@ -45,8 +52,8 @@ def report(
     try:
         write_text(drawn.page, output)
     finally:  # what took long to find is told, whether or not the page could be written
-        click.echo(drawn.verdict)
-    click.echo(f"Wrote {output}. Keep it as safe as the raw data.")
+        tell(drawn.verdict)
+    tell(f"Wrote {output}. Keep it as safe as the raw data.")
     refuse_unchecked(drawn.unchecked)
 
 

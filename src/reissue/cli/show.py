@@ -1,20 +1,21 @@
-"""What the commands print: one JSON document, or text for a person; a progress bar on a terminal only."""
+"""What the commands print: one JSON document, or text for a person."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from reissue.cli.terminal import tell
+from reissue.errors import ReissueError
+
 if TYPE_CHECKING:
+    from reissue.ledger import Event
     from reissue.series import Series
     from reissue.series.release import Release
-
-STAGES = ("read", "compare", "anonymize", "write", "commit")
 
 
 def print_document(content: object) -> None:
@@ -22,11 +23,82 @@ def print_document(content: object) -> None:
     click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
 
 
+def print_result(document: Document, result: Described, as_json: bool) -> None:
+    """What was found: as JSON from the document, or in words."""
+    if as_json:
+        click.echo(document.to_json(), nl=False)
+    else:
+        tell(result.describe())
+
+
+class Document(Protocol):
+    def to_json(self) -> str: ...
+
+
+class Described(Protocol):
+    def describe(self) -> str: ...
+
+
+class Backlog:
+    """Snapshots that are published one after the other: each release is shown when it is out.
+
+    As JSON it is one document: of one snapshot its release, of several the list of those that were published, also
+    where a later one was refused.
+    """
+
+    def __init__(self, snapshots: Sequence[str], as_json: bool) -> None:
+        self.snapshots, self.as_json = snapshots, as_json
+        self.done: list[Release] = []
+
+    def tell(self, release: Release) -> None:
+        self.done.append(release)
+        if not self.as_json:
+            tell(("\n" if len(self.done) > 1 else "") + release.describe())
+        for warning in release.warnings:
+            tell(f"Warning: {warning}", err=True)
+
+    def __enter__(self) -> Backlog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        several, left = len(self.snapshots) > 1, self.snapshots[len(self.done) :]
+        if self.as_json and (several or self.done):
+            documents = [release.to_dict() for release in self.done]
+            print_document(documents if several else documents[0])
+        if several and left and isinstance(error, ReissueError):
+            rest = f" {len(left) - 1} after it were not tried." if len(left) > 1 else ""
+            tell(
+                f"{len(self.done)} of {len(self.snapshots)} snapshots were published; {left[0]} was not.{rest} "
+                "Mend it, and publish from there on.",
+                err=True,
+            )
+
+
+def write_event(event: Event, releases: Mapping[int, Release]) -> dict[str, object]:
+    """An event of the log, JSON-able; of a release with all that is known of it."""
+    release = releases.get(int(str(event.details.get("release", 0)))) if event.what in ("publish", "adopt") else None
+    known = event.details if release is None else release.to_dict()
+    return {"what": event.what, "time": event.time, "user": event.user, **known}
+
+
+def describe_event(event: Event, releases: Mapping[int, Release]) -> str:
+    """The same in a few lines, for a terminal."""
+    if event.what in ("publish", "adopt"):
+        return releases[int(str(event.details["release"]))].describe()
+    by, details = f" by {event.user}" if event.user else "", event.details
+    if event.what == "withdraw":
+        name = details["label"] or details["release"]
+        return f"Withdrawn {event.time}{by}: release {name} (number {details['release']}). {details['reason']}"
+    return f"{ {'forget': 'Forgot people', 'extend': 'Extended hierarchies'}[event.what] } {event.time}{by}."
+
+
 def warn_of_missing(releases: Sequence[Release]) -> None:
     """Warn of releases that are not there any more, on the side: the result is not about them."""
     gone = [str(release.path) for release in releases if release.missing]
     if gone:
-        click.echo(
+        tell(
             f"Warning: {', '.join(gone)}: published before, but not there any more. The ledger remembers, so the "
             "series keeps to its policy all the same. Restore the files from a backup of the series: `reissue verify` "
             "names each.",
@@ -37,53 +109,8 @@ def warn_of_missing(releases: Sequence[Release]) -> None:
 def warn_of_edits(series: Series) -> None:
     """Warn of a config that somebody edited in vain, on the side."""
     if series.config_edited:
-        click.echo(
+        tell(
             f"Warning: {series.path}/reissue.toml is not as it was written, but the series goes by its ledger. Change "
             "settings with --strategy and --set, hierarchies with `reissue extend`, and undo the change in the file.",
             err=True,
         )
-
-
-def warn_of_unusual(release: Release) -> None:
-    """Warn of a snapshot that may not be the one that was meant, on the side: it is published."""
-    counts = release.counts
-    if release.number == 1:
-        return
-    if not any(counts[name] for name in ("new", "gone", "back", "changed")):
-        click.echo(
-            f"Warning: nobody came, left or changed since release {release.number - 1}. Was this snapshot published "
-            "before?",
-            err=True,
-        )
-    elif counts["changed"] and counts["changed"] >= 0.9 * (counts["snapshot"] - counts["new"]):
-        click.echo(
-            f"Warning: {counts['changed']:,} of the {counts['snapshot'] - counts['new']:,} people who were published "
-            "before have changed. Is a column written in another way than it was?",
-            err=True,
-        )
-    elif counts["new"] == counts["snapshot"] and counts["gone"]:
-        click.echo(
-            f"Warning: nobody of release {release.number - 1} is in this snapshot, so that all count as new. If they "
-            "are the same people under other identifiers, nothing protects them: do not hand this release out.",
-            err=True,
-        )
-
-
-@contextmanager
-def show_progress(title: str) -> Iterator[Callable[[str], None]]:
-    """A callback that moves a bar from stage to stage; it does nothing when the output is piped."""
-    if not sys.stderr.isatty():
-        yield lambda stage: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn(title), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=len(STAGES))
-
-        def move(stage: str) -> None:
-            done = STAGES.index(stage) if stage in STAGES else None
-            bar.update(task, description=stage, completed=done)
-
-        yield move

@@ -1,6 +1,6 @@
 """The stable codes of a series: integers for quasi-identifiers and sensitive values, and the labels that name them."""
 
-from reissue.coding.codes import Coding, CodingNames, CodingWords, interval_label
+from reissue.coding.codes import Coding, CodingNames, CodingWords
 from reissue.coding.learning import NumericSummary, SnapshotSummary
 from reissue.coding.numeric import LARGEST_CODE, MISSING_CODE, Kind, NumericCoding
 from reissue.hierarchy import MISSING
@@ -16,5 +16,4 @@ __all__ = [
     "NumericCoding",
     "NumericSummary",
     "SnapshotSummary",
-    "interval_label",
 ]

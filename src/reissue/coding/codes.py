@@ -6,7 +6,7 @@ Also between codes and what people call them: for the sentences of findings, and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
 
@@ -17,9 +17,10 @@ from reissue.arrays.types import Int32, Int64
 from reissue.coding.learning import SnapshotSummary
 from reissue.coding.numeric import MISSING_CODE, Kind, NumericCoding
 from reissue.errors import ReleaseError, SchemaError, did_you_mean
-from reissue.hierarchy import ROOT, Hierarchy
+from reissue.hierarchy import Hierarchy
 from reissue.model.domain import Domain
 from reissue.schema import Categorical, Numeric, Schema
+from reissue.schema.attributes import check_ranges
 
 JOINT = " / "
 """Between the labels of jointly sensitive columns, in sentences."""
@@ -63,12 +64,18 @@ class Coding:
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
-        return tuple(
-            self.numbers[name].domain(name)
-            if name in self.numbers
-            else Domain(name, 0, len(self.hierarchies[name].leaves) - 1, self.hierarchies[name].tree)
-            for name in self.attributes
-        )
+        return tuple(self._domain(name, given.weight) for name, given in self.schema.quasi_identifiers.items())
+
+    def _domain(self, name: str, weight: float) -> Domain:
+        if name in self.numbers:
+            return self.numbers[name].domain(name, weight)
+        hierarchy = self.hierarchies[name]
+        return Domain(name, 0, len(hierarchy.leaves) - 1, hierarchy.tree, weight, self.shows_ranges(name))
+
+    def shows_ranges(self, name: str) -> bool:
+        """Whether cells of a hierarchical attribute may be ranges of its values, not only its groups."""
+        attribute = self.schema.quasi_identifiers[name]
+        return isinstance(attribute, Categorical) and attribute.labels == "ranges"
 
     @cached_property
     def values(self) -> tuple[str, ...]:
@@ -127,13 +134,6 @@ class Coding:
                 "Give the hierarchy that the release was made with."
             ) from None
 
-    def reading(self, a: int | str) -> str:
-        """How a recipient reads the labels of attribute `a`, in one sentence."""
-        name = self._name(a)
-        if name in self.numbers:
-            return self.numbers[name].reading()
-        return f"a value, the label of a group of values, or {ROOT} for any value"
-
     def _name(self, a: int | str) -> str:
         return a if isinstance(a, str) else self.attributes[a]
 
@@ -173,6 +173,7 @@ class Coding:
             raise SchemaError(f"{column!r} has no hierarchy to extend. Columns with one: {allowed}.")
         try:
             extended = self.hierarchies[column].extend(hierarchy)
+            check_ranges(extended, self.shows_ranges(column))
         except SchemaError as error:
             raise SchemaError(f"{column}: {error}") from None
         if extended is self.hierarchies[column]:
@@ -196,9 +197,10 @@ class Coding:
             real = np.flatnonzero(boxes[:, a, 0] <= boxes[:, a, 1])
             lo, hi = boxes[real, a, 0], boxes[real, a, 1]
             cover = old.tree.cover(lo, hi)
-            if not (np.array_equal(old.tree.lo[cover], lo) and np.array_equal(old.tree.hi[cover], hi)):
+            exact = (old.tree.lo[cover] == lo) & (old.tree.hi[cover] == hi)
+            if not (exact.all() or self.domains[a].ranges):
                 raise ValueError(f"a box of {self.attributes[a]!r} is no node of its hierarchy")
-            boxes[real, a] = node[cover]
+            boxes[real, a] = np.where(exact[:, None], node[cover], np.stack([leaf[lo], leaf[hi]], axis=1))
         return boxes, codes
 
     def _changed(self, since: Coding, name: str) -> bool:
@@ -271,27 +273,23 @@ def _numeric_from(start: NumericCoding, given: Mapping[str, object]) -> NumericC
     )
 
 
-def interval_label(coding: Coding, a: int, lo: int, hi: int) -> str:
-    """The label of an interval of codes; "first .. last" where no group covers just that: other tools make such."""
-    try:
-        return coding.label(a, lo, hi)
-    except ValueError:
-        return f"{coding.label(a, lo, lo)} .. {coding.label(a, hi, hi)}"
-
-
 @dataclass(frozen=True)
 class CodingWords:
-    """The words of a series. `names` gives a subject's name by its number (a private lookup of the publisher)."""
+    """The words of a series. `names` gives a subject's name by its number (a private lookup of the publisher).
+
+    releases: by number, how releases are called that have a label
+    """
 
     coding: Coding
     names: Callable[[int], str]
+    releases: Mapping[int, str] = field(default_factory=dict)
 
     def box(self, box: Int32) -> str:
         """int32[attributes, 2] as "age 21-30, zip 120*"; attributes that cover everything are left out."""
         parts = []
         for a, (lo, hi) in enumerate(box.tolist()):
             if not self._anything(a, lo, hi):
-                parts.append(f"{self.coding.attributes[a]} {interval_label(self.coding, a, lo, hi)}")
+                parts.append(f"{self.coding.attributes[a]} {self.coding.label(a, lo, hi)}")
         return ", ".join(parts) or "everyone"
 
     def _anything(self, a: int, lo: int, hi: int) -> bool:
@@ -307,7 +305,7 @@ class CodingWords:
         return self.names(number)
 
     def release(self, number: int) -> str:
-        return f"release {number}"
+        return f"release {self.releases.get(number, number)}"
 
 
 @dataclass(frozen=True, eq=False)

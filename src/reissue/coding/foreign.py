@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reissue.coding.numeric import LARGEST_CODE, MISSING_CODE, NumericCoding
 from reissue.errors import ReleaseError
 from reissue.hierarchy import MISSING, Hierarchy
-from reissue.schema.roles import MOST_DECIMALS, Numeric
+from reissue.schema.attributes import MOST_DECIMALS, Numeric
 
 if TYPE_CHECKING:
     from reissue.coding.codes import Coding

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reissue.coding.numeric import Kind, NumericCoding
 from reissue.errors import SnapshotError
 from reissue.hierarchy import MISSING, Hierarchy
-from reissue.schema.roles import MOST_DECIMALS, Numeric
+from reissue.schema.attributes import MOST_DECIMALS, Numeric, breaks_ranges, refuse_dots
 
 if TYPE_CHECKING:
     from reissue.coding.codes import Coding
@@ -115,7 +115,7 @@ def _learn(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Lear
         missing = coding.schema.takes_missing(name)
         if name in hierarchies and name in seen.categories:
             counted = seen.categories[name]
-            found = _find_unknown(name, hierarchies[name], counted, missing, places)
+            found = _find_unknown(name, hierarchies[name], counted, missing, coding.shows_ranges(name), places)
             problems += found
             if not found:
                 hierarchies[name] = hierarchies[name].grow(value for value in counted if value is not None)
@@ -129,11 +129,15 @@ def _learn(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Lear
     return (hierarchies, numbers, values), problems + found
 
 
-def _find_unknown(name: str, hierarchy: Hierarchy, counted: Counted, missing: bool, places: _Places) -> list[str]:
+def _find_unknown(
+    name: str, hierarchy: Hierarchy, counted: Counted, missing: bool, ranges: bool, places: _Places
+) -> list[str]:
     problems = []
     if None in counted and not missing:
         problems.append(_nulls(name, places.rows(*counted[None])))
     bad = {value: reason for value in counted if value is not None and (reason := hierarchy.problem(value))}
+    if ranges:
+        bad |= {value: refuse_dots(value) for value in counted if value is not None and breaks_ranges(value)}
     if not bad:
         return problems
     many = f"{len(bad):,} values are" if len(bad) > 1 else "a value is"

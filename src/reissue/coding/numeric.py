@@ -49,8 +49,8 @@ class NumericCoding:
     def scale(self) -> int:
         return int(10**self.decimals)
 
-    def domain(self, name: str) -> Domain:
-        return Domain(name, self.lo, max(self.lo, self.hi))
+    def domain(self, name: str, weight: float) -> Domain:
+        return Domain(name, self.lo, max(self.lo, self.hi), weight=weight)
 
     # --- values to codes --------------------------------------------------------------------------------------
 
@@ -122,15 +122,6 @@ class NumericCoding:
         between = " to " if self.kind == "date" or lo < 0 or hi < 0 else "-"
         return f"{self.text(lo)}{between}{self.text(hi)}"
 
-    def reading(self) -> str:
-        """How a recipient reads the labels, in one sentence."""
-        unit = {"date": "a day", "float": f"a number with {self.decimals} decimals"}.get(
-            self.kind or "", "a whole number"
-        )
-        example = "2026-01-01 to 2026-01-31" if self.kind == "date" else "20-29 or -5 to 3"
-        null = f"; {MISSING} where nothing is known" if self.missing else ""
-        return f"{unit}, or a range that includes both its ends, such as {example}{null}"
-
     def parse(self, label: str) -> tuple[int, int]:
         """The range of codes of a label; the inverse of `label`.
 
@@ -176,6 +167,8 @@ class NumericCoding:
         try:
             if self.kind == "date":
                 return (date.fromisoformat(text.strip()) - _EPOCH).days + shift
+            if "_" in text:  # which Python skips: 30_39 is not 3039
+                raise ValueError(text)
             exact = Decimal(text.strip()) * self.scale
             code = exact.to_integral_value() if rounding is None else exact.to_integral_value(rounding)
             if abs(code) <= LARGEST_CODE:

@@ -54,7 +54,7 @@ def _explain_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mappin
     words = [
         f"No strategy withstands all {tried} attacks that were tried. {best.label} comes closest: {_tell_people(best)} "
         f"({_tell_lost(best)}).",
-        f"It is broken by {list_names(best.breached)}. Take it only if such attackers are out of question:",
+        f"It is broken by {list_names(best.breached)}. Use it only if you can rule out such attackers:",
     ]
     words += [f"  {name}: {assumes[name]}" for name in best.breached if name in assumes]
     others = [run for run in judged if run is not best and len(run.breached) < len(best.breached)]
@@ -70,13 +70,13 @@ def _explain_least(best: Run, judged: Sequence[Run], tried: int, assumes: Mappin
 def _tell_promises(best: Run) -> list[str]:
     """What holds for the next release, too, and what merely held here."""
     kind = find_strategy(best.strategy) if best.strategy in STRATEGIES else None
-    stops = () if kind is None else (*kind.stops, *kind.withstands)
+    stops = () if kind is None else kind.stops
     lucky = [name for name in best.ran if name not in stops and name not in best.breached]
     if not stops:
         return ["It promises nothing against attacks across releases: what held here may not hold next time."]
     promise = f"It promises to stop {list_names(stops)}, and every release is checked for it before it is published."
-    more = f" That {list_names(lucky)} failed on these snapshots is no promise for the next." if lucky else ""
-    return [promise + more]
+    more = f" {list_names(lucky).capitalize()} also failed on these snapshots, but may succeed on the next."
+    return [promise + (more if lucky else "")]
 
 
 def _tell_costs(best: Run) -> list[str]:
@@ -102,7 +102,8 @@ def _tell_broken(run: Run) -> str:
 
 
 def _tell_people(run: Run) -> str:
-    return f"{run.subjects_at_risk or 0:,} of {run.subjects or 0:,} people are at risk"
+    at_risk = run.subjects_at_risk or 0
+    return f"{at_risk:,} of {run.subjects or 0:,} people {'is' if at_risk == 1 else 'are'} at risk"
 
 
 def _tell_lost(run: Run) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from reissue.compare.advice import advise
 from reissue.compare.planning import make_plans, share_thresholds
-from reissue.compare.running import Run, Runner, digest_inputs
+from reissue.compare.running import Run, Runner, digest_inputs, say_inside
 from reissue.documents import COMPARISON, write_bytes, write_json, write_text
 from reissue.errors import SettingsError
 from reissue.methods.registry import ATTACKS, find_attack
@@ -20,7 +21,9 @@ from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
 from reissue.utility import Point, RiskUtility, risk_utility
 
-MATRIX = "✗ people at risk, ✓ held, ~ measured below the threshold, ? looked only at part"
+MATRIX = "Attacks: ✗ people at risk, ✓ held, ~ measured below the threshold, ? in part"
+COSTS = ("at risk", "query error", "rate error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
+_TERMINAL, _HEADS = 80, 24
 MARKS = {"breached": "✗", "partly": "?", "held": "✓", "measured": "~", "skipped": "–"}
 
 
@@ -81,23 +84,35 @@ class Comparison:
         """Table, matrix and recommendation, for a terminal."""
         done = [run for run in self.runs if run.status == "done"]
         measured = ", ".join(f"{key} = {value:g}" for key, value in self.thresholds.items())
-        lines = [f"{len(self.snapshots)} snapshots; every series was measured against {measured}", ""]
+        count = len(self.snapshots)
+        lines = [f"{count} snapshot{'' if count == 1 else 's'}; every series was measured against {measured}", ""]
         if done:
-            wide = max(len(MATRIX), *(len(run.label) for run in done)) + 2
-            heads = ("at risk", "query error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
-            lines.append(f"{'strategy':{wide}}" + "".join(f"{head:>16}" for head in heads))
             frontier = {point.label for point in self.map.frontier}
-            lines += [f"{run.label:{wide}}{_format_costs(run)}{'  *' if run.label in frontier else ''}" for run in done]
-            lines += ["* no other has both less risk and a smaller query error", "", *self._matrix(done, wide), ""]
+            wide = max(len(run.label) for run in done)
+            for number, run in enumerate(done, start=1):
+                lines.append(f"{number:>3}  {run.label:{wide}}{'  *' if run.label in frontier else ''}".rstrip())
+            lines += ["* no other has both less risk and a smaller query error", ""]
+            for block in self._blocks(done):
+                lines += [*block, ""]
+            lines += [MATRIX, ""]
         return "\n".join([*lines, *self.sentences])
 
-    def _matrix(self, done: Sequence[Run], wide: int) -> list[str]:
-        """Strategies down, attacks across: people at risk where an attack succeeds."""
-        lines = [f"{MATRIX:{wide}}" + "  ".join(self.attacks)]
-        for run in done:
-            cells = [f"{_format_cell(run.attacks.get(name)):>{len(name)}}" for name in self.attacks]
-            lines.append(f"{run.label:{wide}}" + "  ".join(cells))
-        return lines
+    def _blocks(self, runs: Sequence[Run]) -> Iterator[list[str]]:
+        """Measures and attacks down, as many strategies across, by their numbers, as a terminal has room for."""
+        attacks = [[_format_cell(run.attacks.get(name)) for name in self.attacks] for run in runs]
+        columns = [
+            [str(number), *_format_costs(run), *cells]
+            for number, (run, cells) in enumerate(zip(runs, attacks, strict=True), start=1)
+        ]
+        wide = 2 + max(len(cell) for column in columns for cell in column)
+        abreast = (_TERMINAL - _HEADS) // wide
+        for start in range(0, len(columns), abreast):
+            rows = zip(*columns[start : start + abreast], strict=True)
+            heads = ("", *COSTS, *self.attacks)
+            yield [
+                f"{head:{_HEADS}}" + "".join(f"{cell:>{wide}}" for cell in row)
+                for head, row in zip(heads, rows, strict=True)
+            ]
 
 
 def choose_format(path: str | PathLike[str]) -> str:
@@ -108,17 +123,17 @@ def choose_format(path: str | PathLike[str]) -> str:
     return suffix
 
 
-def _format_costs(run: Run) -> str:
-    cells = (
+def _format_costs(run: Run) -> tuple[str, ...]:
+    return (
         f"{run.risk:.1%}",
         f"{run.query_error or 0:.1%}",
+        "–" if run.rate_error is None else f"{run.rate_error:.1%}",
         "–" if run.detail_lost is None else f"{run.detail_lost:.1%}",
         f"{run.class_size or 0:.1f}",
         f"{run.counterfeits:,}",
         f"{run.suppressed:,}",
         f"{run.seconds:.1f}",
     )
-    return "".join(f"{cell:>16}" for cell in cells)
 
 
 def _format_cell(attack: Mapping[str, object] | None) -> str:
@@ -137,31 +152,38 @@ def compare(
     policy: Strategy | None = None,
     settings: Mapping[str, object] | None = None,
     on_change: str = "refuse",
+    rates: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Publish the snapshots with every strategy, attack each series, and recommend one.
 
     snapshots: CSV or Parquet files, oldest first. strategies: names; all by default. policy: whose promises the
-    others get, too (k, m, c, e, n). settings: `{"k": 5, "static.k": [5, 10]}`; a list is a grid. out: keeps finished
+    others get, too (k, m, c, e, n). rates: pairs of quasi-identifiers such as "age x sex", by which the error of rates
+    is measured. settings: `{"k": 5, "static.k": [5, 10]}`; a list is a grid. out: keeps finished
     runs, so that an interrupted comparison goes on where it stopped; private, like a ledger.
     """
+    from reissue.utility import find_pair
+
     given = dict(settings or {})
     if not snapshots:
         raise SettingsError("Give at least one snapshot to compare strategies on.")
+    for text in rates:
+        find_pair(text, list(schema.quasi_identifiers))  # before the long work
     shared = share_thresholds(policy, given)
     planned = make_plans(strategies, policy, shared, given)
     _refuse_foreign(out)
-    digest = digest_inputs(schema, snapshots, shared, on_change)
+    digest = digest_inputs(schema, snapshots, shared, on_change, rates)
     say = progress or (lambda stage: None)
     with TemporaryDirectory() if out is None else nullcontext(str(out)) as folder:
         place = Path(folder) / "runs"
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        runner = Runner(place, schema, snapshots, shared, on_change, digest, say)
         runs = []
         for number, plan in enumerate(planned, start=1):
-            say(f"{number} of {len(planned)}, {plan.label}")
-            runs.append(runner.run(plan))
+            where = f"{number} of {len(planned)},"
+            say(f"{where} {plan.label}")
+            inside = say_inside(say, where)
+            runs.append(Runner(place, schema, snapshots, shared, on_change, digest, inside, rates).run(plan))
     label, sentences = advise(runs, {name: find_attack(name).assumes for name in ATTACKS})
     names = [Path(snapshot).name for snapshot in snapshots]
     return Comparison(runs, shared, names, label, sentences)
@@ -196,6 +218,7 @@ def compare_config(
         policy=read_strategy(read.policy),
         settings=given,
         on_change=str(read.policy.get("on_change", "refuse")),
+        rates=cast("Sequence[str]", read.utility.get("rates", ())),
         out=out,
         progress=progress,
     )

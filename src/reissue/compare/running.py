@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from reissue.compare.planning import ComparisonPlan
 from reissue.documents import write_text
 from reissue.errors import ChangeError, InputError, ReissueError, SeriesError, SnapshotError
 from reissue.methods.registry import write_policy
+from reissue.model.release import Coded
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 SHORT = 300
 QUERIES = 1000
-VERSION = 1
+POINTS = 300
+"""Rates of a run that are kept for its picture."""
+VERSION = 2
 """Of what a run keeps; another number means that it is run again."""
 
 
@@ -37,6 +40,8 @@ class Run:
 
     status:   "done", or "refused" with the reason, at release `failed_at` (0: the settings themselves)
     query_error: what the release costs its readers, see `query_error`; the one measure for both styles of release
+    rates:    for each pair of attributes `pair`, the median `error` of rates (a mean over the releases), their
+              `correlation` with the truth and `points` (true, published) in the last release; see `utility.rate_errors`
     detail_lost: mean share over the releases; None where exact quasi-identifiers are published (anatomized)
     rows, suppressed, counterfeits: sums over the releases
     attacks:  name -> status (as in an audit), subjects_at_risk, reason
@@ -53,6 +58,7 @@ class Run:
     suppressed: int = 0
     counterfeits: int = 0
     query_error: float | None = None
+    rates: Sequence[Mapping[str, object]] = ()
     detail_lost: float | None = None
     class_size: float | None = None
     seconds: float = 0.0
@@ -64,6 +70,11 @@ class Run:
     @property
     def breached(self) -> list[str]:
         return [name for name, attack in self.attacks.items() if attack["status"] == "breached"]
+
+    @property
+    def rate_error(self) -> float | None:
+        """Of the first pair."""
+        return cast("float | None", self.rates[0]["error"]) if self.rates else None
 
     @property
     def ran(self) -> list[str]:
@@ -86,6 +97,7 @@ class Runner:
     on_change: str
     digest: str
     say: Callable[[str], None]
+    rates: Sequence[str] = ()
 
     def run(self, plan: ComparisonPlan) -> Run:
         """The kept result if nothing changed since; else a new one, kept before it is returned."""
@@ -104,6 +116,7 @@ class Runner:
         return result
 
     def _publish(self, plan: ComparisonPlan, path: Path, seed: int) -> Run:
+        from reissue.publish.gates import NAMES as GATES  # compared, not handed out: nothing is to be stopped
         from reissue.series import Series
 
         assert plan.strategy is not None
@@ -114,26 +127,35 @@ class Runner:
             try:
                 for number, snapshot in enumerate(self.snapshots, start=1):
                     self.say(f"{plan.label}: release {number} of {len(self.snapshots)}")
-                    releases.append(series.publish(Path(snapshot)))
+                    releases.append(series.publish(Path(snapshot), allow=GATES))
             except (SnapshotError, SeriesError):  # of the snapshot or the disk, and no strategy's fault
                 raise
             except ReissueError as error:
                 return _describe_refused(plan, shorten_reason(error), len(releases) + 1, time.perf_counter() - start)
             published = time.perf_counter()
-            self.say(f"{plan.label}: attacks")
-            audit = series.audit(names=False, **self.thresholds)  # type: ignore[arg-type]
+            attacking = say_inside(self.say, f"{plan.label}:")
+            audit = series.audit(names=False, progress=attacking, **self.thresholds)  # type: ignore[arg-type]
         _write(path.parent / "audit.json", audit.to_dict(findings=40))
-        return _describe_done(plan, releases, audit, published - start, time.perf_counter() - published)
+        return _describe_done(plan, releases, audit, self.rates, published - start, time.perf_counter() - published)
+
+
+def say_inside(say: Callable[[str], None], where: str) -> Callable[[str], None]:
+    """Says a stage with where it belongs: "2 of 11, static (k=5)" before "release 1 of 4"."""
+    return lambda stage: say(f"{where} {stage}")
 
 
 def digest_inputs(
-    schema: Schema, snapshots: Sequence[str | PathLike[str]], thresholds: Mapping[str, float], on_change: str
+    schema: Schema,
+    snapshots: Sequence[str | PathLike[str]],
+    thresholds: Mapping[str, float],
+    on_change: str,
+    rates: Sequence[str] = (),
 ) -> str:
     """Changes whenever a result could: with schema, content of a snapshot, thresholds and version."""
     from reissue import __version__
 
     digest = hashlib.sha256()
-    parts = (VERSION, __version__, schema.to_dict(), dict(thresholds), on_change)
+    parts = (VERSION, __version__, schema.to_dict(), dict(thresholds), on_change, list(rates))
     digest.update(json.dumps(parts, sort_keys=True, default=str).encode())
     for snapshot in snapshots:
         path = Path(snapshot)
@@ -174,6 +196,34 @@ def measure_query_error(audit: Audit, suppressed: Sequence[int]) -> float:
         lost = missing / max(1, missing + len(members.subjects))
         errors.append((1 - lost) * (float(np.median(relative)) if len(relative) else 0.0) + lost)
     return sum(errors) / len(errors)
+
+
+def measure_rates(audit: Audit, pairs: Sequence[str]) -> list[dict[str, object]]:
+    """`Run.rates` of the series; without pairs, of one that is chosen from the schema."""
+    from reissue.utility.rates import TIMES, choose_pair, find_pair, rate_errors
+
+    observed = audit.observed
+    names = [domain.name for domain in observed.domains]
+    told = []
+    for pair in [find_pair(text, names) for text in pairs] or [choose_pair(observed.domains)]:
+        errors = []
+        for release in observed.releases:
+            some = release.members
+            assert some is not None
+            truth = Coded(some.subjects, some.codes, some.values, observed.domains, observed.value_count)
+            errors.append(rate_errors(release, truth, pair))
+        medians = [one.median for one in errors if one.counted.any()]
+        last = errors[-1]
+        points = np.stack([last.actual[last.counted], last.published[last.counted]], axis=1)
+        told.append(
+            {
+                "pair": TIMES.join(names[a] for a in pair),
+                "error": sum(medians) / len(medians) if medians else None,
+                "correlation": None if np.isnan(last.correlation) else last.correlation,
+                "points": np.round(points[:: len(points) // POINTS + 1], 5).tolist(),
+            }
+        )
+    return told
 
 
 def _make_key(digest: str, plan: ComparisonPlan) -> str:
@@ -222,7 +272,12 @@ def _describe_refused(plan: ComparisonPlan, reason: str, at: int, seconds: float
 
 
 def _describe_done(
-    plan: ComparisonPlan, releases: Sequence[Release], audit: Audit, seconds: float, audit_seconds: float
+    plan: ComparisonPlan,
+    releases: Sequence[Release],
+    audit: Audit,
+    rates: Sequence[str],
+    seconds: float,
+    audit_seconds: float,
 ) -> Run:
     attacks = {}
     for one in audit.checked:
@@ -248,6 +303,7 @@ def _describe_done(
         suppressed=total("suppressed"),
         counterfeits=total("counterfeits"),
         query_error=measure_query_error(audit, [release.counts.get("suppressed", 0) for release in releases]),
+        rates=measure_rates(audit, rates),
         detail_lost=None if anatomized else mean("gcp"),
         class_size=mean("class_size"),
         seconds=round(seconds, 3),

@@ -21,8 +21,12 @@ Expected = Literal["numeric", "int", "float", "date"]
 LARGEST = 2.0**53  # beyond this, neighbouring whole numbers look alike
 NUMBER = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-PLAIN = "Write plain numbers such as 1234.5: no units, no thousands separators, a point before the decimals"
-ISO = "Write dates as 2026-01-31"
+PLAIN = (
+    "Write plain numbers such as 1234.5: no units, no thousands separators, a point before the decimals (or declare a "
+    'comma, [schema.spelling] decimal = ",")'
+)
+ISO = 'Write dates as 2026-01-31, or declare their form ([schema.spelling] dates = "dd/mm/yyyy")'
+UNKNOWN = "or leave it empty if it is unknown (codes for that can be declared: [schema.spelling] missing)."
 SMALLER = "Give it as text with a hierarchy, or in a larger unit."
 
 
@@ -151,10 +155,10 @@ def _from_text(name: str, text: Text, expected: Expected, problems: Problems, as
         as_date = expected == "date" or (expected == "numeric" and (dated & used).sum() > (numeric & used).sum())
     if as_date:
         parsed, good = _parse_days(labels, dated)
-        what, after = "not a date", f"{ISO}, correct it, or leave it empty if it is unknown."
+        what, after = "not a date", f"{ISO}, correct it, {UNKNOWN}"
     else:
         parsed, good = _parse_floats(labels, numeric)
-        what, after = "not a number", f"{PLAIN}; or leave it empty if it is unknown."
+        what, after = "not a number", f"{PLAIN}; {UNKNOWN}"
     if (~good & used).any():
         problems.labels(name, Check.READABLE, text, np.flatnonzero(~good), what, after)
         return None

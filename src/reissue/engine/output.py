@@ -20,6 +20,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.engine.text import Text
 
 Format = Literal["parquet", "csv"]
+_CSV_ROWS = 1 << 18  # written at a time
 
 CLASS, COUNT = "class", "count"
 """What the columns that Reissue adds to a release are called, where the table has no column of that name."""
@@ -112,14 +113,53 @@ def write_table(table: pa.Table, path: Path, format: Format) -> None:
             store_schema=False,
         )
     elif table.num_columns:
-        import polars as pl
-
-        frame = pl.from_arrow(table)
-        assert isinstance(frame, pl.DataFrame)
-        # A null alone on its line would be an empty line, which readers skip.
-        frame.write_csv(path, quote_style="necessary" if table.num_columns > 1 else "always")
+        _write_csv(table, path)
     else:
         raise ValueError("a table without columns cannot be written as CSV")
+
+
+def _write_csv(table: pa.Table, path: Path) -> None:
+    """Comma, quotes only where they are needed, a line feed after every row. O(bytes), some rows at a time."""
+    columns = [_quote_column(column.combine_chunks(), table.num_columns == 1) for column in table.columns]
+    with path.open("wb") as file:
+        file.write((",".join(_quote(pa.array(table.column_names, pa.large_string())).to_pylist()) + "\n").encode())
+        for start in range(0, table.num_rows, _CSV_ROWS):
+            cells = [_spread(column.slice(start, _CSV_ROWS)) for column in columns]
+            cells.append(_join(cells.pop(), "", "\n", nulls="replace"))
+            rows = _join(*cells, ",", nulls="replace")
+            end = np.frombuffer(rows.buffers()[1], dtype=np.int64)[len(rows)]
+            file.write(memoryview(rows.buffers()[2])[:end])  # the texts of an array follow each other in memory
+
+
+def _quote_column(column: pa.Array, alone: bool) -> pa.Array:
+    """A column as CSV writes it; of a dictionary its labels, of which there are few."""
+    if pa.types.is_dictionary(column.type):
+        labels = _quote_column(column.dictionary, alone)
+        column = pa.DictionaryArray.from_arrays(column.indices, labels)
+    else:
+        text = column.cast(pa.large_string())
+        if pa.types.is_floating(column.type):  # 1.0 stays a decimal number
+            whole = pc.match_substring_regex(text, "^-?[0-9]+$")
+            text = pc.if_else(whole, _join(text, "0", "."), text)
+        column = _quote(text, always=alone)
+    # A null alone on its line would be an empty line, which readers skip.
+    return _spread(column).fill_null('""') if alone else column
+
+
+def _quote(text: pa.Array, always: bool = False) -> pa.Array:
+    inner = pc.replace_substring(text, '"', '""')
+    quoted = _join("", inner, "", '"')
+    return quoted if always else pc.if_else(pc.match_substring_regex(text, '[,"\r\n]|^$'), quoted, text)
+
+
+def _join(*parts: pa.Array | str, nulls: str = "emit_null") -> pa.Array:
+    """Texts put together row by row; the last part stands between the others."""
+    parts = tuple(pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts)
+    return pc.binary_join_element_wise(*parts, null_handling=nulls)
+
+
+def _spread(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _publish_texts(columns: Mapping[str, Text]) -> dict[str, pa.Array]:

@@ -13,8 +13,10 @@ from reissue.coding import LARGEST_CODE, MISSING
 from reissue.engine.numbers import Numbers, numbers_of
 from reissue.engine.problems import Check, Problems
 from reissue.engine.read import missing_columns
+from reissue.engine.respelling import respell
 from reissue.engine.text import Repeated, Text, find_repeated, normalize, text_of
 from reissue.schema import Bins, Numeric, Schema
+from reissue.schema.spelling import USUAL
 
 Forms = Mapping[str, bool]
 """How to read columns that can be read in two ways, by name: see `plain` of `text_of` and `normalize`, and `dates` of
@@ -50,6 +52,8 @@ def parse(
     whole: the table is not a part of one; of a part, all `forms` must be given, and repeated identifiers are not told.
     """
     forms = forms or {}
+    if schema.spelling is not USUAL:
+        table = respell(table, schema, problems)
     columns = {name: table.column(name) for name in table.column_names}
     return Parsed(
         _identifiers(schema.identifier, columns, problems, forms.get(schema.identifier), whole),

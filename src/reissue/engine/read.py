@@ -17,6 +17,7 @@ import pyarrow.parquet
 
 from reissue.engine.csv_file import CsvFile
 from reissue.engine.postgresql import Query, fetch, parse
+from reissue.engine.workbook import find_reader, split_sheet
 from reissue.errors import SnapshotError
 
 
@@ -98,7 +99,8 @@ def missing_columns(wanted: Sequence[str], header: Sequence[str]) -> list[str]:
     """Sentences about the wanted columns that are not there; a single one if the first line names none of them."""
     missing = [name for name in wanted if name not in header]
     sentences = [missing_column(name, header) for name in missing]
-    if len(missing) > 1 and len(missing) == len(wanted) and not any("Did you mean" in text for text in sentences):
+    found = len(header) > 1 and any("Did you mean" in text for text in sentences)
+    if len(missing) > 1 and len(missing) == len(wanted) and not found:
         return [
             f"No column of the schema ({_quoted(wanted)}) is there; the columns are {_shown(header)}. The first line "
             "must name the columns: leave out titles and comments above it, and separate fields by , ; | or tab."
@@ -122,6 +124,11 @@ def choose_columns(header: Sequence[str], wanted: Sequence[str] | None) -> list[
 def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
     if path.is_dir():
         return _folder(path, wanted, encoded)
+    reader = find_reader(path)
+    if reader is not None:
+        _beginning(split_sheet(path)[0])
+        header, table = reader(path, wanted)
+        return Read(str(path), header, table, lambda rows: [row + 1 for row in rows])
     opened = open_csv(path, wanted or ())
     if opened is None:
         return _parquet(path, wanted, encoded)
@@ -203,7 +210,10 @@ def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:
     if start[:4] in (b"PAR1", b"PARE") or path.suffix.lower() in (".parquet", ".pq"):
         return None
     if start[:4] == b"PK\x03\x04" or start[:4] == b"\xd0\xcf\x11\xe0":
-        raise SnapshotError(f"{path} is a spreadsheet or an archive, not CSV or Parquet. Save it as 'CSV UTF-8'.")
+        raise SnapshotError(
+            f"{path} is a spreadsheet or an archive, not CSV or Parquet. Save it as 'CSV UTF-8', "
+            "or give it the ending of its format (.xlsx) where this machine reads it."
+        )
     return CsvFile.open(path, start, wanted)
 
 

@@ -22,7 +22,7 @@ from reissue.engine.read import Source, find
 from reissue.engine.text import Text, count_occurrences, find_first_places
 from reissue.errors import SnapshotError
 from reissue.schema import Schema
-from reissue.schema.roles import MOST_DECIMALS
+from reissue.schema.attributes import MOST_DECIMALS
 
 Label = TypeVar("Label")
 

@@ -207,15 +207,14 @@ def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repe
     extra = len(hashes) - pc.count_distinct(identifiers).as_py()
     if extra == 0:
         return 0, []
-    import polars as pl
-
-    frame = pl.DataFrame({"id": pl.Series(identifiers)}).with_row_index("row").drop_nulls()
-    first = frame.filter(pl.col("id").is_duplicated())["id"].unique(maintain_order=True).head(shown)
-    found = []
-    for name in first:
-        rows = frame.filter(pl.col("id") == name)["row"].to_numpy().astype(np.int64)
-        found.append(Repeated(name, rows, len(rows)))
-    return extra, found
+    codes = encode(identifiers)
+    index = indices(codes)
+    several = np.flatnonzero(count_occurrences(index, len(codes.dictionary)) > 1)[:shown]  # in the order of first rows
+    places = [np.flatnonzero(index == place) for place in several]
+    return extra, [
+        Repeated(codes.dictionary[int(place)].as_py(), rows, len(rows))
+        for place, rows in zip(several, places, strict=True)
+    ]
 
 
 def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> Int64:

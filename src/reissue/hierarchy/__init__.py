@@ -1,6 +1,6 @@
 """A hierarchy is a taxonomy of one attribute: values at the bottom, groups of values above them, `*` on top."""
 
-from reissue.hierarchy.links import MISSING, ROOT
+from reissue.hierarchy.links import MISSING, RANGE, ROOT
 from reissue.hierarchy.taxonomy import Hierarchy
 
-__all__ = ["MISSING", "ROOT", "Hierarchy"]
+__all__ = ["MISSING", "RANGE", "ROOT", "Hierarchy"]

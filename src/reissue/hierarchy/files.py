@@ -47,8 +47,11 @@ def read_text(path: Path) -> str:
 
 def read_arx(path: Path) -> Nodes:
     """ARX's format: value;level1;...;* without a header; `;`, `,`, `|` or tab, found by looking at the lines."""
-    source = str(path)
-    rows = _table(read_text(path), source)
+    return from_lines(_table(read_text(path), str(path)), str(path))
+
+
+def from_lines(rows: Rows, source: str) -> Nodes:
+    """Lines of ARX's format."""
     if not rows:
         raise SchemaError(f"{source}: the file is empty. Write one line per value: value;group;...;*")
     width = len(rows[0][1])

@@ -14,6 +14,9 @@ ROOT = "*"
 """The label of the whole attribute."""
 
 MISSING = "(missing)"
+
+RANGE = ".."
+"""Between the first and the last value of a range."""
 """The label of a null where the schema says that missing is a value of its own."""
 
 

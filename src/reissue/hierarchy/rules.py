@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from reissue.errors import SchemaError
 from reissue.hierarchy.links import MISSING, ROOT
@@ -23,6 +23,10 @@ Key = tuple[Decimal | str | date, str]
 
 class Rule(Protocol):
     """How a value finds its groups; equal rules make equal hierarchies from equal values."""
+
+    @property
+    def order(self) -> str:
+        """The order of values in words."""
 
     def problem(self, value: str) -> str | None:
         """Why the value does not fit the rule; None where it does."""
@@ -41,6 +45,8 @@ class Rule(Protocol):
 @dataclass(frozen=True)
 class Flat:
     """Values directly under the root."""
+
+    order: ClassVar[str] = "alphabetical order"
 
     def problem(self, value: str) -> str | None:
         return f"{value!r} is a reserved label" if value in (ROOT, MISSING, "") else None
@@ -64,6 +70,8 @@ class Intervals:
 
     Whole numbers give labels such as 20-24; where a width or the start has decimals, half-open ones: [20.0, 22.5).
     """
+
+    order: ClassVar[str] = "the order of numbers"
 
     widths: tuple[int | float, ...]
     start: int | float = 0
@@ -130,6 +138,8 @@ class Intervals:
 class Prefix:
     """Groups by the first characters: 12043 under 120* under 1*; `lengths` descending, or every `step` characters."""
 
+    order: ClassVar[str] = "alphabetical order"
+
     lengths: tuple[int, ...] = ()
     step: int = 0
 
@@ -177,6 +187,8 @@ _PERIODS = ("day", "month", "quarter", "year", "decade")
 class Dates:
     """Days under months, quarters, years, decades: 2026-01-15, 2026-01, 2026-Q1, 2026, 2020s."""
 
+    order: ClassVar[str] = "the order of time"
+
     levels: tuple[str, ...] = ("day", "month", "year")
 
     def __post_init__(self) -> None:
@@ -216,6 +228,8 @@ class Dates:
 
 def _number(text: str) -> Decimal | None:
     try:
+        if "_" in text:  # which Python skips: 30_39 is not 3039
+            return None
         number = Decimal(text.strip())
     except InvalidOperation:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 from reissue.arrays.types import Int32
 from reissue.errors import SchemaError
 from reissue.hierarchy import files
-from reissue.hierarchy.links import MISSING, ROOT, Nodes, Shape, check_stored, merge, shape_of
+from reissue.hierarchy.links import MISSING, RANGE, ROOT, Nodes, Shape, check_stored, merge, shape_of
 from reissue.hierarchy.rules import Dates, Flat, Intervals, Prefix, Rule, rule_from_dict
 from reissue.model.domain import Tree
 
@@ -45,6 +45,11 @@ class Hierarchy:
     @staticmethod
     def from_arx_csv(path: str | PathLike[str]) -> Hierarchy:
         return Hierarchy(files.read_arx(Path(path)), source=Path(path).name)
+
+    @staticmethod
+    def from_rows(rows: Sequence[Sequence[str]], source: str = "hierarchy") -> Hierarchy:
+        """From lines as ARX writes them: value, groups, `*`."""
+        return Hierarchy(files.from_lines(list(enumerate(map(list, rows), start=1)), source), source=source)
 
     @staticmethod
     def from_json(path: str | PathLike[str]) -> Hierarchy:
@@ -108,6 +113,11 @@ class Hierarchy:
     def grows(self) -> bool:
         return self._rule is not None
 
+    @property
+    def order(self) -> str | None:
+        """The order of the values in words, where a rule gives it."""
+        return None if self._rule is None else self._rule.order
+
     @cached_property
     def _shape(self) -> Shape:
         return shape_of(self._nodes)
@@ -144,15 +154,17 @@ class Hierarchy:
             raise SchemaError(f"The value {error.args[0]!r} is not in the hierarchy. Extend the hierarchy.") from None
 
     def label(self, lo: int, hi: int) -> str:
-        """The label of the node that covers exactly lo..hi; the most exact one where several do."""
-        try:
-            return self._shape.by_interval[lo, hi]
-        except KeyError:
-            raise ValueError(f"codes {lo}..{hi} are no node of the hierarchy") from None
+        """The label of the node that covers exactly lo..hi, the most exact one where several do; else `first..last`."""
+        found = self._shape.by_interval.get((lo, hi))
+        return f"{self.leaves[lo]}{RANGE}{self.leaves[hi]}" if found is None else found
 
     def parse(self, label: str) -> tuple[int, int]:
-        """The closed interval of codes that a label stands for."""
+        """The closed interval of codes that a label stands for: a value, a group, or a range of values."""
         found = self._shape.by_label.get(label)
+        if found is None:
+            first, _, last = label.rpartition(RANGE)
+            lo, hi = self.codes.get(first.strip(), 0), self.codes.get(last.strip(), -1)
+            found = (lo, hi) if first.strip() in self.codes and lo <= hi else None
         if found is None:
             raise SchemaError(f"{label!r} is not a label of the hierarchy.")
         return found

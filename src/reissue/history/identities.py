@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from reissue.arrays.types import Bool, Int64
 from reissue.engine.text import join_identifiers, simplify
 from reissue.errors import SnapshotError
-from reissue.ledger import Ledger, Shelf
+from reissue.ledger import Ledger, Marks, Shelf
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -29,14 +29,16 @@ class Identities:
 
     identifiers: pa.Array
     known: Int64
+    marks: Marks | None = None
 
     @staticmethod
     def read(ledger: Ledger) -> Identities:
-        return Identities(*ledger.identities())
+        return Identities(*ledger.identities(), Marks.read(ledger.shelf))
 
     def numbers(self, identifiers: pa.Array) -> Int64:
-        """int64[rows]: the latest number of each identifier, -1 if it has none."""
-        return join_identifiers((self.identifiers, self.known), identifiers)
+        """int64[rows]: the latest number of each identifier, -1 if it has none; forgotten people are known by mark."""
+        found = join_identifiers((self.identifiers, self.known), identifiers)
+        return found if self.marks is None else self.marks.fill(identifiers, found)
 
     def of(self, identifiers: Sequence[str]) -> Int64:
         """The same for a few identifiers of any plain type."""
@@ -53,7 +55,7 @@ class Identities:
     def including(self, identifiers: pa.Array, numbers: Int64) -> Identities:
         """With those of a snapshot that is about to be published."""
         whole = pa.concat_arrays([self.identifiers.cast(pa.large_string()), identifiers.cast(pa.large_string())])
-        return Identities(whole, np.concatenate([self.known, numbers]))
+        return Identities(whole, np.concatenate([self.known, numbers]), self.marks)
 
     @cached_property
     def _place(self) -> dict[int, int]:

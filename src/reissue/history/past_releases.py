@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
-from reissue.ledger import Ledger, Shelf
+from reissue.engine.text import Text
+from reissue.ledger import Ledger, ReleaseRecord, Shelf
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import LazySequence, ObservedRelease
 from reissue.model.release import Facts, Table
@@ -18,19 +20,40 @@ from reissue.model.release import Facts, Table
 ABSENT = "series/absent"
 
 
+@dataclass(frozen=True, eq=False)
+class UnseenRelease:
+    """A release that is finished but not published: what the ledger and outsiders would know of it.
+
+    identifiers, numbers: of its new people; columns: the insensitive ones as they would be published
+    """
+
+    record: ReleaseRecord
+    facts: Facts
+    identifiers: pa.Array
+    numbers: Int64
+    columns: Mapping[str, Text]
+
+
 class PastReleases(LazySequence[Facts]):
     """The facts of every release, each read when it is first asked for and recoded to the coding of today."""
 
-    def __init__(self, ledger: Ledger | Shelf, coding: Coding, fragment: int | None = None) -> None:
-        """`fragment`: only what belongs to that fragment of a divided series."""
-        self._shelf, self._coding, self._fragment = ledger, coding, fragment
+    def __init__(
+        self, ledger: Ledger | Shelf, coding: Coding, fragment: int | None = None, counted: bool = False
+    ) -> None:
+        """`fragment`: only what belongs to that fragment of a divided series.
+
+        counted: releases are numbered 1, 2, ..., as strategies and their caches know them, also where one between them
+        was withdrawn
+        """
+        self._shelf, self._coding, self._fragment, self._counted = ledger, coding, fragment, counted
         self._records = list(ledger.releases)
         self._read: dict[int, Facts] = {}
         super().__init__(len(self._records))
 
     def at(self, position: int) -> Facts:
         if position not in self._read:
-            self._read[position] = self._recoded(position)
+            read = self._recoded(position)
+            self._read[position] = replace(read, number=position + 1) if self._counted else read
         return self._read[position]
 
     def subjects(self, position: int) -> Int64:

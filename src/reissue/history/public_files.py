@@ -23,9 +23,12 @@ from reissue.engine.output import (
 )
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError
+from reissue.hierarchy import RANGE
 from reissue.methods.registry import write_policy
 from reissue.methods.strategy import Strategy
-from reissue.model.release import Candidate, Coded, Facts, Style
+from reissue.model.boxes import hilbert_keys
+from reissue.model.counterfeit_rows import draw_columns
+from reissue.model.release import Coded, Facts, Style
 from reissue.model.standing_classes import StandingClasses
 
 FORMAT = "reissue-release/1"
@@ -34,21 +37,28 @@ README = "release.json"
 
 @dataclass(frozen=True)
 class Extent:
-    """How large a release, or a part of it, is: for `release.json`."""
+    """How large a release, or a part of it, is: for `release.json`. smallest, largest: people of a class, not rows.
+
+    tokens, squares: values of its standing classes, and the sum over classes of their squared numbers of values
+    """
 
     rows: int
     classes: int
     smallest: int
     largest: int
+    tokens: int = 0
+    squares: int = 0
 
     @staticmethod
     def of(facts: Facts) -> Extent:
         """Classes are those that are published: of the form `told` the standing ones, with their tokens."""
         kept = facts.standing
-        if kept is None or not kept.told:
-            return Extent.of_sizes(np.bincount(facts.classes, minlength=facts.class_count))
-        home = np.unique(kept.tokens.standing, return_inverse=True)[1]
-        return replace(Extent.of_sizes(np.bincount(home, kept.tokens.count)), rows=len(facts.subjects))
+        rows = Extent.of_sizes(np.bincount(facts.classes[facts.real], minlength=facts.class_count))
+        if kept is None:
+            return replace(rows, rows=len(facts.subjects))
+        sizes = np.bincount(np.unique(kept.tokens.standing, return_inverse=True)[1], kept.tokens.count)
+        rows = Extent.of_sizes(sizes) if kept.told else rows
+        return replace(rows, rows=len(facts.subjects), tokens=int(sizes.sum()), squares=int(sizes @ sizes))
 
     @staticmethod
     def of_sizes(sizes: NDArray[np.generic]) -> Extent:
@@ -64,6 +74,8 @@ class Extent:
             sum(part.classes for part in parts),
             min((part.smallest for part in some), default=0),
             max((part.largest for part in some), default=0),
+            sum(part.tokens for part in parts),
+            sum(part.squares for part in parts),
         )
 
 
@@ -151,27 +163,35 @@ def write_description(
     (directory / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def find_source_rows(coded: Coded, candidate: Candidate, facts: Facts, seed: int) -> Int64:
-    """int64[published]: the snapshot row whose insensitive columns each published row carries.
+def find_sources(coded: Coded, facts: Facts, insensitive: pa.Table, seed: int) -> tuple[Int64, pa.Table]:
+    """(int64[published], table): the row of the table whose insensitive columns each published row carries.
 
-    A real row carries its own; a counterfeit those of a row of its class (of any row, if it is alone there), since
-    empty cells would give it away.
+    A real row carries its own; for counterfeits, whose empty cells or copies would give them away, rows are added to
+    the table that have each column from another person near them.
     """
     order = np.argsort(coded.subjects, kind="stable")
     real = facts.real
     rows = np.empty(len(facts.subjects), dtype=np.int64)
     rows[real] = order[np.searchsorted(coded.subjects[order], facts.subjects[real])]
-    fake = np.flatnonzero(~real)
-    if len(fake) == 0:
-        return rows
-    by_class = np.argsort(candidate.classes, kind="stable")
-    ordered = candidate.classes[by_class]
-    start = np.searchsorted(ordered, facts.classes[fake], side="left")
-    size = np.searchsorted(ordered, facts.classes[fake], side="right") - start
-    drawn = np.random.default_rng([seed, 5]).random(len(fake))
-    anyone = (drawn * len(by_class)).astype(np.int64)
-    rows[fake] = by_class[np.where(size > 0, start + (drawn * size).astype(np.int64), anyone)] if len(by_class) else -1
-    return rows
+    fakes = int((~real).sum())
+    if fakes == 0 or insensitive.num_columns == 0:
+        return np.where(real, rows, 0), insensitive
+    rows[~real] = np.arange(len(coded), len(coded) + fakes) if len(coded) else -1
+    if len(coded) == 0:
+        return rows, insensitive
+    keys = hilbert_keys(np.concatenate([coded.codes, facts.codes[~real]]), coded.domains)
+    near = np.argsort(keys[: len(coded)], kind="stable")
+    places = np.minimum(np.searchsorted(keys[near], keys[len(coded) :]), len(near) - 1)
+    codes = np.stack([_number_cells(column) for column in insensitive.columns], axis=1)
+    drawn = draw_columns(codes, near, places, np.random.default_rng([seed, 5]))
+    more = [column.take(pa.array(drawn[:, a])) for a, column in enumerate(insensitive.columns)]
+    return rows, pa.concat_tables([insensitive, pa.Table.from_arrays(more, schema=insensitive.schema)])
+
+
+def _number_cells(column: pa.ChunkedArray) -> Int32:
+    """int32[rows]: equal cells have equal numbers, empty ones have -1."""
+    column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return np.asarray(column.combine_chunks().indices.fill_null(-1)).astype(np.int32)
 
 
 def name_class_column(coding: Coding) -> str:
@@ -179,12 +199,21 @@ def name_class_column(coding: Coding) -> str:
     return added_name(CLASS, coding.schema.columns)
 
 
-def describe_labels(coding: Coding, name: str) -> str:
-    """How to read the labels of a quasi-identifier, in a sentence."""
+def describe_column(coding: Coding, name: str) -> dict[str, object]:
+    """A quasi-identifier in `release.json`: its type, how to read its labels, and whether these may be `groups`."""
     if name in coding.hierarchies:
-        return f"a value, or a group of its hierarchy; {coding.hierarchies[name].labels[0]} is anything"
-    kind = {"int": "a whole number", "float": "a number", "date": "a date"}[coding.numeric(name).kind or "float"]
-    return f"{kind}, or a range with both ends included (20-29, or -5 to 3)"
+        hierarchy, ranges = coding.hierarchies[name], ""
+        if coding.shows_ranges(name):
+            order = hierarchy.order or "this order: " + ", ".join(hierarchy.leaves)
+            ranges = f"; first{RANGE}last is all values from the first to the last, both included, in {order}"
+        reading = f"a value, or a group of its hierarchy; {hierarchy.labels[0]} is anything{ranges}"
+        groups = bool(ranges) or len(hierarchy.labels) > len(hierarchy.leaves) + 1
+        kind: dict[str, object] = {"type": "hierarchy", "groups": groups}
+    else:
+        number = coding.numeric(name).kind or "float"
+        words = {"int": "a whole number", "float": "a number", "date": "a date"}[number]
+        reading, kind = f"{words}, or a range with both ends included (20-29, or -5 to 3)", {"type": number}
+    return {"name": name, "role": "quasi-identifier", **kind, "reading": reading}
 
 
 def _label_exactly(coding: Coding, attribute: int, codes: Int32) -> Text:
@@ -199,10 +228,7 @@ def describe_release(
     schema, class_name = coding.schema, name_class_column(coding)
     notes = strategy.reading_notes() if style in ("told", "flat") else ()
     columns = [
-        *(
-            {"name": d.name, "role": "quasi-identifier", "reading": describe_labels(coding, d.name)}
-            for d in coding.domains
-        ),
+        *(describe_column(coding, d.name) for d in coding.domains),
         *({"name": name, "role": "sensitive", **_SENSITIVE.get(style, {})} for name in schema.sensitive),
         *({"name": name, "role": "insensitive"} for name in schema.insensitive),
         *([] if style == "flat" else [{"name": class_name, "role": "class", "reading": _CLASS.get(style, ALIKE)}]),
@@ -218,11 +244,19 @@ def describe_release(
             "classes": extent.classes,
             "smallest_class": extent.smallest,
             "largest_class": extent.largest,
+            **_count_tokens(extent),
         },
         "columns": columns,
         **({"notes": list(notes)} if notes else {}),
         "files": sorted(files),
     }
+
+
+def _count_tokens(extent: Extent) -> dict[str, int]:
+    """What a reader needs to say how certain a count is: values of the standing classes, and how many share one."""
+    if not extent.tokens:
+        return {}
+    return {"tokens": extent.tokens, "typical_standing_class": round(extent.squares / extent.tokens)}
 
 
 ALIKE = "rows with the same number are indistinguishable; numbers mean nothing across releases"

@@ -163,13 +163,20 @@ class Catalogue(ABC):
             "seed": str(record.seed),
             "coding_version": record.coding_version,
             "counts": json.dumps(dict(record.counts)),
-            "steps": json.dumps(list(record.steps), ensure_ascii=False),
+            "steps": json.dumps({"sealed": record.sealed} if record.sealed else list(record.steps), ensure_ascii=False),
             "revealed": False,
         }
         _insert(connection, RELEASES, series=self._series, **row)
         for file in record.files:
             row = {"release": record.number, "path": file.name, "sha256": file.sha256, "size": file.size}
             _insert(connection, PUBLIC, series=self._series, **row)
+
+    def drop_release(self, connection: Connection, number: int) -> None:
+        """Forget a release and the files that belong to it alone."""
+        for table, column in ((FILES, "release"), (PUBLIC, "release"), (RELEASES, "number")):
+            connection.execute(
+                f"DELETE FROM {table} WHERE series = :series AND {column} = :number", series=self._series, number=number
+            )
 
     def mark_revealed(self, connection: Connection, number: int) -> None:
         connection.execute(
@@ -227,6 +234,8 @@ def _insert(connection: Connection, table: str, **row: object) -> None:
 
 
 def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
+    steps = json.loads(row["steps"])
+    sealed = str(steps["sealed"]) if isinstance(steps, dict) else ""
     return ReleaseRecord(
         number=row["number"],
         created=row["created"],
@@ -235,6 +244,7 @@ def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
         seed=int(row["seed"]),
         coding_version=row["coding_version"],
         counts=json.loads(row["counts"]),
-        steps=tuple(json.loads(row["steps"])),
+        steps=() if sealed else tuple(steps),
+        sealed=sealed,
         files=tuple(files),
     )

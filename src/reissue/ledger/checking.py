@@ -12,6 +12,7 @@ from reissue.errors import SeriesError
 from reissue.ledger.disk import hash_file, names_in
 from reissue.ledger.records import CatalogueState, Damage, Layout, ReleaseRecord, folder_name, is_ours
 from reissue.ledger.store import FORGOTTEN, RESTORE, Store
+from reissue.ledger.system import HAS_MODES
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue
@@ -25,6 +26,7 @@ _PRIVATE_ENTRIES = {
     "files",
     "staging",
 }
+_KEEP_LOCK = "The next publish makes it anew. Do not delete it: it keeps two publishers apart."
 _REMOVE = "If it is not needed, remove it; Reissue has not put it there."
 
 
@@ -51,7 +53,7 @@ def check(layout: Layout, catalogue: Catalogue, store: Store) -> list[Damage]:
 
 
 def _pointer_and_config(layout: Layout, state: CatalogueState) -> Iterator[Damage]:
-    if layout.pointer.read_text(errors="replace") != state.pointer:
+    if layout.pointer.read_text(encoding="utf-8", errors="replace") != state.pointer:
         yield Damage(file=layout.relative(layout.pointer), reason="it is not what was written.", remedy=RESTORE)
     name = layout.relative(layout.config)
     if not layout.config.is_file():
@@ -65,13 +67,17 @@ def _pointer_and_config(layout: Layout, state: CatalogueState) -> Iterator[Damag
 
 
 def _private_entries(layout: Layout) -> Iterator[Damage]:
-    """Things that are not the ledger's, and things others may read."""
+    """A lost lock, things that are not the ledger's, and things others may read (Windows says that nowhere)."""
+    if not layout.lock.exists():
+        yield Damage(file=layout.relative(layout.lock), reason="it is missing.", remedy=_KEEP_LOCK)
     for path in _entries(layout.private):
         if path.name not in _PRIVATE_ENTRIES:
             yield Damage(file=layout.relative(path), reason="it is not a file of the ledger.", remedy=_REMOVE)
     for path in _entries(layout.files):
         if not is_ours(path.name):
             yield Damage(file=layout.relative(path), reason="it is not a file of the ledger.", remedy=_REMOVE)
+    if not HAS_MODES:
+        return
     for path in (layout.private, *_entries(layout.private), *_entries(layout.files)):
         mode = stat.S_IMODE(path.lstat().st_mode)
         if mode & 0o077:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,25 +15,38 @@ from typing import TYPE_CHECKING
 
 from reissue.errors import KeyMissing, LedgerDamaged, SeriesError
 from reissue.ledger.disk import (
-    SeriesLock,
     explain_os_errors,
     fault,
     make_private_folder,
     remove_tree,
-    sync_folder,
     write_durably,
 )
 from reissue.ledger.keys import key_check, same_check
+from reissue.ledger.lock import SeriesLock
 from reissue.ledger.records import FORMAT, CatalogueState, Document, Layout
 from reissue.ledger.shelf import name_of
 from reissue.ledger.stage import document_table
 from reissue.ledger.store import Store
+from reissue.ledger.system import HAS_MODES, force_folder, move
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue
 
 _DRAFT = ".creating"
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _SQLITE = "sqlite"
+
+
+def local_folder(path: str | os.PathLike[str]) -> Path:
+    """The path; the address of another store (s3a://, hdfs://, dbfs:/) would become a folder of that name here."""
+    address = _ADDRESS.match(os.fspath(path))
+    if address:
+        raise SeriesError(
+            f"{os.fspath(path)} is an address of {address[1]}, but a series is a folder: its ledger needs files that "
+            "can be locked and renamed. Give a folder on a disk, or one that is mounted on this machine (with Spark, "
+            "on every worker, too). Nothing was changed."
+        )
+    return Path(path)
 
 
 def create(
@@ -53,7 +67,7 @@ def create(
         root.mkdir(parents=True, exist_ok=True)
         _refuse_occupied(layout)
         make_private_folder(draft.private)
-        sync_folder(root)  # first of all, so that whatever else a power cut leaves is known to be ours
+        force_folder(root)  # first of all, so that whatever else a power cut leaves is known to be ours
     lock = SeriesLock(draft.lock)
     lock.acquire(patience=0.0)
     try:
@@ -64,7 +78,7 @@ def create(
         catalogue = open_catalogue(draft, pointer, catalogue_url, new=True)
         _fill(draft, catalogue, pointer, config=config, meta=meta, coding=coding, seed=seed, key=key)
         with explain_os_errors(f"Creating the series {root}"):
-            _appear(layout, draft, config)
+            _appear(layout, draft, config, lock)
     except BaseException:
         _clear(layout, draft, made=made)
         raise
@@ -75,7 +89,7 @@ def create(
 def read_pointer(layout: Layout) -> Document:
     """What private/series.json says: format, series id, and where the catalogue is."""
     try:
-        pointer = json.loads(layout.pointer.read_text())
+        pointer = json.loads(layout.pointer.read_text(encoding="utf-8"))
         version, series, catalogue = pointer["format"], pointer["series"], pointer["catalogue"]
     except (FileNotFoundError, NotADirectoryError) as error:
         raise SeriesError(_absent(layout)) from error
@@ -209,15 +223,17 @@ def _fill(
     fault("create.catalogue")
 
 
-def _appear(layout: Layout, draft: Layout, config: str) -> None:
+def _appear(layout: Layout, draft: Layout, config: str, lock: SeriesLock) -> None:
     write_durably(layout.config, config.encode(), private=False)
     layout.releases.mkdir(exist_ok=True)
-    sync_folder(draft.private)
-    sync_folder(layout.root)
+    force_folder(draft.private)
+    force_folder(layout.root)
     fault("create.config")
-    os.rename(draft.private, layout.private)
-    sync_folder(layout.root)
-    sync_folder(layout.root.parent)
+    if not HAS_MODES:  # Windows renames no folder in which a file is open
+        lock.release()
+    move(draft.private, layout.private)
+    force_folder(layout.root)
+    force_folder(layout.root.parent)
     fault("create.renamed")
 
 

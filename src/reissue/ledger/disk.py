@@ -1,30 +1,23 @@
 """Files and folders: owner-only, forced to disk, hashed while written; errors told in words.
 
-The lock that lets one publisher at a time in is here, too, and the points at which a test can kill the process.
+The points at which a test can kill the process are here, too.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
-import json
 import os
 import re
 import shutil
-import signal
-import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from reissue.errors import SeriesBusy, SeriesError
-
-PRIVATE_FILE = 0o600
-PRIVATE_FOLDER = 0o700
+from reissue.errors import SeriesError
+from reissue.ledger import system
+from reissue.ledger.system import PRIVATE_FOLDER
 
 _REMEDIES = {
     errno.ENOSPC: "The disk is full. Free some space and try again.",
@@ -72,16 +65,14 @@ def make_private_folder(path: Path) -> None:
 
 def open_private(path: Path) -> IO[bytes]:
     """Open a new file for writing, readable by its owner only, whatever the umask is."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
-    os.fchmod(handle, PRIVATE_FILE)
-    return open(handle, "wb", buffering=1 << 20)
+    return open(system.open_owned(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb", buffering=1 << 20)
 
 
 def write_durably(path: Path, content: bytes, *, private: bool = True) -> None:
     """Replace a small file in one step that survives a crash: the old content or the new one, never a mixture."""
     beside = path.with_name(path.name + ".new")
     put_in_place(path, beside, open_private(beside) if private else beside.open("wb"), content)
-    sync_folder(path.parent)
+    system.force_folder(path.parent)
 
 
 def put_in_place(path: Path, beside: Path, file: IO[bytes], content: bytes) -> None:
@@ -90,32 +81,19 @@ def put_in_place(path: Path, beside: Path, file: IO[bytes], content: bytes) -> N
         with file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
+            system.force(file.fileno())
+        system.move(beside, path)
     except BaseException:  # also when it is interrupted
         beside.unlink(missing_ok=True)
         raise
-
-
-def sync_folder(path: Path) -> None:
-    """Make the names in a folder survive a crash."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def sync_tree(path: Path) -> None:
     """Force every file and folder below `path`, and itself, to disk."""
     for folder, _, names in os.walk(path, topdown=False):
         for name in names:
-            handle = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-        sync_folder(Path(folder))
+            system.force_file(os.path.join(folder, name))
+        system.force_folder(Path(folder))
 
 
 def hash_file(path: Path) -> str:
@@ -126,9 +104,9 @@ def hash_file(path: Path) -> str:
 def remove_tree(path: Path) -> None:
     """Remove a folder with all it holds, or a file; it may be gone already."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        system.patiently(lambda: shutil.rmtree(path))
     else:
-        path.unlink(missing_ok=True)
+        system.patiently(lambda: path.unlink(missing_ok=True))
 
 
 def names_in(folder: Path) -> list[str]:
@@ -171,16 +149,7 @@ class HashingFile:
         return self._hash.hexdigest()
 
 
-def sync_file(path: Path) -> None:
-    """Force a file's content to disk."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-_CHANGES = ("coding", "caches", "forget")
+_CHANGES = ("coding", "caches", "forget", "withdraw")
 _CHANGE_STEPS = ("written", "moved", "transaction", "committed", "swept")
 
 FAULT_POINTS: tuple[str, ...] = (
@@ -209,6 +178,7 @@ FAULT_POINTS: tuple[str, ...] = (
     "catalogue.opened",
     "catalogue.sealed",
     *(f"{change}.{step}" for change in _CHANGES for step in _CHANGE_STEPS),
+    "withdraw.hidden",
 )
 """Every point over the whole sequence, in order: creation, staging, commit, and the changes made alone."""
 
@@ -216,67 +186,4 @@ FAULT_POINTS: tuple[str, ...] = (
 def fault(name: str) -> None:
     """Do nothing, unless the environment variable REISSUE_FAULT names this point: then die as by `kill -9`."""
     if os.environ.get("REISSUE_FAULT") == name:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-class SeriesLock:
-    """An exclusive flock on a file that says who holds it; the file is empty while nobody does."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._handle: int | None = None
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    def acquire(self, patience: float) -> None:
-        """Take the lock, or raise SeriesBusy that names the holder."""
-        with explain_os_errors("Locking the series"):
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-        until = time.monotonic() + patience
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError as error:
-                taken = error.errno in (errno.EWOULDBLOCK, errno.EACCES)
-                if not taken or time.monotonic() >= until:
-                    message = self._busy(handle) if taken else explain_os_error("Locking the series", error)
-                    os.close(handle)
-                    raise (SeriesBusy if taken else SeriesError)(message) from error
-                time.sleep(0.02)
-        self._handle = handle
-        self._say(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": _now()}).encode())
-
-    def release(self) -> None:
-        if self._handle is not None:
-            self._say(b"")
-            os.close(self._handle)
-            self._handle = None
-
-    def _say(self, content: bytes) -> None:
-        """Who holds the lock is a courtesy: on a full disk it stays unsaid."""
-        assert self._handle is not None
-        try:
-            os.fchmod(self._handle, PRIVATE_FILE)
-            os.ftruncate(self._handle, 0)
-            os.pwrite(self._handle, content, 0)
-        except OSError:
-            pass
-
-    def _busy(self, handle: int) -> str:
-        who = "Another process"
-        try:
-            holder = json.loads(os.pread(handle, 4096, 0))
-            who = f"Process {holder['pid']} on {holder['host']}, since {holder['since']} (UTC),"
-        except (OSError, ValueError, KeyError, TypeError):
-            pass
-        return (
-            f"{who} is at work in this series ({self._path.parent.parent}). "
-            "Wait until it has finished, then try again. Nothing was changed."
-        )
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        system.die()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from reissue.errors import KeyMissing
 
-KEY_BYTES = 32
+KEY_BYTES, SALT_BYTES = 32, 16
 _FORMS = "A key is 32 raw bytes, or 64 hexadecimal digits, or 32 bytes in base64 (openssl rand -hex 32 makes one)."
 
 
@@ -56,7 +56,7 @@ def parse_key(content: bytes, place: str) -> bytes:
 
 
 def new_salt() -> bytes:
-    return secrets.token_bytes(16)
+    return secrets.token_bytes(SALT_BYTES)
 
 
 def file_key(master: bytes, salt: bytes) -> bytes:
@@ -67,6 +67,12 @@ def file_key(master: bytes, salt: bytes) -> bytes:
 def key_check(master: bytes, series: str) -> str:
     """A value by which a wrong key is noticed before any file is read; it tells nothing about the key."""
     return _hkdf(master, series.encode(), b"reissue ledger key check").hex()
+
+
+def mark_key(master: bytes | None, seed: int) -> bytes:
+    """The key of the marks of forgotten people: from the master key, or from the series' seed where there is none."""
+    own = str(seed).encode()
+    return _hkdf(own if master is None else master, own, b"reissue forgotten people")
 
 
 def same_check(one: str, other: str) -> bool:

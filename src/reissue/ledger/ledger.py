@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -16,12 +18,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
-from reissue.ledger import checking, creation, parquet
-from reissue.ledger.disk import SeriesLock, explain_os_errors, fault, hash_file, make_private_folder, remove_tree
-from reissue.ledger.records import CatalogueState, Damage, Document, Layout, PrivateFile, ReleaseRecord
+from reissue.ledger import checking, creation
+from reissue.ledger.disk import explain_os_errors, fault, hash_file, make_private_folder, remove_tree
+from reissue.ledger.events import Withdrawal, write_caches, write_event
+from reissue.ledger.forgetting import Forgetting, Receipt
+from reissue.ledger.lock import SeriesLock
+from reissue.ledger.records import CatalogueState, Damage, Document, Layout, ReleaseRecord
 from reissue.ledger.shelf import Shelf, name_of
 from reissue.ledger.stage import Stage, check_version, document_table
-from reissue.ledger.store import Staged, Store, needs_recovery, recover, refuse_hidden
+from reissue.ledger.store import Staged, Store, hide_withdrawn, needs_recovery, recover, refuse_hidden
 from reissue.model.release import Facts, Table
 
 if TYPE_CHECKING:
@@ -61,7 +66,13 @@ class Ledger:
     ) -> Ledger:
         """Make a new series in an empty or absent folder. `config` is kept as reissue.toml; `coding` as version 1."""
         creation.create(
-            Path(path), config=config, meta=meta, coding=coding, seed=seed, catalogue_url=catalogue_url, key=key
+            creation.local_folder(path),
+            config=config,
+            meta=meta,
+            coding=coding,
+            seed=seed,
+            catalogue_url=catalogue_url,
+            key=key,
         )
         return cls.open(path, key=key, catalogue_url=catalogue_url)
 
@@ -70,8 +81,8 @@ class Ledger:
         cls, path: str | os.PathLike[str], *, key: bytes | None = None, catalogue_url: str | None = None
     ) -> Ledger:
         """Open a series, and settle what a killed run left. `catalogue_url` is only needed to give a password."""
-        layout = Layout(Path(path))
-        pointer = creation.read_pointer(layout)
+        pointer = creation.read_pointer(Layout(creation.local_folder(path)))
+        layout = Layout(Path(path).absolute())  # workers of a cluster have working folders of their own
         catalogue = creation.open_catalogue(layout, pointer, catalogue_url)
         state = catalogue.load()
         creation.check_key(layout, state, key, str(pointer["series"]))
@@ -122,7 +133,7 @@ class Ledger:
     @property
     def releases(self) -> list[ReleaseRecord]:
         """The releases that outsiders may have seen, in order."""
-        return [record for record in self._state.releases if record.number not in self._state.waiting]
+        return self.shelf.releases
 
     @property
     def next_subject(self) -> int:
@@ -195,6 +206,7 @@ class Ledger:
                     yield self
                 finally:
                     with suppress(ReissueError):  # else the next opening settles it
+                        self._lock.confirm()  # nothing of another publisher's is swept
                         self._recover()
         finally:
             self._depth = 0
@@ -204,55 +216,59 @@ class Ledger:
         """Begin release `number`, the next one, made in `parts` fragments; only inside `publisher()`."""
         if not self._depth:
             raise RuntimeError("A release is staged inside `with ledger.publisher():`.")
-        expected = len(self._state.releases) + 1
+        expected = self._state.next_number
         if number != expected:
             raise SeriesError(f"The next release is {expected}, not {number}.")
         refuse_hidden(self._layout, number)
-        return Stage(number, self._layout, self._catalogue, self._store, self._state, self._committed, parts)
+        return Stage(
+            number, self._layout, self._catalogue, self._store, self._state, self._committed, self._lock.confirm, parts
+        )
 
     # Changes made alone
 
-    def add_coding(self, version: int, document: Mapping[str, object]) -> None:
-        """Append a version of the coding outside a release."""
+    def add_coding(self, version: int, document: Document, meta: Document | None = None) -> None:
+        """Append a version of the coding outside a release; with `meta`, which takes the place of the old one."""
         with self.publisher():
             check_version(version, self.coding_versions)
+            new = [(document, "coding", name_of(version)), *([] if meta is None else [(meta, "meta", "meta")])]
             self._change(
-                "coding",
-                lambda folder: [self._store.write(document_table(document), folder, "coding", name_of(version))],
+                "coding" if meta is None else "amend",
+                lambda folder: [self._store.write(document_table(one), folder, role, name) for one, role, name in new],
             )
 
     def replace_caches(self, caches: Mapping[str, Table]) -> None:
         """Put rebuilt caches in the place of those of the last release."""
-        last = len(self._state.releases)
+        last = self._state.releases[-1].number if self._state.releases else 0
         self._change(
             "caches",
-            lambda folder: [
-                self._store.write(parquet.pack(table), folder, "cache", name, last) for name, table in caches.items()
-            ],
+            partial(write_caches, self._store, caches, last),
             lambda connection: self._catalogue.drop_files(connection, "cache"),
         )
 
-    def forget(self, identifier: str) -> bool:
-        """Delete a person's row of the identity map; what binds later releases stays. False if it is not known."""
+    def forget(self, identifiers: Iterable[str], *, erase: bool = False, sha256: str | None = None) -> Receipt:
+        """Delete people's rows of the identity map, in one transaction; what binds later releases stays.
+
+        A keyed one-way mark of each is left, so that who comes back keeps what was promised; erase: not even that.
+        sha256: of the file that named them. If the series does not know all of them, nothing is done.
+        """
         with self.publisher():
-            hits: list[tuple[PrivateFile, pa.Table]] = []
-            for file in self._state.of_role("identities"):
-                part = self._store.read(file)
-                others = parquet.drop_identifier(part, identifier)
-                if len(others) < len(part):
-                    hits.append((file, others))
-            if not hits:
-                return False
-            self._change(
-                "forget",
-                lambda folder: [
-                    self._store.write(others, folder, "identities", file.name, file.release)
-                    for file, others in hits
-                    if len(others)
-                ],
-                lambda connection: self._catalogue.drop_these(connection, [file for file, _ in hits]),
-            )
-        return True
+            planned = Forgetting.plan(self.shelf, identifiers)
+            receipt = planned.receipt(erase, sha256)
+            if planned.unknown:
+                return replace(receipt, people=0, unknown=tuple(planned.unknown))
+            if receipt.people:
+                self._change(
+                    "forget",
+                    lambda folder: planned.write(self.shelf, folder, erase, receipt),
+                    lambda connection: self._catalogue.drop_these(connection, planned.replaced),
+                )
+        return receipt
+
+    def withdraw(self, reason: str, caches: Mapping[str, Table]) -> None:
+        """Take the last release back; caches: those after the one before it. A kill leaves all of it, or nothing."""
+        planned = Withdrawal(self._state, reason)
+        self._change("withdraw", partial(planned.write, self._store, caches), partial(planned.drop, self._catalogue))
+        hide_withdrawn(self._layout, self._state)
 
     # Proof
 
@@ -274,13 +290,14 @@ class Ledger:
             with explain_os_errors("Preparing a change"):
                 remove_tree(folder)
                 make_private_folder(folder)
-            staged = write(folder)
+            staged = [*write(folder), *write_event(self._store, self._state, folder, name)]
             fault(f"{name}.written")
             self._store.place(staged, f"{name}.moved")
             with self._catalogue.writing() as connection:
                 first(connection)
                 self._catalogue.put_files(connection, [one.file for one in staged])
                 fault(f"{name}.transaction")
+                self._lock.confirm()
             fault(f"{name}.committed")
             self.refresh()
             self._store.sweep(self._state.files.values())

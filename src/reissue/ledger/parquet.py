@@ -12,7 +12,6 @@ from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -31,20 +30,31 @@ def write_table(path: Path, table: pa.Table, key: bytes | None = None) -> tuple[
     Integers are delta-coded (codes and ascending numbers become a few bits each). No statistics: they would repeat
     values, and nothing here filters by them.
     """
-    integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     with open_private(path) as file:
         hashing = HashingFile(file)
-        pq.write_table(
-            table,
-            pa.PythonFile(hashing, mode="w"),
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=False,
-            column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
-            write_statistics=False,
-            encryption_properties=None if key is None else _encryption().create_encryption_properties(key),
-        )
+        _write(table, pa.PythonFile(hashing, mode="w"), key)
     return hashing.sha256, hashing.size
+
+
+def to_bytes(table: pa.Table, key: bytes | None = None) -> bytes:
+    """The same in memory, for something small."""
+    sink = pa.BufferOutputStream()
+    _write(table, sink, key)
+    return bytes(sink.getvalue())
+
+
+def _write(table: pa.Table, sink: pa.NativeFile, key: bytes | None) -> None:
+    integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    pq.write_table(
+        table,
+        sink,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=False,
+        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+        write_statistics=False,
+        encryption_properties=None if key is None else _encryption().create_encryption_properties(key),
+    )
 
 
 def read_table(content: bytes, key: bytes | None = None, columns: Sequence[str] | None = None) -> pa.Table:
@@ -95,7 +105,15 @@ def _cell(part: NDArray[np.uint8]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(part)])
 
 
-def _arrow(column: NDArray[np.generic]) -> pa.Array:
+def bytes_array(cells: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+    """Text or bytes (kind: string, or large_binary) as an Arrow array."""
+    width = np.int32 if pa.types.is_string(kind) else np.int64
+    offsets = np.concatenate([[0], np.cumsum([len(cell) for cell in cells])]).astype(width)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(cells))]
+    return pa.Array.from_buffers(kind, len(cells), buffers)
+
+
+def numbers_array(column: NDArray[np.generic]) -> pa.Array:
     """Numbers as an Arrow array, without copying them if they are contiguous."""
     column = np.ascontiguousarray(column)
     kind = pa.from_numpy_dtype(column.dtype)
@@ -107,7 +125,7 @@ def rows_of(facts: Facts) -> pa.Table:
     columns: dict[str, NDArray[np.generic]] = {"subject": facts.subjects, "class": facts.classes, "value": facts.values}
     for attribute in range(facts.codes.shape[1]):
         columns[f"code_{attribute}"] = facts.codes[:, attribute]
-    return pa.table({name: _arrow(column) for name, column in columns.items()})
+    return pa.table({name: numbers_array(column) for name, column in columns.items()})
 
 
 def shape_of(facts: Facts) -> pa.Table:
@@ -164,15 +182,7 @@ def identities_table(identifiers: pa.Array, numbers: NDArray[np.int64]) -> pa.Ta
         raise ValueError(f"{identifiers.null_count} identifiers are missing (null).")
     if not pa.types.is_string(identifiers.type):
         identifiers = identifiers.cast(pa.string())
-    return pa.table({"identifier": identifiers, "subject": _arrow(np.asarray(numbers, dtype=np.int64))})
-
-
-def drop_identifier(part: pa.Table, identifier: str) -> pa.Table:
-    """A part of the identity map without one identifier. O(rows)."""
-    content = identifier.encode()
-    offsets = np.array([0, len(content)], dtype=np.int32)
-    one = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
-    return part.filter(pc.not_equal(part["identifier"], one[0]))
+    return pa.table({"identifier": identifiers, "subject": numbers_array(np.asarray(numbers, dtype=np.int64))})
 
 
 def document_table(content: bytes) -> pa.Table:

@@ -18,7 +18,11 @@ _MEANINGS = {
     "identities": "which identifier has which subject number, part {name}",
     "coding": "the coding, version {number}",
     "meta": "the schema and the policy",
+    "marks": "the marks of forgotten people",
+    "receipts": "the receipts of what was forgotten",
     "fragments": "how the table is divided into fragments",
+    "event": "what was done to the series, number {number}",
+    "withdrawn": "that release {release} was withdrawn, and why",
 }
 
 
@@ -41,6 +45,8 @@ class ReleaseRecord:
     counts:   rows, classes, counterfeits, suppressed, ... by name
     steps:    plain sentences of what was done
     files:    the public files; filled in by the commit
+    sealed:   in an encrypted series the words of the record; what is left in the clear are numbers, hashes and times
+    warnings: what went wrong after the commit; not kept
     """
 
     number: int
@@ -52,6 +58,14 @@ class ReleaseRecord:
     steps: tuple[str, ...] | list[str] = ()
     created: str = ""
     files: tuple[PublicFile, ...] = ()
+    sealed: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str | None:
+        """What people call it, if not by its number."""
+        label = self.counts.get("label")
+        return None if label is None else str(label)
 
     @property
     def common_classes(self) -> bool:
@@ -63,7 +77,7 @@ class ReleaseRecord:
 class PrivateFile:
     """One immutable file of `private/files/`, as the catalogue refers to it.
 
-    role: facts, shape, cache, identities, coding, fragments or meta; (role, name) is unique in a series
+    role: facts, shape, cache, identities, marks, receipts, coding, fragments or meta; (role, name) is unique
     release: the release it belongs to, 0 if it belongs to the series
     salt: hex; from it and the master key comes the file's own key; empty if the file is not encrypted
     """
@@ -115,6 +129,17 @@ class CatalogueState:
     files: Mapping[tuple[str, str], PrivateFile] = field(default_factory=dict)
     releases: tuple[ReleaseRecord, ...] = ()
     waiting: tuple[int, ...] = ()
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next release; that of a withdrawn one is not given again."""
+        numbers = [record.number for record in self.releases] + self.withdrawn
+        return max(numbers, default=0) + 1
+
+    @property
+    def withdrawn(self) -> list[int]:
+        """The numbers of releases that were taken back."""
+        return [file.release for file in self.of_role("withdrawn")]
 
     def of_role(self, role: str) -> list[PrivateFile]:
         return [file for (kind, _), file in self.files.items() if kind == role]
@@ -178,6 +203,16 @@ class Layout:
 
     def relative(self, path: Path) -> str:
         return str(path.relative_to(self.root))
+
+
+def find_user() -> str:
+    """Who runs this process, for the log; "unknown" where the system does not say."""
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (KeyError, OSError, ImportError):  # a container may know no name for its user
+        return "unknown"
 
 
 def folder_name(number: int) -> str:

@@ -31,7 +31,7 @@ class Shelf:
     @property
     def releases(self) -> list[ReleaseRecord]:
         """The releases that outsiders may have seen, in order."""
-        return [record for record in self.state.releases if record.number not in self.state.waiting]
+        return [self.store.unseal(record) for record in self.state.releases if record.number not in self.state.waiting]
 
     @property
     def coding_versions(self) -> list[int]:

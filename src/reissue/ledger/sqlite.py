@@ -11,12 +11,12 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
-from urllib.parse import quote
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger.catalogue import Catalogue, Connection, Row
-from reissue.ledger.disk import PRIVATE_FILE, explain_os_errors, fault, hash_file, write_durably
+from reissue.ledger.disk import explain_os_errors, fault, hash_file, write_durably
 from reissue.ledger.records import Layout
+from reissue.ledger.system import open_owned
 
 _OPEN = b"open\n"
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "unable to open")
@@ -32,9 +32,7 @@ class SQLiteCatalogue(Catalogue):
     def create(layout: Layout, series: str) -> SQLiteCatalogue:
         layout.catalogue.unlink(missing_ok=True)
         layout.catalogue.with_name(layout.catalogue.name + "-journal").unlink(missing_ok=True)
-        handle = os.open(layout.catalogue, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-        os.fchmod(handle, PRIVATE_FILE)
-        os.close(handle)
+        os.close(open_owned(layout.catalogue, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         return SQLiteCatalogue(layout, series)
 
     @contextmanager
@@ -118,10 +116,12 @@ class SQLiteCatalogue(Catalogue):
     def _connect(self) -> sqlite3.Connection:
         place = self._layout.catalogue
         mode = "rw" if os.access(self._layout.private, os.W_OK) and os.access(place, os.W_OK) else "ro"
-        address = f"file:{quote(str(place.absolute()))}?mode={mode}"
-        connection = sqlite3.connect(address, uri=True, timeout=10.0, isolation_level=None)
+        connection = sqlite3.connect(
+            f"{place.absolute().as_uri()}?mode={mode}", uri=True, timeout=10.0, isolation_level=None
+        )
         try:
             connection.execute("PRAGMA synchronous=EXTRA")
+            connection.execute("PRAGMA fullfsync=ON")  # macOS: out of the drive's own memory, too
             connection.execute("PRAGMA secure_delete=ON")
         except BaseException:
             connection.close()

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.errors import LedgerDamaged
+from reissue.errors import LedgerDamaged, ReissueError, SeriesError
 from reissue.ledger import parquet
 from reissue.ledger.disk import (
     explain_os_errors,
@@ -21,12 +21,12 @@ from reissue.ledger.disk import (
     hash_file,
     make_private_folder,
     remove_tree,
-    sync_folder,
     sync_tree,
 )
 from reissue.ledger.records import CatalogueState, Document, Layout, PublicFile, ReleaseRecord
 from reissue.ledger.shelf import name_of, part_name
 from reissue.ledger.store import Staged, Store, reveal
+from reissue.ledger.system import force_folder
 from reissue.model.release import Facts, Table
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ class Stage:
         store: Store,
         state: CatalogueState,
         done: Callable[[CatalogueState], None],
+        confirm: Callable[[], None],
         parts: int = 1,
     ) -> None:
         self.number = number
@@ -100,6 +101,7 @@ class Stage:
         self._store = store
         self._state = state
         self._done = done
+        self._confirm = confirm
         self._staged: list[Staged] = []
         self._hashed: dict[str, PublicFile] = {}
         self._next_subject = state.next_subject
@@ -158,7 +160,7 @@ class Stage:
         fault("stage.coding")
 
     def commit(self, record: ReleaseRecord) -> ReleaseRecord:
-        """Make the release part of the series for good, then visible; the record as the catalogue holds it.
+        """Make the release part of the series for good, then visible; the record, with what failed afterwards.
 
         Order: everything staged is on disk; private files are in their places; one catalogue transaction; only then
         one rename shows the public files. A kill in between is settled when the series is opened again.
@@ -167,28 +169,60 @@ class Stage:
         fault("commit.begun")
         with explain_os_errors(f"Forcing release {self.number} to disk"):
             sync_tree(self.public)
-            sync_folder(self.folder)
-            sync_folder(self._layout.staging)
+            force_folder(self.folder)
+            force_folder(self._layout.staging)
             shown = public_files(self.public, self._hashed)
         fault("commit.synced")
         self._store.place(self._staged, "commit.moving")
         fault("commit.moved")
-        record = replace(record, created=record.created or datetime.now(UTC).isoformat(timespec="seconds"), files=shown)
-        with self._catalogue.writing() as connection:
-            self._catalogue.drop_files(connection, "cache")
-            self._catalogue.put_files(connection, [one.file for one in self._staged])
-            self._catalogue.put_next_subject(connection, self._next_subject)
-            self._catalogue.put_release(connection, record)
-            fault("commit.transaction")
-        fault("commit.committed")
-        reveal(self._layout, self._catalogue, self.number)
+        created = record.created or datetime.now(UTC).isoformat(timespec="seconds")
+        record = replace(record, created=created, files=shown, steps=tuple(record.steps))
+        self._record(record)
+        try:
+            fault("commit.committed")
+            reveal(self._layout, self._catalogue, self.number)
+            return self._clear()
+        except ReissueError as error:
+            return replace(record, warnings=(self._warn(error),))
+
+    def _record(self, record: ReleaseRecord) -> None:
+        """The one transaction. Where its answer is lost, the catalogue is asked whether it took place."""
+        try:
+            with self._catalogue.writing() as connection:
+                self._catalogue.drop_files(connection, "cache")
+                self._catalogue.put_files(connection, [one.file for one in self._staged])
+                self._catalogue.put_next_subject(connection, self._next_subject)
+                self._catalogue.put_release(connection, self._store.seal(record))
+                fault("commit.transaction")
+                self._confirm()
+        except SeriesError as error:
+            try:
+                there = len(self._catalogue.load().releases)
+            except SeriesError:
+                raise SeriesError(
+                    f"Whether release {self.number} was committed is not known: {error} The next command that opens "
+                    "the series tells (`reissue log`); look before you publish this snapshot again."
+                ) from error
+            if there < self.number:
+                raise
+
+    def _clear(self) -> ReleaseRecord:
+        """What is left to do once the release is visible; its record as the catalogue holds it."""
         state = self._catalogue.load()
         self._done(state)
         self._store.sweep(state.files.values())
         with explain_os_errors("Clearing the staging folder"):
             remove_tree(self.folder)
         fault("commit.swept")
-        return state.releases[-1]
+        return self._store.unseal(state.releases[-1])
+
+    def _warn(self, error: ReissueError) -> str:
+        place = self._layout.relative(self._layout.release(self.number))
+        seen = "it can be handed out" if self._layout.release(self.number).exists() else f"{place} is not there yet"
+        return (
+            f"Release {self.number} is committed: {seen}. Only what follows the commit failed, and the next command "
+            f"that opens the series completes it; do not publish this snapshot again. {error}"
+        )
 
     def _check(self, record: ReleaseRecord) -> None:
         roles = [one.file.role for one in self._staged]

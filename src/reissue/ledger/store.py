@@ -5,13 +5,16 @@ After a kill: what was committed is revealed, what was not is discarded, what no
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -23,11 +26,10 @@ from reissue.ledger.disk import (
     make_private_folder,
     names_in,
     remove_tree,
-    sync_file,
-    sync_folder,
 )
-from reissue.ledger.keys import file_key, new_salt
-from reissue.ledger.records import CatalogueState, Damage, Layout, PrivateFile, is_ours
+from reissue.ledger.keys import SALT_BYTES, file_key, new_salt
+from reissue.ledger.records import CatalogueState, Damage, Layout, PrivateFile, ReleaseRecord, is_ours
+from reissue.ledger.system import force_file, force_folder, move
 
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
 
 RESTORE = "Restore it from a backup of the series."
 REBUILD = "Run `reissue verify --rebuild` to make it again from the facts."
+
+
+IN_CLEAR = ("fragments", "common_classes")
+"""Counts that say how files belong together: needed to read a series, and numbers only."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,11 @@ class Store:
         self._layout = layout
         self._key = key
 
+    @property
+    def key(self) -> bytes | None:
+        """The master key, if the series is encrypted."""
+        return self._key
+
     def write(self, table: pa.Table, folder: Path, role: str, name: str, release: int = 0) -> Staged:
         """Write a table into `folder`, to be placed later. Not forced to disk yet."""
         salt = b"" if self._key is None else new_salt()
@@ -61,14 +72,33 @@ class Store:
             sha256, size = parquet.write_table(path, table, key)
         return Staged(path, PrivateFile(role, name, release, sha256, size, salt.hex()))
 
+    def seal(self, record: ReleaseRecord) -> ReleaseRecord:
+        """The record as the catalogue may keep it: with a key, its words are encrypted like a file."""
+        if self._key is None or record.sealed:
+            return record
+        words = {"strategy": record.strategy, "settings": dict(record.settings), "counts": dict(record.counts)}
+        content = json.dumps({**words, "steps": list(record.steps)}, ensure_ascii=False).encode()
+        salt = new_salt()
+        cipher = parquet.to_bytes(parquet.document_table(content), file_key(self._key, salt))
+        clear = {name: record.counts[name] for name in IN_CLEAR if name in record.counts}
+        sealed = base64.b64encode(salt + cipher).decode()
+        return replace(record, strategy="", settings={}, counts=clear, steps=(), sealed=sealed)
+
+    def unseal(self, record: ReleaseRecord) -> ReleaseRecord:
+        """The record with its words."""
+        if not record.sealed or self._key is None:
+            return record
+        words = _unseal(self._key, record.sealed)
+        return replace(record, **{**words, "steps": tuple(words["steps"])}, sealed="")
+
     def place(self, staged: Iterable[Staged], moving: str) -> None:
         """Force files to disk and move them into place. One that is there already is replaced by its equal."""
         with explain_os_errors("Moving private files into place"):
             for one in staged:
-                sync_file(one.path)
-                os.replace(one.path, self._layout.files / one.file.path)
+                force_file(one.path)
+                move(one.path, self._layout.files / one.file.path)
                 fault(moving)
-            sync_folder(self._layout.files)
+            force_folder(self._layout.files)
 
     def read(self, file: PrivateFile, columns: Sequence[str] | None = None) -> pa.Table:
         """Read a file, or some columns of it, after checking it against its hash. O(bytes)."""
@@ -116,9 +146,9 @@ class Store:
         with explain_os_errors("Deleting private files that are no longer needed"):
             orphans = self.orphans(known)
             for path in orphans:
-                path.unlink(missing_ok=True)
+                remove_tree(path)
             if orphans:
-                sync_folder(self._layout.files)
+                force_folder(self._layout.files)
 
     def _damage(self, file: PrivateFile, reason: str) -> Damage:
         path = self._layout.relative(self._layout.files / file.path)
@@ -126,6 +156,19 @@ class Store:
         return Damage(
             file=path, reason=f"{reason} It holds {file.meaning}.", remedy=remedy, release=file.release or None
         )
+
+
+@lru_cache(maxsize=4096)
+def _unseal(key: bytes, sealed: str) -> dict[str, Any]:
+    try:
+        content = base64.b64decode(sealed)
+        table = parquet.read_table(content[SALT_BYTES:], file_key(key, content[:SALT_BYTES]))
+        words: dict[str, Any] = json.loads(parquet.document_from(table))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise LedgerDamaged(
+            f"The catalogue: what it says of a release cannot be decoded ({error}). Restore private/ from a backup."
+        ) from error
+    return words
 
 
 def _altered(size: int, expected: int) -> str:
@@ -137,7 +180,7 @@ def _altered(size: int, expected: int) -> str:
 def needs_recovery(layout: Layout, catalogue: Catalogue, store: Store, state: CatalogueState) -> bool:
     """Whether a killed run left something, or a publisher is at work right now."""
     leftovers = names_in(layout.staging) or _half_written(layout) or store.orphans(state.files.values())
-    return bool(state.waiting or leftovers) or catalogue.needs_settling()
+    return bool(state.waiting or leftovers or _shown_withdrawn(layout, state)) or catalogue.needs_settling()
 
 
 def recover(layout: Layout, catalogue: Catalogue, store: Store) -> CatalogueState:
@@ -154,14 +197,32 @@ def recover(layout: Layout, catalogue: Catalogue, store: Store) -> CatalogueStat
         reveal(layout, catalogue, number)
     if state.waiting:
         state = catalogue.load()
+    hide_withdrawn(layout, state)
     with explain_os_errors("Discarding what an interrupted run left"):
         leftovers = names_in(layout.staging)
         for name in leftovers:
             remove_tree(layout.staging / name)
         if leftovers:
-            sync_folder(layout.staging)
+            force_folder(layout.staging)
     store.sweep(state.files.values())
     return state
+
+
+def hide_withdrawn(layout: Layout, state: CatalogueState) -> None:
+    """Remove the public files of withdrawn releases: out of sight in one step, then for good."""
+    for number in _shown_withdrawn(layout, state):
+        hidden = layout.staging / f"withdrawn-{number}"
+        with explain_os_errors(f"Removing {layout.relative(layout.release(number))}, which is withdrawn"):
+            remove_tree(hidden)
+            move(layout.release(number), hidden)
+            for folder in (layout.staging, layout.releases):
+                force_folder(folder)
+            fault("withdraw.hidden")
+            remove_tree(hidden)
+
+
+def _shown_withdrawn(layout: Layout, state: CatalogueState) -> list[int]:
+    return [number for number in state.withdrawn if layout.release(number).exists()]
 
 
 def _half_written(layout: Layout) -> list[Path]:
@@ -203,10 +264,10 @@ def reveal(layout: Layout, catalogue: Catalogue, number: int) -> None:
         with explain_os_errors(
             f"Revealing release {number} (it is committed; opening the series again will reveal it)"
         ):
-            os.rename(staged, shown)
+            move(staged, shown)
             fault("commit.renamed")
-            sync_folder(layout.releases)
-            sync_folder(staged.parent)
+            force_folder(layout.releases)
+            force_folder(staged.parent)
         fault("commit.synced-reveal")
     elif not shown.exists():
         raise LedgerDamaged(

@@ -51,6 +51,7 @@ class Outcome:
     tallies:  how many people or rows the notes speak of, where they do, so that those of parts can be added up
     unfinished: how many people (or classes, where nobody is known) a limit left unlooked at, wholly or in part: then
               finding nothing is no proof; a note says what would finish it
+    measuring: whether, with these settings on this series, it only measured (see `Attack`): by draws, or nearly
     """
 
     attack: str
@@ -61,6 +62,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     tallies: Mapping[str, int] = field(default_factory=dict)
     unfinished: int = 0
+    measuring: bool = False
 
     @property
     def breaches(self) -> tuple[Finding, ...]:
@@ -169,6 +171,7 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
         notes=attack.notes(tallies),
         tallies=tallies,
         unfinished=sum(outcome.unfinished for outcome in outcomes),
+        measuring=any(outcome.measuring for outcome in outcomes),
     )
 
 
@@ -187,6 +190,7 @@ def merge_steps(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
         measures=dict.fromkeys(attack.adds, people) | _combine_measures(outcomes, rules),
         notes=tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)),
         unfinished=sum(outcome.unfinished for outcome in outcomes),
+        measuring=any(outcome.measuring for outcome in outcomes),
     )
 
 

@@ -40,9 +40,9 @@ class Strategy(ABC):
 
     name:     as in the config ("m-invariance")
     supports: which changes between snapshots it can protect
-    stops:    names of the attacks it claims to stop; publish runs them on every finished release
-    withstands: names of attacks that find nothing in a release that passes `check`, as its page proves: publish need
-              not run them
+    stops:    names of all attacks it promises to stop: pages, audit and compare say this and nothing else
+    proved:   those of `stops` that cannot succeed where all releases passed its other checks, as its page proves;
+              publish runs the others on every finished release, and these beside releases that others made
     stands:   whether classes are kept for life and values dealt inside them (`model.standing_classes`): then no other
               strategy can go on from its releases
     private_settings: names of settings that must not be published
@@ -58,7 +58,7 @@ class Strategy(ABC):
     name: ClassVar[str]
     supports: ClassVar[Changes]
     stops: ClassVar[tuple[str, ...]] = ()
-    withstands: ClassVar[tuple[str, ...]] = ()
+    proved: ClassVar[tuple[str, ...]] = ()
     stands: ClassVar[bool] = False
     private_settings: ClassVar[tuple[str, ...]] = ()
     follows: ClassVar[tuple[str, ...] | None] = None
@@ -93,6 +93,11 @@ class Strategy(ABC):
     def reading_notes(self) -> Sequence[str]:
         """What a recipient must know to read the release, beyond what its columns say; for `release.json`."""
         return ()
+
+    @classmethod
+    def list_attacks_to_run(cls) -> list[str]:
+        """The attacks that publish runs on every finished release."""
+        return [name for name in cls.stops if name not in cls.proved]
 
     def prepare(self, names: Names) -> Self:
         """The strategy with its knowledge files read in the series' terms: called before publishing."""

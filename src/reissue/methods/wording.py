@@ -16,7 +16,26 @@ def name_subjects(words: Words, subjects: Int64, most: int = 200) -> tuple[str, 
 def name_releases(words: Words, numbers: Sequence[int]) -> str:
     """ "release 1 and release 2"; of more than three the first and the last."""
     where = [words.release(number) for number in numbers]
-    return " and ".join(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
+    return list_names(where) if len(where) < 4 else f"the {len(where)} releases from {where[0]} to {where[-1]}"
+
+
+def name_all_of(words: Words, numbers: Sequence[int]) -> str:
+    """ "both release 1 and release 2", "all of the 5 releases from ...": for what is so in each of them."""
+    where = name_releases(words, numbers)
+    return f"both {where}" if len(numbers) == 2 else f"all of {where}" if len(numbers) > 2 else where
+
+
+def put_in_brackets(box: str) -> str:
+    """ " (age 21-30)"; nothing where the box is everything."""
+    return "" if box in ("", "everyone") else f" ({box})"
+
+
+OUR_WORDS = ("the ", "only ", "subject ", "what ", "release ")
+
+
+def begin_sentence(text: str) -> str:
+    """With a capital letter, unless it begins with a name, which stays as it is: p1 and P1 may be two people."""
+    return text[:1].upper() + text[1:] if text.startswith(OUR_WORDS) else text
 
 
 def list_names(names: Iterable[str], most: int | None = None, rest: str = "others") -> str:
@@ -33,6 +52,11 @@ def count_people(count: int) -> str:
 
 def count_rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def call_nobody(count: int) -> str:
+    """Rows that stand for nobody whom the attacker knows."""
+    return f"{count_rows(count)} of nobody known"
 
 
 def call_people(names: Sequence[str], count: int) -> str:

@@ -32,12 +32,12 @@ def bounding_boxes(codes: Int32, classes: Int32 | Int64, count: int) -> Int32:
 
 
 def widen_to_nodes(boxes: Int32, domains: Sequence[Domain]) -> Int32:
-    """Widen every interval of a hierarchical attribute to the smallest taxonomy node that covers it."""
+    """Widen every interval of an attribute that is labelled by groups to the smallest taxonomy node that covers it."""
     snapped = boxes.copy()
     for a, domain in enumerate(domains):
-        if domain.tree is not None:
-            node = domain.tree.cover(boxes[:, a, 0], boxes[:, a, 1])
-            snapped[:, a, 0], snapped[:, a, 1] = domain.tree.lo[node], domain.tree.hi[node]
+        if domain.nodes is not None:
+            node = domain.nodes.cover(boxes[:, a, 0], boxes[:, a, 1])
+            snapped[:, a, 0], snapped[:, a, 1] = domain.nodes.lo[node], domain.nodes.hi[node]
     return snapped
 
 
@@ -104,7 +104,7 @@ def _hilbert(points: Int64, bits: int) -> Int64:  # pragma: no cover - compiled
 
 
 def hilbert_keys(codes: Int32, domains: Sequence[Domain]) -> Int64:
-    """int64[rows]: each row's place on the Hilbert curve through the quasi-identifiers, all scaled to one length.
+    """int64[rows]: each row's place on the Hilbert curve through the quasi-identifiers, scaled to their weights.
 
     With more than 62 attributes only the first 62 take part: a key has 62 bits.
     """
@@ -113,8 +113,10 @@ def hilbert_keys(codes: Int32, domains: Sequence[Domain]) -> Int64:
         return np.zeros(len(codes), dtype=np.int64)
     bits = min(16, _MOST_BITS // used)
     points = np.empty((len(codes), used), dtype=np.int64)
+    heaviest = max(domain.weight for domain in domains[:used])
     for a in range(used):
         offset = np.clip(codes[:, a].astype(np.int64) - domains[a].lo, 0, domains[a].span)
-        points[:, a] = offset * ((1 << bits) - 1) // domains[a].span
+        length = int(((1 << bits) - 1) * (domains[a].weight / heaviest))
+        points[:, a] = offset * length // domains[a].span
     keys: Int64 = _hilbert(points, bits)
     return keys

@@ -82,18 +82,32 @@ class Domain:
 
     tree is None for a numeric attribute: then every interval lo..hi of codes is a legal generalization, and one unit
     of code is one unit of the value's resolution. lo and hi are the limits of the codes known so far: they serve to
-    normalize widths and as the box of "anything"; they may widen as the series grows.
+    normalize widths and as the box of "anything"; they may widen as the series grows. weight: how much its detail
+    matters beside that of the other attributes. ranges: whether every interval of codes is a legal generalization
+    although there is a tree.
     """
 
     name: str
     lo: int
     hi: int
     tree: Tree | None = None
+    weight: float = 1.0
+    ranges: bool = False
 
     @property
     def span(self) -> int:
         """Number of steps between the extreme codes, at least 1, to normalize widths."""
         return max(1, self.hi - self.lo)
+
+    @property
+    def cost_span(self) -> float:
+        """The span by which strategies weigh widths: the shorter, the more each step costs."""
+        return self.span / self.weight
+
+    @property
+    def nodes(self) -> Tree | None:
+        """The tree whose nodes boxes must be; None where any interval will do."""
+        return None if self.ranges else self.tree
 
     @property
     def numeric(self) -> bool:

@@ -184,7 +184,7 @@ def _cut(
 
 def _torn(domain: Domain, last: int, code: Int32, size: Int64) -> float:
     """The share of the rows in the largest group of the taxonomy, other than the whole, that the cut goes through."""
-    tree = domain.tree
+    tree = domain.nodes
     if tree is None:
         return 0.0
     through = np.flatnonzero((tree.lo <= last) & (tree.hi > last) & (tree.parent >= 0))

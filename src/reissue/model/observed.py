@@ -18,6 +18,7 @@ from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import refuse_release
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
+from reissue.model.standing_classes import StandingClasses
 
 if TYPE_CHECKING:
     from reissue.model.overlap import Groups
@@ -82,6 +83,7 @@ class ObservedRelease:
     `numbers` int32[classes], ascending: what the classes are called, where this is only a part of a release.
     `amounts` int64[rows]: how many published rows each row stands for, where they are only counted (None: one each).
     Then a member stands for many, too; only attacks that can be divided by counts read that.
+    `told`: the standing classes of the rows, where they are published; what their values say is in them.
     """
 
     number: int
@@ -94,6 +96,7 @@ class ObservedRelease:
     numbers: Int32 | None = None
     amounts: Int64 | None = None
     repeated: Bool | None = None
+    told: StandingClasses | None = None
 
     @property
     def class_count(self) -> int:
@@ -107,6 +110,12 @@ class ObservedRelease:
     def sizes(self) -> Int64:
         """int64[classes]: published rows of each class."""
         return np.bincount(self.classes, self.amounts, minlength=len(self.boxes)).astype(np.int64)
+
+    @property
+    def people(self) -> Int64:
+        """int64[classes]: published rows of each class, without those known to stand for nobody."""
+        fakes = self.counterfeits
+        return self.sizes if fakes is None else self.sizes - np.bincount(fakes.classes, minlength=len(self.boxes))
 
     @cached_property
     def counted(self) -> Groups:
@@ -136,7 +145,10 @@ class ObservedRelease:
         members, fakes = part(slice(first, None)), part(slice(0, first))
         kept = facts.standing
         shown = facts.values if kept is None else kept.dealt
-        return ObservedRelease(facts.number, facts.boxes, facts.classes, shown, members, facts.anatomized, fakes)
+        told = kept if kept is not None and kept.told else None
+        return ObservedRelease(
+            facts.number, facts.boxes, facts.classes, shown, members, facts.anatomized, fakes, told=told
+        )
 
 
 def leave_out_repeats(release: ObservedRelease) -> ObservedRelease:

@@ -100,6 +100,11 @@ class StandingClasses:
     noise: Int64 | None = None
     totals: Int64 | None = None
 
+    @property
+    def blended(self) -> int:
+        """How many people share a class with made-up values. O(rows)."""
+        return int(np.isin(self.standing, self.tokens.standing[self.tokens.made_up > 0]).sum())
+
     def table(self) -> dict[str, NDArray[np.generic]]:
         """As extras. `row_`: one entry per row; `part_`: fragments are listed one after the other; `sum_`: added up."""
         extras: dict[str, NDArray[np.generic]] = {

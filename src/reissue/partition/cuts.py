@@ -1,11 +1,16 @@
-"""One cut of a partition: which attributes are worth cutting, and arranging the rows into the parts of a legal cut.
+"""One cut of a partition: which cuts are worth most, and arranging the rows into the parts of a legal one.
 
 A partition is a slice start..stop-1 of a `Rows` table whose rows are permuted in place, so that cutting costs no
-memory and the rows of a partition lie together. `measure` says in which order its attributes should be tried,
-`try_cut` arranges the slice into the parts of one cut if that is legal. Drivers decide which partition is cut next and
-what else a cut must satisfy.
+memory and the rows of a partition lie together. `measure` lists the cuts that sizes allow, the most gainful first,
+`try_cut` arranges the slice into the parts of one of them if values do not refuse it. Drivers decide which partition is
+cut next and what else a cut must satisfy.
 
-The parts depend only on the multiset of rows: medians are taken by value, equal widths go by attribute number.
+A numeric attribute is cut at its median: values up to the median go left, or only those below it. A tree attribute is
+cut at its covering node: into the node's children that have rows, or into the child that has most rows and all others,
+so that one small child does not keep the rest together. A cut is worth the detail that it wins, weighed by attribute,
+over the square root of how evenly it divides the rows: uneven cuts leave more rows to be cut again.
+
+Order and parts depend only on the multiset of codes, never on values: equal worth goes by attribute number.
 """
 
 from __future__ import annotations
@@ -17,15 +22,12 @@ from reissue.arrays.types import Int32
 from reissue.model.requirement_kernels import Limits, meets, slice_meets
 from reissue.partition.tables import CodedRows, CutBuffers, Forest
 
-UNKNOWN = -(1 << 62)
-"""A median that has not been looked for: below every code."""
-
 
 @njit(cache=True)
-def measure(rows: CodedRows, start: int, stop: int, forest: Forest, scratch: CutBuffers) -> int:
-    """Hull and covering nodes of the partition start..stop-1; ranks the attributes by width over their domain's span.
+def measure(rows: CodedRows, start: int, stop: int, forest: Forest, k: int, scratch: CutBuffers) -> int:
+    """Hull and covering nodes of the partition start..stop-1, and the cuts that leave k rows in every part.
 
-    Fills scratch.low, high, node, ranked and returns how many attributes have any width. O(rows * attributes).
+    Fills scratch.low, high, node, cuts, worth and returns how many cuts there are. O(rows * attributes).
     """
     attributes = rows.codes.shape[1]
     for a in range(attributes):
@@ -35,57 +37,97 @@ def measure(rows: CodedRows, start: int, stop: int, forest: Forest, scratch: Cut
             code = rows.codes[row, a]
             scratch.low[a] = min(scratch.low[a], code)
             scratch.high[a] = max(scratch.high[a], code)
-    ranked = 0
-    widths = np.zeros(attributes, dtype=np.float64)
+    found = 0
     for a in range(attributes):
-        low, high = scratch.low[a], scratch.high[a]
-        scratch.node[a], scratch.median[a] = -1, UNKNOWN
+        scratch.node[a] = -1
         if forest.root[a] >= 0:
-            node = forest.leaf_node[forest.leaf_start[a] + low]
-            while forest.hi[node] < high:
+            node = forest.leaf_node[forest.leaf_start[a] + scratch.low[a]]
+            while forest.hi[node] < scratch.high[a]:
                 node = forest.parent[node]
             scratch.node[a] = node
-            low, high = forest.lo[node], forest.hi[node]
-        width = (float(high) - float(low)) / forest.span[a]
-        if scratch.low[a] == scratch.high[a]:
+        if stop - start < 2 * k or scratch.low[a] == scratch.high[a]:
             continue
-        at = ranked
-        while at > 0 and widths[at - 1] < width:
-            widths[at], scratch.ranked[at] = widths[at - 1], scratch.ranked[at - 1]
-            at -= 1
-        widths[at], scratch.ranked[at] = width, a
-        ranked += 1
-    return ranked
+        if forest.root[a] >= 0:
+            found = _list_node_cuts(rows.codes, start, stop, a, forest, k, found, scratch)
+        else:
+            found = _list_median_cuts(rows.codes, start, stop, a, forest, k, found, scratch)
+    return found
+
+
+@njit(cache=True)
+def _list_cut(
+    attribute: int, first: int, last: int, left: int, gain: float, even: float, found: int, scratch: CutBuffers
+) -> int:
+    """Enter a cut at the place that its worth gives it; how many there are then."""
+    worth, at = gain * gain / even, found
+    while at > 0 and scratch.worth[at - 1] < worth:
+        scratch.worth[at], scratch.cuts[at] = scratch.worth[at - 1], scratch.cuts[at - 1]
+        at -= 1
+    scratch.worth[at] = worth
+    cut = scratch.cuts[at]
+    cut[0], cut[1], cut[2], cut[3] = attribute, first, last, left
+    return found + 1
+
+
+@njit(cache=True)
+def _list_median_cuts(
+    codes: Int32, start: int, stop: int, attribute: int, forest: Forest, k: int, found: int, scratch: CutBuffers
+) -> int:
+    """List the cuts after the median and before it."""
+    size, high = stop - start, np.int64(scratch.high[attribute])
+    low = max(np.int64(scratch.low[attribute]), forest.start[attribute] - 1)  # a missing value is one step below
+    median, below, upto = _median(codes, start, stop, attribute, scratch)
+    for i in range(2):
+        last, left = (median, upto) if i == 0 else (median - 1, below)
+        if min(left, size - left) >= max(1, k):
+            gain = left * float(high - last) + (size - left) * float(last + 1 - low)
+            even = 2.0 * left * (size - left)
+            found = _list_cut(attribute, low, last, left, gain / forest.span[attribute], even, found, scratch)
+    return found
+
+
+@njit(cache=True)
+def _list_node_cuts(
+    codes: Int32, start: int, stop: int, attribute: int, forest: Forest, k: int, found: int, scratch: CutBuffers
+) -> int:
+    """List the cuts of the covering node: into its children, and into the child with most rows and all others."""
+    node = scratch.node[attribute]
+    first, last = forest.child_start[node], forest.child_start[node + 1]
+    if last - first < 2:  # codes the taxonomy does not tell apart
+        return found
+    rows = stop - start
+    size, span = scratch.next, forest.span[attribute]
+    _count_children(codes, start, stop, attribute, first, last, forest, scratch)
+    largest, least, alike, gain, width = 0, rows, 0.0, 0.0, float(forest.hi[node] - forest.lo[node])
+    for child in range(last - first):
+        if size[child]:
+            own = forest.child[first + child]
+            least, alike = min(least, size[child]), alike + float(size[child]) ** 2
+            gain += size[child] * (width - float(forest.hi[own] - forest.lo[own]))
+            largest = child if size[child] > size[largest] else largest
+    if least >= k:
+        found = _list_cut(attribute, 1, 0, 0, gain / span, float(rows) ** 2 - alike, found, scratch)
+    left, own = size[largest], forest.child[first + largest]
+    if min(left, rows - left) >= max(1, k):
+        gain = left * (width - float(forest.hi[own] - forest.lo[own])) / span
+        even = 2.0 * left * (rows - left)
+        found = _list_cut(attribute, forest.lo[own], forest.hi[own], left, gain, even, found, scratch)
+    return found
 
 
 @njit(cache=True)
 def try_cut(
-    rows: CodedRows,
-    start: int,
-    stop: int,
-    attribute: int,
-    below: bool,
-    forest: Forest,
-    limits: Limits,
-    scratch: CutBuffers,
+    rows: CodedRows, start: int, stop: int, number: int, forest: Forest, limits: Limits, scratch: CutBuffers
 ) -> int:
-    """Arrange the partition last measured into the parts of a cut of `attribute`; 0 if that cut is not legal.
+    """Arrange the partition last measured into the parts of a listed cut; 0 if the values of a part refuse it.
 
-    A numeric attribute is cut at its median: values up to the median go left, or with `below` only those below it.
-    A tree attribute is cut at its covering node into the node's children that have rows; with `below`, where the forest
-    allows it, into the child that has most rows and all the others.
     Part i is then scratch.ends[i]..scratch.ends[i+1]-1. O(rows) whichever way it ends; rows stay inside the slice.
     """
-    if forest.root[attribute] >= 0:
-        if not below:
-            parts = _part_by_children(rows, start, stop, attribute, forest, limits, scratch)
-        else:
-            parts = _part_off_largest(rows, start, stop, attribute, forest, limits, scratch) if forest.lone else 0
+    attribute, first, last, left = scratch.cuts[number]
+    if first > last:
+        parts = _part_by_children(rows, start, stop, attribute, forest, limits, scratch)
     else:
-        if scratch.median[attribute] == UNKNOWN:
-            scratch.median[attribute] = _median(rows.codes, start, stop, attribute, scratch)
-        middle = scratch.median[attribute]
-        parts = _part_at(rows, start, stop, attribute, middle - 1 if below else middle, limits, scratch)
+        parts = _part_off(rows, start, stop, attribute, first, last, left, scratch)
     for part in range(parts):
         if not slice_meets(
             rows.values, scratch.ends[part], scratch.ends[part + 1], scratch.counts, scratch.present, limits
@@ -95,33 +137,35 @@ def try_cut(
 
 
 @njit(cache=True)
-def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: CutBuffers) -> int:
-    """The lower median of a column over start..stop-1, by narrowing an interval of codes.
+def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: CutBuffers) -> tuple[int, int, int]:
+    """(the lower median of a column over start..stop-1, how many rows are below it, how many up to it).
 
-    O(rows) per narrowing; each divides the interval by up to 4096, so at most 3 are needed for large partitions.
+    By narrowing an interval of codes, O(rows) each time; it is divided by up to 4096, so 3 times are enough.
     """
-    low, high = np.int64(scratch.low[attribute]), np.int64(scratch.high[attribute])
+    low, high, buckets = np.int64(scratch.low[attribute]), np.int64(scratch.high[attribute]), scratch.buckets
     bits = 4
     while bits < 12 and (1 << bits) < stop - start:
         bits += 1
-    rank = (stop - start - 1) // 2
+    rank, count = (stop - start - 1) // 2, 0
     while low < high:
         shift = 0
         while (high - low) >> shift >= 1 << bits:
             shift += 1
         used = ((high - low) >> shift) + 1
-        scratch.buckets[:used] = 0
+        buckets[:used] = 0
         for row in range(start, stop):
             code = np.int64(codes[row, attribute])
             if low <= code <= high:
-                scratch.buckets[(code - low) >> shift] += 1
+                buckets[(code - low) >> shift] += 1
         bucket = 0
-        while rank >= scratch.buckets[bucket]:
-            rank -= scratch.buckets[bucket]
+        while rank >= buckets[bucket]:
+            rank -= buckets[bucket]
             bucket += 1
+        count = buckets[bucket]
         low += bucket << shift
         high = min(high, low + (1 << shift) - 1)
-    return int(low)
+    below = (stop - start - 1) // 2 - rank
+    return int(low), below, below + count
 
 
 @njit(cache=True)
@@ -133,20 +177,15 @@ def _swap(rows: CodedRows, i: int, j: int) -> None:
 
 
 @njit(cache=True)
-def _part_at(
-    rows: CodedRows, start: int, stop: int, attribute: int, last: int, limits: Limits, scratch: CutBuffers
+def _part_off(
+    rows: CodedRows, start: int, stop: int, attribute: int, first: int, last: int, left: int, scratch: CutBuffers
 ) -> int:
-    """Rows with codes up to `last` first; 0 without moving anything if either side has too few rows."""
-    left = 0
-    for row in range(start, stop):
-        left += rows.codes[row, attribute] <= last
-    if min(left, stop - start - left) < max(1, limits.k):
-        return 0
+    """Put the `left` rows with codes first..last before all others."""
     i, j = start, stop - 1
     while True:
-        while i <= j and rows.codes[i, attribute] <= last:
+        while i <= j and first <= rows.codes[i, attribute] <= last:
             i += 1
-        while i <= j and rows.codes[j, attribute] > last:
+        while i <= j and not first <= rows.codes[j, attribute] <= last:
             j -= 1
         if i >= j:
             break
@@ -180,26 +219,18 @@ def _children_meet(
     limits: Limits,
     scratch: CutBuffers,
 ) -> bool:
-    """Count the rows of each child into scratch.next; whether the children meet the limits, as far as it can be seen.
+    """Whether the values of the children meet the limits, as far as it can be seen without moving rows. O(rows).
 
-    Most cuts fail, and counting is cheaper than moving. Values are only counted where that needs few counters: O(rows).
+    Counting is cheaper than moving. Values are only counted where that needs few counters.
     """
     children, width, size, pairs = last - first, len(limits.table), scratch.next, scratch.pairs
-    by_value = limits.by_value and children * width <= min(len(pairs), stop - start)
-    size[:children] = 0
-    if by_value:
-        pairs[: children * width] = 0
-        for row in range(start, stop):
-            child = _child_at(rows.codes[row, attribute], first, last, forest)
-            size[child] += 1
-            pairs[child * width + rows.values[row]] += 1
-    else:
-        for row in range(start, stop):
-            size[_child_at(rows.codes[row, attribute], first, last, forest)] += 1
+    if not limits.by_value or children * width > min(len(pairs), stop - start):
+        return True
+    pairs[: children * width] = 0
+    for row in range(start, stop):
+        pairs[_child_at(rows.codes[row, attribute], first, last, forest) * width + rows.values[row]] += 1
     for child in range(children):
-        if 0 < size[child] < limits.k:
-            return False
-        if by_value and size[child]:
+        if size[child]:
             counts, found = pairs[child * width : (child + 1) * width], 0
             for value in range(width):
                 if counts[value]:
@@ -211,18 +242,38 @@ def _children_meet(
 
 
 @njit(cache=True)
+def _count_children(
+    codes: Int32, start: int, stop: int, attribute: int, first: int, last: int, forest: Forest, scratch: CutBuffers
+) -> None:
+    """Count the rows of each child first..last-1 into scratch.next; where there are few codes, code by code."""
+    size, low, buckets = scratch.next, scratch.low[attribute], scratch.buckets
+    span = scratch.high[attribute] - low + 1
+    size[: last - first] = 0
+    if span > min(len(buckets), stop - start):
+        for row in range(start, stop):
+            size[_child_at(codes[row, attribute], first, last, forest)] += 1
+        return
+    buckets[:span] = 0
+    for row in range(start, stop):
+        buckets[codes[row, attribute] - low] += 1
+    child = _child_at(low, first, last, forest)
+    for code in range(span):
+        while forest.hi[forest.child[first + child]] < low + code:
+            child += 1
+        size[child] += buckets[code]
+
+
+@njit(cache=True)
 def _part_by_children(
     rows: CodedRows, start: int, stop: int, attribute: int, forest: Forest, limits: Limits, scratch: CutBuffers
 ) -> int:
     """Rows of each child of the covering node together; 0 without moving anything if a child is seen to fail."""
     node = scratch.node[attribute]
     first, last = forest.child_start[node], forest.child_start[node + 1]
-    children = last - first
-    if children < 2:  # codes the taxonomy does not tell apart
-        return 0
+    children, size, ends = last - first, scratch.next, scratch.ends
+    _count_children(rows.codes, start, stop, attribute, first, last, forest, scratch)
     if not _children_meet(rows, start, stop, attribute, first, last, forest, limits, scratch):
         return 0
-    size, ends = scratch.next, scratch.ends
     ends[0] = start
     for child in range(children):
         ends[child + 1] = ends[child] + size[child]
@@ -239,40 +290,3 @@ def _part_by_children(
             parts += 1
             ends[parts] = ends[child + 1]
     return parts
-
-
-@njit(cache=True)
-def _part_off_largest(
-    rows: CodedRows, start: int, stop: int, attribute: int, forest: Forest, limits: Limits, scratch: CutBuffers
-) -> int:
-    """Rows of the child with most of them first (of equals the lowest), then all others; 0 if either side is too small.
-
-    Where a few rows lie in small children, this is how the many in a large one get a label of their own. O(rows).
-    """
-    node = scratch.node[attribute]
-    first, last = forest.child_start[node], forest.child_start[node + 1]
-    if last - first < 2:
-        return 0
-    size = scratch.next
-    size[: last - first] = 0
-    for row in range(start, stop):
-        size[_child_at(rows.codes[row, attribute], first, last, forest)] += 1
-    largest = 0
-    for child in range(1, last - first):
-        if size[child] > size[largest]:
-            largest = child
-    left = size[largest]
-    if min(left, stop - start - left) < max(1, limits.k):
-        return 0
-    low, high = forest.lo[forest.child[first + largest]], forest.hi[forest.child[first + largest]]
-    i, j = start, stop - 1
-    while True:
-        while i <= j and low <= rows.codes[i, attribute] <= high:
-            i += 1
-        while i <= j and not low <= rows.codes[j, attribute] <= high:
-            j -= 1
-        if i >= j:
-            break
-        _swap(rows, i, j)
-    scratch.ends[0], scratch.ends[1], scratch.ends[2] = start, start + left, stop
-    return 2

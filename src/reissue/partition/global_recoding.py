@@ -164,9 +164,10 @@ class Cut:
 
 @dataclass(eq=False)
 class Frontier:
-    """The cut of one attribute while it is being made: the nodes in use."""
+    """The cut of one attribute while it is being made: the nodes in use. weight: how much its detail matters."""
 
     labels: Labels
+    weight: float = 1.0
     nodes: set[int] = field(default_factory=lambda: {0})
 
     def replace(self, node: int, parts: list[int]) -> None:

@@ -180,11 +180,11 @@ def _all_but(axis: int, dimensions: int, part: slice) -> tuple[slice, ...]:
 
 
 def loss_per_level(ladder: Ladder, counts: Float64) -> Float64:
-    """float64[levels]: the summed loss (NCP) of this attribute over all rows, if generalized to each level.
+    """float64[levels]: the summed loss (NCP times weight) of this attribute over all rows, if taken to each level.
 
     counts: float64[present], rows per code that occurs. A node's total loss is the sum over its attributes.
     """
     total = np.empty(len(ladder.labels), dtype=np.float64)
     for level, (labels, boxes) in enumerate(zip(ladder.labels, ladder.boxes, strict=True)):
         total[level] = (losses(boxes[:, None, :], [ladder.domain])[labels, 0] * counts).sum()
-    return total
+    return total * ladder.domain.weight

@@ -1,4 +1,4 @@
-"""Strict multidimensional Mondrian (LeFevre et al. 2006): cut a box in two or more until no legal cut is left.
+"""Multidimensional Mondrian (LeFevre et al. 2006): cut a box in two or more until no legal cut is left.
 
 `_cut_all` is the driver of the cuts of reissue.partition.cuts; a search with further conditions (checks against earlier
 releases) brings its own.
@@ -41,13 +41,11 @@ class Partition:
 
 @njit(cache=True)
 def cut_once(rows: CodedRows, start: int, stop: int, forest: Forest, limits: Limits, scratch: CutBuffers) -> int:
-    """Measure the partition start..stop-1 and make its first legal cut: the number of parts, 0 if there is none."""
-    ranked = measure(rows, start, stop, forest, scratch)
-    if stop - start >= 2 * limits.k:
-        for i in range(2 * ranked):
-            parts = try_cut(rows, start, stop, scratch.ranked[i // 2], i % 2 == 1, forest, limits, scratch)
-            if parts:
-                return parts
+    """Measure the partition start..stop-1 and make its best legal cut: the number of parts, 0 if there is none."""
+    for number in range(measure(rows, start, stop, forest, limits.k, scratch)):
+        parts = try_cut(rows, start, stop, number, forest, limits, scratch)
+        if parts:
+            return parts
     return 0
 
 
@@ -96,18 +94,14 @@ def mondrian(
     limits: Limits,
     *,
     threads: int | None = None,
-    lone: bool = False,
 ) -> Partition:
     """Partition the rows by strict Mondrian; the whole table must satisfy the limits.
-
-    lone: whether a group of a taxonomy may also be cut into its largest member and the rest, beyond the paper: one
-    small member then no longer keeps all the others together.
 
     O(rows * attributes * log(rows / k)) time; one copy of the rows and the boxes in memory. Large tables are cut by
     several threads (None: as many as there are processors): once cut apart, partitions have nothing to do with each
     other, so the result is the same for any number of them.
     """
-    forest, rows = build_forest(domains)._replace(lone=lone), copy_rows(codes, values)
+    forest, rows = build_forest(domains), copy_rows(codes, values)
     if len(values) == 0:
         return Partition(np.empty(0, dtype=np.int32), np.empty((0, len(domains), 2), dtype=np.int32))
 

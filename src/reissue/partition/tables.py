@@ -26,13 +26,14 @@ class CodedRows(NamedTuple):
 class Forest(NamedTuple):
     """The domains of all attributes for kernels; nodes of all trees are numbered in one sequence.
 
-    root: int32[attributes], -1 for a numeric attribute; span: float64[attributes]
+    root: int32[attributes], -1 where any interval is a label; start: int64[attributes], the lowest code of a value
+    span: float64[attributes], shorter for attributes of more weight
     lo, hi, parent, child_start: int32[nodes] (child_start one longer), child: children in code order
     leaf_start: int64[attributes], where an attribute's codes begin in leaf_node: int32[all leaves]
-    lone: whether a node may also be cut into its child with most rows and all the others
     """
 
     root: Int32
+    start: Int64
     span: Float64
     lo: Int32
     hi: Int32
@@ -41,29 +42,29 @@ class Forest(NamedTuple):
     child: Int32
     leaf_start: Int64
     leaf_node: Int32
-    lone: bool
 
 
 class CutBuffers(NamedTuple):
     """Working memory of one driver, made once.
 
     low, high: int32[attributes], hull of the partition last measured; node: int32[attributes], its smallest covering
-    node; ranked: int32[attributes], attributes worth cutting, widest first; ends: int64[most parts + 1], bounds of the
-    parts last cut; next: int64[most parts]; counts, present: for slice_meets; pairs: int64[], counts by part and value;
-    buckets: int64[], for medians; median: int64[attributes], of the partition last measured, once found
+    node; cuts: int64[2 * attributes, 4], those that sizes allow, the best first: attribute, first and last code of the
+    part cut off (first > last: into all children), its rows; worth: float64[2 * attributes]; ends: int64[most parts +
+    1], bounds of the parts last cut; next: int64[most parts]; counts, present: for slice_meets; pairs: int64[], counts
+    by part and value; buckets: int64[], for medians
     """
 
     low: Int32
     high: Int32
     node: Int32
-    ranked: Int32
+    cuts: Int64
+    worth: Float64
     ends: Int64
     next: Int64
     counts: Int64
     present: Int32
     pairs: Int64
     buckets: Int64
-    median: Int64
 
 
 def copy_rows(codes: Int32, values: Int32) -> CodedRows:
@@ -79,7 +80,7 @@ def build_forest(domains: Sequence[Domain]) -> Forest:
     start_parts = [np.zeros(1, np.int64)]
     nodes = leaves = children = 0
     for a, domain in enumerate(domains):
-        tree = domain.tree
+        tree = domain.nodes
         if tree is None:
             continue
         start, child = tree.children
@@ -92,7 +93,8 @@ def build_forest(domains: Sequence[Domain]) -> Forest:
     lo, hi, parent = (np.ascontiguousarray(row, dtype=np.int32) for row in np.concatenate(node_parts, axis=1))
     return Forest(
         root,
-        np.array([domain.span for domain in domains], dtype=np.float64),
+        np.array([domain.lo for domain in domains], dtype=np.int64),
+        np.array([domain.cost_span for domain in domains], dtype=np.float64),
         lo,
         hi,
         parent,
@@ -100,16 +102,16 @@ def build_forest(domains: Sequence[Domain]) -> Forest:
         np.concatenate(child_parts),
         leaf_start,
         np.concatenate(leaf_parts),
-        lone=False,
     )
 
 
 def cut_buffers(forest: Forest, value_count: int) -> CutBuffers:
     """Working memory for partitions of any size."""
     attributes, parts = len(forest.root), max(2, int(np.diff(forest.child_start).max(initial=0)))
-    low, high, node, ranked = (np.empty(attributes, dtype=np.int32) for _ in range(4))
+    low, high, node = (np.empty(attributes, dtype=np.int32) for _ in range(3))
+    cuts, worth = np.empty((2 * attributes, 4), dtype=np.int64), np.empty(2 * attributes, dtype=np.float64)
     ends, following = np.empty(parts + 1, dtype=np.int64), np.empty(parts, dtype=np.int64)
     counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
     pairs = np.empty(min(parts * value_count, 1 << 16), dtype=np.int64)
-    buckets, median = np.empty(4096, dtype=np.int64), np.empty(attributes, dtype=np.int64)
-    return CutBuffers(low, high, node, ranked, ends, following, counts, present, pairs, buckets, median)
+    buckets = np.empty(4096, dtype=np.int64)
+    return CutBuffers(low, high, node, cuts, worth, ends, following, counts, present, pairs, buckets)

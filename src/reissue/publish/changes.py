@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.coding import Coding
-from reissue.errors import ChangeError
+from reissue.errors import ChangeError, show_text
 from reissue.history.past_releases import read_absent_codes
 from reissue.methods.strategy import Strategy
 from reissue.model.release import Facts, Table
@@ -131,11 +131,13 @@ def permit(
         wrong_updated = wrong_updated & ~renewed
     problems = []
     if len(compared.gone) and not may.gone:
-        names = tuple(f"{{subject:{number}}}" for number in compared.gone[:SHOWN])
+        names = tuple(mark_subject(int(number)) for number in compared.gone[:SHOWN])
         problems.append(ForbiddenChange("gone", len(compared.gone), names))
     if compared.back.any() and not may.back:
         rows = np.flatnonzero(compared.back)
-        problems.append(ForbiddenChange("back", len(rows), tuple(name_row(int(row)) for row in rows[:SHOWN])))
+        problems.append(
+            ForbiddenChange("back", len(rows), tuple(show_text(name_row(int(row))) for row in rows[:SHOWN]))
+        )
     if wrong_moved.any():
         problems.append(_describe_moved(compared, wrong_moved, codes, coding, name_row))
     if wrong_updated.any():
@@ -212,7 +214,7 @@ def _describe_moved(
     for row in rows[:SHOWN]:
         a = int(np.flatnonzero(compared.moved[row])[0])
         old, new = (_label(coding, a, int(code)) for code in (compared.old_codes[row, a], codes[row, a]))
-        shown.append(f"{name_row(int(row))} ({coding.domains[a].name} {old} -> {new})")
+        shown.append(f"{show_text(name_row(int(row)))} ({coding.domains[a].name} {old} -> {new})")
     return ForbiddenChange("moved", len(rows), tuple(shown), columns)
 
 
@@ -220,13 +222,18 @@ def _describe_updated(
     compared: ComparedRows, wrong: Bool, values: Int32, coding: Coding, name_row: Callable[[int], str]
 ) -> ForbiddenChange:
     rows = np.flatnonzero(wrong)
-    shown = [
-        f"{name_row(int(row))} ({coding.values[compared.old_values[row]]} -> {coding.values[values[row]]})"
-        for row in rows[:SHOWN]
-    ]
+    shown = []
+    for row in rows[:SHOWN]:
+        old, new = (show_text(coding.values[code]) for code in (compared.old_values[row], values[row]))
+        shown.append(f"{show_text(name_row(int(row)))} ({old} -> {new})")
     return ForbiddenChange("updated", len(rows), tuple(shown))
 
 
 def _label(coding: Coding, attribute: int, code: int) -> str:
     one = np.array([code], dtype=np.int32)
-    return str(coding.labels(attribute, one, one)[0])
+    return show_text(str(coding.labels(attribute, one, one)[0]))
+
+
+def mark_subject(number: int) -> str:
+    """A person whose name is put in later, by who has the map of all; no text from a table can hold such a mark."""
+    return f"\x00subject:{number}\x00"

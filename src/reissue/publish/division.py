@@ -6,7 +6,7 @@ What fragments say is small enough to travel; here it becomes what is told of th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -24,7 +24,8 @@ from reissue.model.release import Style
 from reissue.model.requirement import Requirement
 from reissue.publish.changes import ForbiddenChange, PermittedRows, describe_renewal
 from reissue.publish.fragment import FragmentRelease, SnapshotRows
-from reissue.publish.self_check import CommonCheck
+from reissue.publish.self_check import CommonCheck, EarlierLoss
+from reissue.publish.traits import SnapshotTraits, measure_traits
 from reissue.utility.measure import Utility, measure
 
 ROWS = 2_000_000
@@ -161,19 +162,21 @@ class FragmentChanges:
 
     counts: rows, and how many subjects are new, gone, back, changed, renewed
     low, high: int32[attributes] the smallest and the largest code that occurs; None in a fragment without rows
+    traits: what gates ask about the rows beside that
     """
 
     counts: Mapping[str, int]
     problems: tuple[ForbiddenChange, ...]
     low: Int32 | None
     high: Int32 | None
+    traits: SnapshotTraits
 
     @property
     def new(self) -> int:
         return self.counts["new"]
 
     @staticmethod
-    def of(permitted: PermittedRows, rows: SnapshotRows) -> FragmentChanges:
+    def of(permitted: PermittedRows, rows: SnapshotRows, coding: Coding) -> FragmentChanges:
         compared = permitted.compared
         counts = {
             "rows": len(rows),
@@ -188,6 +191,7 @@ class FragmentChanges:
             problems=permitted.problems,
             low=rows.codes.min(axis=0) if len(rows) else None,
             high=rows.codes.max(axis=0) if len(rows) else None,
+            traits=measure_traits(rows.identifiers, rows.codes, rows.values, compared, coding),
         )
 
 
@@ -196,6 +200,7 @@ class FragmentSummary:
     """One fragment of the release, in numbers and sentences. values: int64[values] how often each is published.
 
     totals: int64[values] what it adds to published totals; None if there are none
+    left_out: by value, how many rows are suppressed
     """
 
     tally: Mapping[str, int]
@@ -206,6 +211,8 @@ class FragmentSummary:
     style: Style
     values: Int64
     totals: Int64 | None = None
+    left_out: Mapping[int, int] = field(default_factory=dict)
+    lost: EarlierLoss | None = None
 
     @staticmethod
     def of(made: FragmentRelease, observed: Sequence[Domain]) -> FragmentSummary:
@@ -219,8 +226,14 @@ class FragmentSummary:
         utility = measure(made.facts, made.coded, observed)
         extent, style = Extent.of(made.facts), made.facts.style
         kept = made.facts.standing
+        if kept is not None:
+            tally |= {"blended": kept.blended, "lost_before": 0 if made.lost is None else made.lost.people}
         totals = None if kept is None else kept.totals
-        return FragmentSummary(tally, made.steps, made.stopped, utility, extent, style, made.values, totals)
+        absent = made.coded.values[made.candidate.classes < 0]
+        left_out = {int(code): int(rows) for code, rows in zip(*np.unique(absent, return_counts=True), strict=True)}
+        return FragmentSummary(
+            tally, made.steps, made.stopped, utility, extent, style, made.values, totals, left_out, made.lost
+        )
 
 
 def number_new_subjects(next_subject: int, surveys: Sequence[FragmentChanges]) -> list[int]:
@@ -236,7 +249,7 @@ def narrow_domains(surveys: Sequence[FragmentChanges], coding: Coding) -> tuple[
     if not lows:
         return coding.domains
     low, high = np.min(lows, axis=0), np.max(highs, axis=0)
-    return tuple(Domain(d.name, int(low[a]), int(high[a]), d.tree) for a, d in enumerate(coding.domains))
+    return tuple(replace(d, lo=int(low[a]), hi=int(high[a])) for a, d in enumerate(coding.domains))
 
 
 def describe_cost(cost: Utility) -> dict[str, float]:
@@ -275,5 +288,5 @@ def describe_steps(
     else:
         steps += [f"Fragment {i}: {step}" for i, one in enumerate(results, start=1) for step in one.steps]
     stopped = ", ".join(results[0].stopped if check is None else check.stopped)
-    against = f", and against the attacks it claims to stop ({stopped})" if stopped else ""
+    against = f", and against the attacks it promises to stop ({stopped})" if stopped else ""
     return [*steps, f"Checked the finished release against the policy{against}."]

@@ -14,17 +14,21 @@ from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format, write_release
 from reissue.engine.snapshot import load
+from reissue.engine.text import text_of
 from reissue.history.identities import Identities, refuse_lookalikes
-from reissue.history.public_files import Extent, add_standing, find_source_rows, make_public_tables
+from reissue.history.past_releases import UnseenRelease
+from reissue.history.public_files import Extent, add_standing, find_sources, make_public_tables
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.fragments import Fragments, divide, draw_sample, join_facts, number_globally
+from reissue.model.release import Facts
 from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
 from reissue.publish.self_check import CommonCheck
+from reissue.publish.traits import ColumnTraits, measure_columns
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -60,13 +64,19 @@ class Embedded(Executor):
         some = np.flatnonzero(draw_sample(np.arange(len(rows)), len(rows), self._ledger.seed))
         return divide(rows.codes[some], rows.values[some], self._coding.domains, count, side)
 
-    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentChanges]:
+    def survey(
+        self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage | None
+    ) -> list[FragmentChanges]:
         self._jobs, self._parts = jobs, division.parts(self._rows)
         permitted = [job.compare_with_past(part) for job, part in zip(jobs, self._parts, strict=True)]
         self._compared = [one.compared for one in permitted]
-        each = zip(jobs, self._parts, self._compared, strict=True)
-        self._counts = [job.count_for_others(part, compared) for job, part, compared in each]
-        return [FragmentChanges.of(one, part) for one, part in zip(permitted, self._parts, strict=True)]
+        pairs = zip(jobs, self._parts, self._compared, strict=True)
+        self._counts = [job.count_for_others(part, compared) for job, part, compared in pairs]
+        each = zip(jobs, self._parts, permitted, strict=True)
+        return [FragmentChanges.of(one, part, job.coding) for job, part, one in each]
+
+    def measure_columns(self) -> list[ColumnTraits]:
+        return measure_columns(self._rows.insensitive, self._rows.identifiers)
 
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
         rows, place = self._rows, f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
@@ -126,14 +136,31 @@ class Embedded(Executor):
     def close(self) -> None:
         pass
 
-    def _write_public(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
-        """The files that may be handed out, rows in random order."""
-        job, insensitive, rows = self._jobs[0], self._parts[0].insensitive, None
-        facts = self._made[0].facts
+    def show_unseen(self, record: ReleaseRecord) -> UnseenRelease:
+        """The release that was made last, as it would be known."""
+        facts, rows, insensitive = self._join()
+        new = [np.flatnonzero(compared.numbers < 0) for compared in self._compared]
+        each = list(zip(self._parts, self._made, new, strict=True))
+        identifiers = pa.chunked_array([part.identifiers.take(pa.array(some)) for part, _, some in each])
+        columns = {}
+        if insensitive is not None:
+            shown = insensitive.take(pa.array(rows))
+            columns = {name: text_of(shown.column(name)) for name in shown.column_names}
+        numbers = np.concatenate([made.coded.subjects[some] for _, made, some in each])
+        return UnseenRelease(record, facts, identifiers.combine_chunks(), numbers, columns)
+
+    def _join(self) -> tuple[Facts, Int64 | None, pa.Table | None]:
+        """(the facts of all fragments, where each row has its insensitive columns, those)."""
+        job, facts = self._jobs[0], self._made[0].facts
         if job.fragments > 1:
             facts = join_facts([made.facts for made in self._made], job.seed, job.common)
-        if insensitive is not None:
-            rows, insensitive = _find_sources(self._jobs, self._parts, self._made)
+        if self._parts[0].insensitive is None:
+            return facts, None, None
+        return facts, *_find_sources(self._jobs, self._parts, self._made)
+
+    def _write_public(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
+        """The files that may be handed out, rows in random order."""
+        job, (facts, rows, insensitive) = self._jobs[0], self._join()
         order = np.random.default_rng([job.seed, 2]).permutation(len(facts.subjects))
         tables = make_public_tables(facts, insensitive, rows, order, job.coding)
         add_standing(tables, facts, extent.classes, job.seed, job.coding)
@@ -144,10 +171,13 @@ def _find_sources(
     jobs: Sequence[FragmentJob], parts: Sequence[SnapshotRows], made: Sequence[FragmentRelease]
 ) -> tuple[Int64, pa.Table]:
     """(int64[published] where each row of the joined facts has its insensitive columns, those of all fragments)."""
-    offset, own, subjects = 0, [], []
+    offset, own, subjects, tables = 0, [], [], []
     for job, rows, one in zip(jobs, parts, made, strict=True):
-        own.append(find_source_rows(one.coded, one.candidate, one.facts, job.own_seed) + offset)
+        assert rows.insensitive is not None
+        sources, table = find_sources(one.coded, one.facts, rows.insensitive, job.own_seed)
+        own.append(sources + offset)
         subjects.append(number_globally(one.facts.subjects, job.fragment, job.fragments))
-        offset += len(rows)
+        tables.append(table)
+        offset += len(table)
     order = np.argsort(np.concatenate(subjects), kind="stable") if len(jobs) > 1 else slice(None)
-    return np.concatenate(own)[order], pa.concat_tables([rows.insensitive for rows in parts])
+    return np.concatenate(own)[order], pa.concat_tables(tables)

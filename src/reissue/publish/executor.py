@@ -17,6 +17,7 @@ from reissue.model.fragments import Fragments
 from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.fragment import FragmentJob
 from reissue.publish.self_check import CommonCheck
+from reissue.publish.traits import ColumnTraits
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -48,8 +49,17 @@ class Executor(ABC):
         """Cuts for so many fragments, from a sample of the rows; each is to satisfy the requirement as one class."""
 
     @abstractmethod
-    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentChanges]:
-        """Deal the rows out, compare them with their past, and count what fragments need to know of each other."""
+    def survey(
+        self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage | None
+    ) -> list[FragmentChanges]:
+        """Deal the rows out, compare them with their past, and count what fragments need to know of each other.
+
+        stage: None for a preview, of which nothing is written
+        """
+
+    @abstractmethod
+    def measure_columns(self) -> list[ColumnTraits]:
+        """What is in the insensitive columns."""
 
     @abstractmethod
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:

@@ -13,10 +13,10 @@ import pyarrow as pa
 from reissue.arrays.distinct import Combinations
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, CodingNames, CodingWords
-from reissue.errors import InfeasiblePolicy
+from reissue.errors import InfeasiblePolicy, show_text
 from reissue.history.identities import Identities
 from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, rebuild_caches
-from reissue.ledger import Shelf
+from reissue.ledger import Marks, Shelf
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts
 from reissue.model.observed import Words, count_paths
@@ -24,6 +24,7 @@ from reissue.model.release import Candidate, Coded, Facts, History, Table, deriv
 from reissue.publish.changes import ComparedRows, PermittedRows, compare, permit
 from reissue.publish.self_check import (
     CommonCheck,
+    EarlierLoss,
     check_attacks,
     check_classes,
     check_common,
@@ -31,6 +32,9 @@ from reissue.publish.self_check import (
     check_promise,
     check_rows,
 )
+
+LEFT_OUT = "part_left_out"
+"""Of the facts' extras: int64[] subjects who are in the snapshot, but not in the release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,7 @@ class FragmentRelease:
     """One fragment of the release, checked. `caches` are those after it.
 
     paths: where classes are common to all fragments, what is left to be checked for all of them together
+    lost:  what is lost beside earlier releases of another strategy; None if nothing is
     """
 
     coded: Coded
@@ -75,6 +80,7 @@ class FragmentRelease:
     steps: tuple[str, ...]
     stopped: tuple[str, ...]
     paths: Combinations | None = None
+    lost: EarlierLoss | None = None
 
     @property
     def values(self) -> Int64:
@@ -105,7 +111,7 @@ class FragmentJob:
 
     @cached_property
     def past(self) -> PastReleases:
-        return PastReleases(self.shelf, self.coding, self._part)
+        return PastReleases(self.shelf, self.coding, self._part, counted=True)
 
     @cached_property
     def caches(self) -> Mapping[str, Table]:
@@ -171,18 +177,23 @@ class FragmentJob:
         history = self._history(whole)
         words = CodingWords(self.coding, _name_rows(rows.identifiers, coded.subjects))
         candidate = self._anonymized(strategy, coded, history, words)
-        facts = candidate.facts(self.number, coded)
+        absent = candidate.classes < 0
+        if absent.any() or self.fragments > 1:  # of all fragments, or their facts could not be joined
+            candidate = replace(candidate, extras={**candidate.extras, LEFT_OUT: coded.subjects[absent]})
+        facts = candidate.facts(len(self.past) + 1, coded)  # as in `past`, releases are counted
         check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
         caches = fold_caches(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
+        kept = replace(facts, number=self.number)
         if self.common:
             return FragmentRelease(
-                coded, candidate, facts, caches, candidate.steps, (), count_paths([*self.past, facts])[0]
+                coded, candidate, kept, caches, candidate.steps, (), count_paths([*self.past, facts])[0]
             )
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
-        stopped += check_joint_series(strategy, self.shelf.releases, facts, history, coded, words)
-        return FragmentRelease(coded, candidate, facts, caches, candidate.steps, tuple(stopped))
+        held, lost = check_joint_series(strategy, self.shelf.releases, facts, history, coded, words)
+        stopped += held
+        return FragmentRelease(coded, candidate, kept, caches, candidate.steps, tuple(stopped), lost=lost)
 
     def _history(self, whole: TableCounts | None) -> History:
         own = {name: table for name, table in self.caches.items() if name != ABSENT}
@@ -198,7 +209,9 @@ class FragmentJob:
         """The strategy with its knowledge read in the series' terms, if it wants any."""
 
         def lookup(identifiers: Sequence[str]) -> Int64:
-            known = Identities(*self.shelf.identities(self._part))  # only if people are named: it is as long as rows
+            known = Identities(
+                *self.shelf.identities(self._part), Marks.read(self.shelf)
+            )  # only if people are named: it is as long as rows
             return known.including(rows.identifiers, subjects).of(identifiers)
 
         return self.strategy.prepare(CodingNames(self.coding, lookup))
@@ -215,7 +228,8 @@ class FragmentJob:
                     "by itself; a series with fewer fragments may be where this one is not.)"
                 )
             raise InfeasiblePolicy(problem) from error
-        return candidate if self.common else _number_at_random(candidate, history.seed, words)
+        by_number = CodingWords(self.coding, "subject {}".format)  # what is kept names nobody, who may be forgotten
+        return candidate if self.common else _number_at_random(candidate, history.seed, by_number)
 
 
 def _number_at_random(candidate: Candidate, seed: int, words: Words) -> Candidate:
@@ -227,17 +241,21 @@ def _number_at_random(candidate: Candidate, seed: int, words: Words) -> Candidat
 
 def put_names(text: str, words: Words) -> str:
     """The text with `{value:CODE}` and `{subject:NUMBER}` replaced by what people call them: strategies know codes."""
-    text = re.sub(r"\{value:(\d+)\}", lambda match: f"'{words.value(int(match[1]))}'", text)
-    return name_subjects(text, words.subject)
+
+    def name(mark: re.Match[str]) -> str:
+        number = int(mark[2])
+        return f"'{show_text(words.value(number))}'" if mark[1] == "value" else show_text(words.subject(number))
+
+    return re.sub(r"\{(value|subject):(\d+)\}", name, text)  # in one pass: names are not searched for marks
 
 
 def name_subjects(text: str, name: Callable[[int], str]) -> str:
-    """The text with `{subject:NUMBER}` replaced by names."""
-    return re.sub(r"\{subject:(\d+)\}", lambda match: name(int(match[1])), text)
+    """The text with marks of `mark_subject` replaced by names."""
+    return re.sub(r"\x00subject:(\d+)\x00", lambda match: show_text(name(int(match[1]))), text)
 
 
 def _name_rows(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
-    """Names of these rows' subjects; others are left as `{subject:NUMBER}` for who has the map of all."""
+    """Names of these rows' subjects; others by number."""
     order: list[Int64] = []
 
     def name(number: int) -> str:
@@ -246,6 +264,6 @@ def _name_rows(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
         where = int(np.searchsorted(subjects, number, sorter=order[0]))
         if where < len(subjects) and subjects[order[0][where]] == number:
             return str(identifiers[int(order[0][where])].as_py())
-        return f"{{subject:{number}}}"
+        return f"subject {number}"
 
     return name

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reissue.arrays.types import Int64
-from reissue.coding import Coding
+from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format
-from reissue.errors import InfeasiblePolicy
+from reissue.errors import InfeasiblePolicy, ReissueError
 from reissue.history.past_releases import codes_agree
 from reissue.history.public_files import Extent, write_description
-from reissue.ledger import Ledger, ReleaseRecord, Stage
+from reissue.ledger import Ledger, ReleaseRecord, Stage, find_user
 from reissue.ledger.disk import explain_os_errors
 from reissue.methods.registry import ADOPTED, restore_strategy, write_policy
 from reissue.methods.strategy import Strategy
@@ -34,7 +35,9 @@ from reissue.publish.division import (
 )
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, name_subjects
+from reissue.publish.gates import GateInput, Stop, find_stops, refuse_stops
 from reissue.publish.self_check import CommonCheck
+from reissue.publish.traits import SnapshotTraits
 from reissue.utility.measure import sum_measures
 
 if TYPE_CHECKING:
@@ -45,10 +48,25 @@ ATTEMPTS = 50
 
 
 @dataclass(frozen=True, eq=False)
+class Draft:
+    """A finished release that nobody has seen yet. job: of its first fragment; stops: also gates that are allowed."""
+
+    job: FragmentJob
+    division: TableDivision
+    surveys: Sequence[FragmentChanges]
+    firsts: Sequence[int]
+    results: Sequence[FragmentSummary]
+    check: CommonCheck | None
+    record: ReleaseRecord
+    stops: tuple[Stop, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Publishing:
     """One attempt to publish. Everything before the commit can fail without a trace.
 
     coding: the codes of the series before this release; executor: where the release is made
+    limits: thresholds of gates; allow: names of gates that may not stop it; label: what people call the release
     """
 
     coding: Coding
@@ -58,6 +76,9 @@ class Publishing:
     formats: Sequence[Format]
     progress: Callable[[str], None]
     executor: Executor
+    limits: Mapping[str, float] = field(default_factory=dict)
+    allow: Sequence[str] = ()
+    label: str | None = None
 
     def run(self, source: Source) -> ReleaseRecord:
         """Publish `source` as the next release and return its record."""
@@ -65,39 +86,83 @@ class Publishing:
             record = self._publish(source)
         finally:
             self.executor.close()
-        self.executor.after(record)
+        try:
+            self.executor.after(record)
+        except ReissueError as error:  # the release is out: what comes after it has not made it fail
+            said = f"Release {record.number} is committed, but what was to be done with it afterwards failed. {error}"
+            record = replace(record, warnings=(*record.warnings, said))
         return record
 
+    def draft(self, source: Source) -> Draft:
+        """The next release, finished and checked, with every gate that would stop it; nothing is written."""
+        return self._draft(source, staged=False)[0]
+
     def _publish(self, source: Source) -> ReleaseRecord:
+        draft, stage = self._draft(source, staged=True)
+        assert stage is not None
+        self.progress("write")
+        self._write(stage, draft)
+        self._note(stage, draft.division, draft.job.coding)
+        for first, survey in zip(draft.firsts, draft.surveys, strict=True):
+            stage.number_subjects(np.arange(first, first + survey.new))
+        self.progress("commit")
+        return stage.commit(draft.record)
+
+    def _draft(self, source: Source, staged: bool) -> tuple[Draft, Stage | None]:
+        """staged: for a release that is to be published; a gate that is not allowed then stops it at once."""
         executor = self.executor
         executor.start(self.strategy, self.progress)
         self.progress("read")
-        coding = self.coding.learn(executor.read(source, self.coding.schema))
+        seen = executor.read(source, self.coding.schema)
+        coding = self.coding.learn(seen)
         self.progress("compare")
         rows = executor.encode(coding)
         division = TableDivision.read(self.ledger, self.strategy, coding)
         if division is None:
             division = TableDivision.new(self.ledger, self.strategy, rows, executor.cut)
         jobs = self._jobs(division.count, coding)
-        stage = self.ledger.stage(jobs[0].number, division.count)
+        stage = self.ledger.stage(jobs[0].number, division.count) if staged else None
         surveys = executor.survey(jobs, division, stage)
         executor.refuse_lookalikes(surveys)
         self._refuse_changes(surveys, coding)
+        case = self._look(seen, surveys)
+        stops = find_stops(case, self.limits, self.allow, "snapshot")
+        if staged:
+            refuse_stops(stops)
         self.progress("anonymize")
         firsts = number_new_subjects(self.ledger.next_subject, surveys)
         check = self._make(jobs[0].common, firsts, narrow_domains(surveys, coding))
-        self.progress("write")
         results = executor.summarize()
-        self._write(stage, jobs[0], results, check)
-        self._note(stage, division, coding)
-        for first, survey in zip(firsts, surveys, strict=True):
-            stage.number_subjects(np.arange(first, first + survey.new))
-        self.progress("commit")
-        return stage.commit(self._record(jobs[0], surveys, results, firsts, check))
+        lost = next((one.lost.sentence for one in results if one.lost is not None), "")
+        made = replace(case, counts={**case.counts, **_sum_tallies(results)}, lost=lost)
+        late = find_stops(made, self.limits, self.allow, "release")
+        stops = [stop for stop in stops if stop.gate not in {one.gate for one in late}] + late
+        if staged:
+            refuse_stops(stops)
+        record = self._record(jobs[0], surveys, results, firsts, check, stops, case.fingerprint)
+        return Draft(jobs[0], division, surveys, firsts, results, check, record, tuple(stops)), stage
+
+    def _look(self, seen: SnapshotSummary, surveys: Sequence[FragmentChanges]) -> GateInput:
+        """What gates look at before the release is made."""
+        counts = {name: sum(one.counts[name] for one in surveys) for name in surveys[0].counts}
+        traits = SnapshotTraits.sum([one.traits for one in surveys])
+        fingerprint = traits.fingerprint(counts["rows"], self.ledger.seed)
+        releases = self.ledger.releases
+        return GateInput(
+            counts={**counts, "snapshot": counts["rows"], "suppressed": 0},
+            fingerprint=fingerprint,
+            values=seen.sensitive if isinstance(seen.sensitive, Mapping) else {},
+            sensitive=self.coding.schema.sensitive,
+            columns=self.executor.measure_columns(),
+            respelled=traits.respelled,
+            same=next((one for one in reversed(releases) if one.counts.get("fingerprint") == fingerprint), None),
+            last=releases[-1] if releases else None,
+            stands=self.strategy.stands,
+        )
 
     def _jobs(self, fragments: int, coding: Coding) -> list[FragmentJob]:
         """What is to be done in each fragment."""
-        number = len(self.ledger.releases) + 1
+        number = self.ledger.shelf.state.next_number
         kept = self._caches_fit(coding)
         return [
             FragmentJob(
@@ -142,10 +207,9 @@ class Publishing:
         make(None)
         return self.executor.check_plan()
 
-    def _write(
-        self, stage: Stage, job: FragmentJob, results: Sequence[FragmentSummary], check: CommonCheck | None
-    ) -> None:
+    def _write(self, stage: Stage, draft: Draft) -> None:
         """The files, private and public, and what a recipient needs to read the latter."""
+        job, results, check = draft.job, draft.results, draft.check
         extent = Extent.together([one.extent for one in results]) if check is None else check.extent
         with explain_os_errors("Writing the release"):
             names = self.executor.write(stage, self.formats, extent)
@@ -166,10 +230,12 @@ class Publishing:
         results: Sequence[FragmentSummary],
         firsts: Sequence[int],
         check: CommonCheck | None,
+        stops: Sequence[Stop],
+        fingerprint: str,
     ) -> ReleaseRecord:
         """What the catalogue will say of the release. check: as a whole, where classes are common to fragments."""
         policy = write_policy(self.strategy)
-        rows = {key: sum(one.tally[key] for one in results) for key in results[0].tally}
+        rows = _sum_tallies(results)
         rows |= {key: sum(one.counts[key] for one in surveys) for key in ("new", "gone", "back", "changed")}
         costs = [one.utility for one in results]
         if check is None:
@@ -177,11 +243,15 @@ class Publishing:
         else:
             rows["classes"] = check.extent.classes
             cost = sum_measures(costs, check.extent.classes, check.squares)
-        counts: dict[str, object] = {"rows": rows, "utility": describe_cost(cost)}
+        counts: dict[str, object] = {"rows": rows, "utility": describe_cost(cost), "fingerprint": fingerprint}
+        counts |= {"allowed": [stop.gate for stop in stops if stop.allowed], "user": find_user(), "label": self.label}
+        absent = Counter[int]()
+        for one in results:
+            absent.update(one.left_out)
+        counts |= {"left_out": {str(code): rows for code, rows in sorted(absent.items())}} if absent else {}
         if job.fragments > 1:
             counts |= {"fragments": [int(first) for first in firsts], "common_classes": job.common}
         steps = describe_steps(self.strategy, surveys, results, check)
-        steps = [name_subjects(step, self.executor.find_name) for step in steps]
         return ReleaseRecord(
             number=job.number,
             strategy=str(policy.pop("strategy")),
@@ -191,6 +261,10 @@ class Publishing:
             counts=counts,
             steps=[f"{i}. {step}" for i, step in enumerate(steps, start=1)],
         )
+
+
+def _sum_tallies(results: Sequence[FragmentSummary]) -> dict[str, int]:
+    return {key: sum(one.tally[key] for one in results) for key in results[0].tally}
 
 
 def publish_until_stable(
@@ -212,7 +286,6 @@ def publish_until_stable(
         if len(tables[0].published) == ATTEMPTS:
             raise InfeasiblePolicy(
                 f"The fragments did not come to rest in {ATTEMPTS} attempts: rows that fit no class change the table "
-                'that all classes are compared with. Raise beta (t) or J, use leftovers = "relax", or make fewer '
-                "fragments."
+                "that all classes are compared with. Raise beta (t) or J, or make fewer fragments."
             )
         tables = [table.announcing(published) for table in tables]

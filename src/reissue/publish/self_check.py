@@ -51,9 +51,9 @@ def check_rows(facts: Facts, snapshot: Coded, suppressed: int, common: bool = Fa
 
 def _are_nodes(intervals: Int32, domain: Domain) -> bool:
     """Whether each of int32[classes, 2] is the interval of a node; looked up: strategies widen theirs."""
-    if domain.tree is None:
+    if domain.nodes is None:
         return True
-    nodes = domain.tree.lo.astype(np.int64) << 32 | domain.tree.hi
+    nodes = domain.nodes.lo.astype(np.int64) << 32 | domain.nodes.hi
     return bool(np.isin(intervals[:, 0].astype(np.int64) << 32 | intervals[:, 1], nodes).all())
 
 
@@ -94,13 +94,16 @@ def check_promise(strategy: Strategy, facts: Facts, history: History) -> None:
 
 
 def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: Coded, words: Words) -> list[str]:
-    """Run the attacks that the strategy claims to stop; only what the new release adds is looked at."""
-    if not strategy.stops:
+    """Run the attacks that the strategy promises to stop, without those that are proved to fail where these do.
+
+    Only what the new release adds is looked at.
+    """
+    if not strategy.list_attacks_to_run():
         return []
     releases = _Observing(history.releases, facts)
     observed = Observed(releases, snapshot.domains, snapshot.value_count, words, history.first_new)
     passed = []
-    for name in strategy.stops:
+    for name in strategy.list_attacks_to_run():
         outcome = make_attack(name, strategy.thresholds()).run(observed, involving=facts.number)
         if outcome.breaches:
             refuse_release(f"the {name} attack would succeed. {outcome.breaches[0].sentence}")
@@ -186,7 +189,15 @@ def check_common(
 
 
 LOOKED_AT = ("intersection", "difference")
-"""Attacks that lay a person's classes side by side; measured against c, whatever the number of people left."""
+"""What standing is tried by beside other releases: attacks that lay a person's classes side by side."""
+
+
+@dataclass(frozen=True)
+class EarlierLoss:
+    """What standing classes cannot keep of people whom another strategy published before: how many, and in words."""
+
+    people: int
+    sentence: str
 
 
 def check_joint_series(
@@ -196,26 +207,47 @@ def check_joint_series(
     history: History,
     snapshot: Coded,
     words: Words,
-) -> list[str]:
-    """Attack the whole series, if it has releases without standing classes; raises InfeasiblePolicy where c is lost.
+) -> tuple[list[str], EarlierLoss | None]:
+    """(the attacks that are proved to fail, or were run and failed; what is lost beside earlier releases).
 
-    records: of the earlier releases, which are read only if some of them are of another kind.
+    Beside releases that the proof does not cover attacks are run: measured is c (of a strategy without c: 1/m),
+    whatever the number of people left. Of standing classes the loss is returned, for the steward to decide; any other
+    strategy then raises InfeasiblePolicy. records: of the earlier releases, which are read only if some are of another
+    kind.
     """
-    others = [one for one in records if one.strategy == ADOPTED or not find_strategy(one.strategy).stands]
-    if not strategy.stands or not others:
-        return []
-    past = [history.releases[position] for position in range(len(history))]
-    releases = [*observe_classes([*past, facts], snapshot.domains)]
-    observed = Observed(releases, snapshot.domains, snapshot.value_count, EpisodeWords(words), history.first_new)
-    c = strategy.thresholds()["c"]
-    for name in LOOKED_AT:
-        outcome = make_attack(name, {"c": c, "k": 1.0}).run(observed, involving=facts.number)
+    if not strategy.proved or all(_is_covered(strategy, one.strategy) for one in records):
+        return [f"{name} by proof" for name in strategy.proved], None
+    whole = [*(history.releases[position] for position in range(len(history))), facts]
+    releases = observe_classes(whole, snapshot.domains) if strategy.stands else map(ObservedRelease.of, whole)
+    words = EpisodeWords(words) if strategy.stands else words
+    observed = Observed([*releases], snapshot.domains, snapshot.value_count, words, history.first_new)
+    names, limits = LOOKED_AT if strategy.stands else strategy.proved, strategy.thresholds()
+    c = limits.get("c", 1 / limits.get("m", 1.0))
+    losses: dict[str, EarlierLoss] = {}
+    for name in names:
+        outcome = make_attack(name, {**limits, "c": c, "k": 1.0}).run(observed, involving=facts.number)
         if outcome.breaches:
             people = max((len(ids) for ids in outcome.at_risk.values()), default=0)
-            raise InfeasiblePolicy(
-                f"Earlier releases of this series were not made by '{strategy.name}', and beside them c = {c:g} is "
+            lost, remedy = (
+                (f"c = {c:g}", "Raise c") if "c" in limits else (f"m = {1 / c:g}", "Lower m if it is above 2")
+            )
+            sentence = (
+                f"Earlier releases of this series were not made by '{strategy.name}', and beside them {lost} is "
                 f"lost for good: the {name} attack succeeds against {people:,} people. "
-                f"{outcome.breaches[0].sentence} Raise c, or begin a new series with people who were not published "
+                f"{outcome.breaches[0].sentence} {remedy}, or begin a new series with people who were not published "
                 "before."
             )
-    return list(LOOKED_AT)
+            if not strategy.stands:
+                raise InfeasiblePolicy(sentence)
+            losses[name] = EarlierLoss(people, sentence)
+        refuse_unfinished(name, outcome)
+    worst = max(losses.values(), key=lambda loss: loss.people, default=None)
+    return [name for name in names if name not in losses], worst
+
+
+def _is_covered(strategy: Strategy, earlier: str) -> bool:
+    """Whether what is proved of the strategy's releases is proved of those of `earlier`, too."""
+    if earlier == ADOPTED:
+        return False
+    kind = find_strategy(earlier)
+    return kind.stands == strategy.stands and set(strategy.proved) <= set(kind.proved)

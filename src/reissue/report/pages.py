@@ -7,8 +7,8 @@ from typing import cast
 
 from reissue.documents import AUDIT, COMPARISON
 from reissue.errors import InputError
-from reissue.report import charts, pictures
-from reissue.report.render import render_page, render_picture
+from reissue.report import charts, comparison_charts, pictures
+from reissue.report.render import Spec, render_page, render_picture
 from reissue.report.text import clean_all
 
 KEYS = ("series", "verdict", "thresholds", "attributes", "sensitive", "releases", "attacks", "traceable", "notes")
@@ -88,13 +88,18 @@ def render_comparison(document: Object) -> str:
     advice = cast("Mapping[str, object]", comparison["recommendation"])
     return render_page(
         "comparison.html.j2",
-        {"map": charts.draw_map(comparison)} if any(run["status"] == "done" for run in runs) else {},
+        _draw_comparison(comparison) if any(run["status"] == "done" for run in runs) else {},
         comparison=comparison,
         done=[run for run in runs if run["status"] == "done"],
         refused=[run for run in runs if run["status"] == "refused"],
         sentences=_group_points(cast("Sequence[str]", advice["sentences"])),
-        withstands=any(run["label"] == advice["label"] and charts.withstands(run) for run in runs),
+        withstands=any(run["label"] == advice["label"] and comparison_charts.withstands(run) for run in runs),
     )
+
+
+def _draw_comparison(comparison: Object) -> dict[str, Spec]:
+    rates = comparison_charts.draw_rates(comparison)
+    return {"map": comparison_charts.draw_map(comparison), **({} if rates is None else {"rates": rates})}
 
 
 def _group_points(sentences: Sequence[str]) -> list[dict[str, object]]:
@@ -112,7 +117,7 @@ def _group_points(sentences: Sequence[str]) -> list[dict[str, object]]:
 
 def draw_comparison(document: Object, format: str) -> bytes:
     """The map as "svg" or "png"."""
-    spec = charts.set_alone(charts.draw_map(_check_comparison(document)))
+    spec = charts.set_alone(comparison_charts.draw_map(_check_comparison(document)))
     return render_picture(cast("Object", spec), format)
 
 

@@ -2,13 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric
 from reissue.schema.bins import Bins
-from reissue.schema.roles import Attribute, Categorical, Missing, Numeric, Schema
+from reissue.schema.roles import Schema
+from reissue.schema.spelling import Spelling
 
 if TYPE_CHECKING:
     from reissue.schema.config import Config, read_config
 
-__all__ = ["Attribute", "Bins", "Categorical", "Config", "Missing", "Numeric", "Schema", "read_config"]
+__all__ = ["Attribute", "Bins", "Categorical", "Config", "Missing", "Numeric", "Schema", "Spelling", "read_config"]
 
 
 def __getattr__(name: str) -> object:

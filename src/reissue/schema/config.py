@@ -12,11 +12,13 @@ from pydantic import BaseModel, Field, field_validator
 
 from reissue.errors import SchemaError
 from reissue.hierarchy.files import toml_of
+from reissue.schema.attributes import Attribute, Missing
 from reissue.schema.bins import Bins
-from reissue.schema.roles import Attribute, Missing, Schema, listed, role_problems
+from reissue.schema.roles import Schema, listed, role_problems
+from reissue.schema.spelling import USUAL, Spelling
 from reissue.schema.written import Strict, read_attribute, tell_unknown, validate
 
-SECTIONS = ("schema", "policy", "audit", "output", "ledger", "engine")
+SECTIONS = ("schema", "policy", "audit", "gates", "output", "ledger", "engine", "utility")
 KNOWLEDGE_FILES = ("values", "transitions", "second", "compromised")
 """Settings of `knowledge` that may name a file."""
 
@@ -28,9 +30,11 @@ class Config:
     schema: Schema
     policy: Mapping[str, object] = field(default_factory=dict)
     audit: Mapping[str, object] = field(default_factory=dict)
+    gates: Mapping[str, object] = field(default_factory=dict)
     output: Mapping[str, object] = field(default_factory=dict)
     ledger: Mapping[str, object] = field(default_factory=dict)
     engine: Mapping[str, object] = field(default_factory=dict)
+    utility: Mapping[str, object] = field(default_factory=dict)
 
 
 class _OutputTable(Strict):
@@ -50,6 +54,10 @@ class _LedgerTable(Strict):
     key: str | None = None
 
 
+class _UtilityTable(Strict):
+    rates: list[str] = Field(default=[])
+
+
 class _EngineTable(Strict):
     name: Literal["embedded", "spark"] = "embedded"
     fragments: int | None = Field(default=None, ge=1)
@@ -64,6 +72,7 @@ class _SchemaTable(Strict):
     insensitive: list[str] = Field(default=[])
     missing: Missing = "refuse"
     bins: dict[str, object] = Field(default={})
+    spelling: dict[str, object] = Field(default={})
 
     @field_validator("quasi_identifiers", mode="before")
     @classmethod
@@ -90,7 +99,8 @@ def read_config(path: str | PathLike[str]) -> Config:
     given = toml_of(path)
     if isinstance(given.get("engine"), str):  # engine = "spark", above all sections
         given["engine"] = {"name": given["engine"]}
-    problems = [tell_unknown(name, SECTIONS, "section") for name in given if name not in SECTIONS]
+    labels = given.pop("labels", None)
+    problems = [tell_unknown(name, (*SECTIONS, "labels"), "section") for name in given if name not in SECTIONS]
     problems += [
         f"{name}: received {given[name]!r}. Write a section [{name}]."
         for name in SECTIONS
@@ -100,20 +110,30 @@ def read_config(path: str | PathLike[str]) -> Config:
     if "schema" not in given:
         problems.append("schema: missing. Write a section [schema] with identifier, quasi_identifiers and sensitive.")
     elif isinstance(given["schema"], dict):
-        schema, found = _schema(given["schema"], path.parent)
+        schema, found = _schema(_with_labels(given["schema"], labels), path.parent)
         problems += [_in_schema(problem) for problem in found]
     if problems:
         raise SchemaError(listed(str(path), problems))
     assert schema is not None  # no problems, so it was built
-    return Config(schema, **{name: _locate_knowledge(given.get(name, {}), path.parent) for name in SECTIONS[1:]})
+    return Config(schema, **{name: _locate_files(given.get(name, {}), path.parent) for name in SECTIONS[1:]})
 
 
-def _locate_knowledge(section: Mapping[str, object], base: Path) -> Mapping[str, object]:
-    """The section with the files of its table `knowledge` found from the config's folder, as hierarchies are.
+def _with_labels(table: Mapping[str, object], labels: object) -> Mapping[str, object]:
+    """The schema with the config's section [labels], which stands apart since it is about releases made elsewhere."""
+    if labels is None:
+        return table
+    spelling = table.get("spelling", {})
+    return {**table, "spelling": {**spelling, "labels": labels} if isinstance(spelling, Mapping) else spelling}
+
+
+def _locate_files(section: Mapping[str, object], base: Path) -> Mapping[str, object]:
+    """The section with its key's file and those of its table `knowledge` found from the config's folder.
 
     A series reads them anew for every release, from whatever folder it is published, so their whole paths are kept.
     """
-    table, possible = section.get("knowledge"), section.get("possible")
+    table, possible, key = section.get("knowledge"), section.get("possible"), section.get("key")
+    if isinstance(key, str) and key.startswith("file:"):
+        section = {**section, "key": f"file:{(base / key.removeprefix('file:')).absolute()}"}
     if isinstance(possible, str):
         section = {**section, "possible": str((base / possible).absolute())}
     if not isinstance(table, Mapping):
@@ -127,12 +147,19 @@ def _locate_knowledge(section: Mapping[str, object], base: Path) -> Mapping[str,
 
 
 def _in_schema(problem: str) -> str:
+    if problem.startswith("labels"):
+        return problem
     return f"schema: {problem}" if problem.startswith("the column") else f"schema.{problem}"
 
 
 def _section_problems(given: Mapping[str, object]) -> list[str]:
     """A misspelt key must not be skipped: a ledger whose key is not found would lie there unencrypted."""
-    models: dict[str, type[BaseModel]] = {"output": _OutputTable, "ledger": _LedgerTable, "engine": _EngineTable}
+    models: dict[str, type[BaseModel]] = {
+        "output": _OutputTable,
+        "ledger": _LedgerTable,
+        "engine": _EngineTable,
+        "utility": _UtilityTable,
+    }
     problems: list[str] = []
     for name, model in models.items():
         section = given.get(name, {})
@@ -166,6 +193,12 @@ def _schema(given: Mapping[str, object], base: Path) -> tuple[Schema | None, lis
             bins[name] = Bins.of(edges)
         except SchemaError as error:
             problems.append(f"bins.{name}: {error}")
+    spelling = USUAL
+    try:
+        if table.spelling:
+            spelling = Spelling.of(table.spelling, (*columns, *table.sensitive))
+    except SchemaError as error:
+        problems.append(str(error))
     problems += role_problems(
         table.identifier, tuple(columns), tuple(table.sensitive), tuple(table.insensitive), tuple(table.bins)
     )
@@ -178,5 +211,6 @@ def _schema(given: Mapping[str, object], base: Path) -> tuple[Schema | None, lis
         insensitive=table.insensitive,
         missing=table.missing,
         bins=bins,
+        spelling=spelling,
     )
     return schema, []

@@ -6,99 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from reissue.errors import SchemaError
-from reissue.hierarchy import Hierarchy
+from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, stored_attribute
 from reissue.schema.bins import Bins
+from reissue.schema.spelling import USUAL, Spelling
 
-Missing = Literal["refuse", "value"]
-"""What a null means: an error in the snapshot, or a value of its own."""
-
-NumericType = Literal["numeric", "int", "float", "date"]
-
-MOST_DECIMALS = 6
-
-
-@dataclass(frozen=True)
-class Numeric:
-    """Any range of numbers or dates is a legal generalization.
-
-    type:     "numeric" takes the kind (int, float or date) from the first snapshot, for the life of the series
-    decimals: digits kept of a float; without it, as many as the first snapshot needs (at most 6)
-    missing:  overrides the schema's `missing`
-    """
-
-    type: NumericType = "numeric"
-    decimals: int | None = None
-    missing: Missing | None = None
-
-    def __post_init__(self) -> None:
-        if self.type not in get_args(NumericType):
-            raise SchemaError(f"type is {self.type!r}. Allowed: {', '.join(get_args(NumericType))}.")
-        if self.decimals is not None:
-            if (
-                isinstance(self.decimals, bool)
-                or not isinstance(self.decimals, int)
-                or not 0 <= self.decimals <= MOST_DECIMALS
-            ):
-                raise SchemaError(f"decimals is {self.decimals!r}. Give a whole number from 0 to {MOST_DECIMALS}.")
-            if self.type in ("int", "date") and self.decimals:
-                raise SchemaError(f'decimals is {self.decimals}, but type is "{self.type}". Use type = "float".')
-        _check_missing(self.missing)
-
-    def to_dict(self) -> dict[str, object]:
-        given: dict[str, object] = {"type": self.type}
-        if self.decimals is not None:
-            given["decimals"] = self.decimals
-        return given if self.missing is None else {**given, "missing": self.missing}
-
-
-@dataclass(frozen=True)
-class Categorical:
-    """Generalized along a hierarchy; without one, values stand directly under `*` and are learned from the data.
-
-    hierarchy: a Hierarchy, the path of a file, or a nested mapping or list
-    missing:   overrides the schema's `missing`
-    """
-
-    hierarchy: Hierarchy
-    missing: Missing | None = None
-
-    def __init__(
-        self,
-        hierarchy: Hierarchy | str | PathLike[str] | Mapping[str, object] | Sequence[object] | None = None,
-        missing: Missing | None = None,
-    ) -> None:
-        if hierarchy is None:
-            hierarchy = Hierarchy.flat()
-        elif isinstance(hierarchy, str | PathLike):
-            hierarchy = Hierarchy.from_file(hierarchy)
-        elif not isinstance(hierarchy, Hierarchy):
-            hierarchy = Hierarchy.from_nested(hierarchy)
-        object.__setattr__(self, "hierarchy", hierarchy)
-        object.__setattr__(self, "missing", missing)
-        _check_missing(missing)
-
-    def to_dict(self) -> dict[str, object]:
-        """Self-contained: the hierarchy itself, not the path it came from."""
-        hierarchy = self.hierarchy
-        given: dict[str, object]
-        if hierarchy.rule is None:
-            given = {"taxonomy": hierarchy.to_dict()}
-        else:
-            given = dict(hierarchy.rule.to_dict())
-            if hierarchy.leaves:
-                given["values"] = list(hierarchy.leaves)
-        return given if self.missing is None else {**given, "missing": self.missing}
-
-
-Attribute = Numeric | Categorical
-
-
-def _check_missing(missing: str | None) -> None:
-    if missing not in (None, *get_args(Missing)):
-        raise SchemaError(f"missing is {missing!r}. Allowed: {', '.join(get_args(Missing))}.")
+if TYPE_CHECKING:
+    from reissue.schema.proposal import Proposal
 
 
 @dataclass(frozen=True, init=False)
@@ -111,6 +27,7 @@ class Schema:
     insensitive:       published as they are
     missing:           "refuse" nulls, or take them as a "value" of their own; an attribute may override it
     bins:              bins of numeric sensitive columns
+    spelling:          how the tables write missing values, decimals and dates
     """
 
     identifier: str
@@ -119,6 +36,7 @@ class Schema:
     insensitive: tuple[str, ...]
     missing: Missing
     bins: Mapping[str, Bins]
+    spelling: Spelling
 
     def __init__(
         self,
@@ -129,6 +47,7 @@ class Schema:
         insensitive: str | Sequence[str] = (),
         missing: Missing = "refuse",
         bins: Mapping[str, Bins | Sequence[float] | Mapping[str, float]] | None = None,
+        spelling: Spelling | Mapping[str, object] | None = None,
     ) -> None:
         problems: list[str] = []
         attributes: dict[str, Attribute] = {}
@@ -148,6 +67,12 @@ class Schema:
         problems += role_problems(identifier, tuple(quasi_identifiers), values, others, tuple(bins or {}))
         if missing not in get_args(Missing):
             problems.append(f"missing is {missing!r}. Allowed: {', '.join(get_args(Missing))}.")
+        spelled = USUAL
+        try:
+            if spelling:
+                spelled = Spelling.of(spelling, (*quasi_identifiers, *values))
+        except SchemaError as error:
+            problems.append(str(error))
         if problems:
             raise SchemaError(listed("The schema", problems))
         settings = {
@@ -157,6 +82,7 @@ class Schema:
             "insensitive": others,
             "missing": missing,
             "bins": binned,
+            "spelling": spelled,
         }
         for field, value in settings.items():
             object.__setattr__(self, field, value)
@@ -171,6 +97,24 @@ class Schema:
         attribute = self.quasi_identifiers.get(column)
         chosen = attribute.missing if attribute is not None else None
         return (chosen or self.missing) == "value"
+
+    @staticmethod
+    def suggest(
+        *tables: object,
+        identifier: str | None = None,
+        sensitive: str | Sequence[str] | None = None,
+        quasi_identifiers: Sequence[str] | None = None,
+    ) -> Proposal:
+        """A schema and policy proposed from one or more snapshots (paths or data frames), with a reason per column.
+
+        What is given is taken as it is. `proposal.schema`, `proposal.to_toml()`, `proposal.write("clinic.toml")`.
+        """
+        from reissue.lazy import find
+
+        proposal: Proposal = find("reissue.suggest.suggesting", "suggest")(
+            tables, identifier=identifier, sensitive=sensitive, quasi_identifiers=quasi_identifiers
+        )
+        return proposal
 
     @staticmethod
     def from_toml(path: str | PathLike[str]) -> Schema:
@@ -192,11 +136,12 @@ class Schema:
         attributes = cast("Mapping[str, Mapping[str, object]]", given["quasi_identifiers"])
         return Schema(
             identifier=cast("str", given["identifier"]),
-            quasi_identifiers={name: _stored(attribute) for name, attribute in attributes.items()},
+            quasi_identifiers={name: stored_attribute(attribute) for name, attribute in attributes.items()},
             sensitive=cast("list[str]", given["sensitive"]),
             insensitive=cast("list[str]", given["insensitive"]),
             missing=cast("Missing", given["missing"]),
             bins=cast("Mapping[str, Mapping[str, float]]", given.get("bins", {})),
+            spelling=cast("Mapping[str, object]", given.get("spelling", {})),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -210,7 +155,7 @@ class Schema:
         }
         if self.bins:
             given["bins"] = {name: bins.to_dict() for name, bins in self.bins.items()}
-        return given
+        return given if self.spelling is USUAL else {**given, "spelling": self.spelling.to_dict()}
 
     def __eq__(self, other: object) -> bool:
         # the order of the quasi-identifiers is the order of the codes, so it counts
@@ -219,22 +164,11 @@ class Schema:
             and list(self.quasi_identifiers.items()) == list(other.quasi_identifiers.items())
             and all(
                 getattr(self, role) == getattr(other, role)
-                for role in ("identifier", "sensitive", "insensitive", "missing", "bins")
+                for role in ("identifier", "sensitive", "insensitive", "missing", "bins", "spelling")
             )
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _stored(given: Mapping[str, object]) -> Attribute:
-    """The inverse of an attribute's `to_dict`."""
-    rest = {key: value for key, value in given.items() if key != "missing"}
-    missing = cast("Missing | None", given.get("missing"))
-    if "taxonomy" in rest:
-        return Categorical(Hierarchy.from_dict(cast("Mapping[str, object]", rest["taxonomy"])), missing)
-    if rest.get("type") in get_args(NumericType) and "levels" not in rest:
-        return Numeric(cast("NumericType", rest["type"]), cast("int | None", rest.get("decimals")), missing)
-    return Categorical(Hierarchy.from_dict(rest), missing)
 
 
 def _attribute(name: str, given: Attribute | Mapping[str, object]) -> Attribute:

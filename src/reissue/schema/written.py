@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from reissue.errors import SchemaError, did_you_mean
 from reissue.hierarchy import Hierarchy
 from reissue.hierarchy.rules import Intervals, Prefix
-from reissue.schema.roles import Attribute, Categorical, Missing, Numeric, NumericType
+from reissue.schema.attributes import Attribute, Categorical, Labels, Missing, Numeric, NumericType
 
 HINTS = {
     "identifier": "Name the column that identifies a person.",
@@ -73,6 +73,16 @@ def tell_unknown(where: str, allowed: Iterable[str], kind: str) -> str:
     return f"{where}: unknown {kind}.{did_you_mean(where.rpartition('.')[2], allowed)} Allowed: {', '.join(allowed)}."
 
 
+def _number(given: object) -> object:
+    """Whole numbers stay whole: they decide how intervals are labelled."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ValueError("It should be a number")
+    return given
+
+
+Number = Annotated[int | float, PlainValidator(_number)]
+
+
 class _AttributeTable(Strict):
     type: Literal["numeric", "int", "float", "date", "categorical"] | None = None
     decimals: int | None = None
@@ -83,21 +93,13 @@ class _AttributeTable(Strict):
     values: list[str] | None = None
     taxonomy: dict[str, object] | None = None
     missing: Missing | None = None
+    weight: Number = 1.0
+    labels: Labels | None = None
 
     @field_validator("levels", "values", mode="before")
     @classmethod
     def _listed(cls, given: object) -> object:
         return list(given) if isinstance(given, tuple) else given
-
-
-def _number(given: object) -> object:
-    """Whole numbers stay whole: they decide how intervals are labelled."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise ValueError("It should be a number")
-    return given
-
-
-Number = Annotated[int | float, PlainValidator(_number)]
 
 
 class _IntervalsTable(Strict):
@@ -154,10 +156,13 @@ def _build(table: _AttributeTable, base: Path) -> Attribute:
     if not ways and table.type not in (None, "categorical") and table.levels is None:
         if table.values is not None:
             raise SchemaError("values are for attributes with a hierarchy. Remove them.")
-        return Numeric(_numeric_type(table.type), table.decimals, table.missing)
+        if table.labels is not None:
+            raise SchemaError("labels are for attributes with a hierarchy: numbers always show ranges. Remove them.")
+        return Numeric(_numeric_type(table.type), table.decimals, table.missing, table.weight)
     if table.decimals is not None:
         raise SchemaError("decimals are for numeric attributes only. Remove them.")
-    return Categorical(_hierarchy(table, base).grow(table.values or ()), table.missing)
+    hierarchy = _hierarchy(table, base).grow(table.values or ())
+    return Categorical(hierarchy, table.missing, table.weight, table.labels or "groups")
 
 
 def _numeric_type(given: str | None) -> NumericType:

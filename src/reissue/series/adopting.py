@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from reissue.audit.timeline import LastSeen, Turnover
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.history.past_releases import fold_caches
-from reissue.history.public_files import FORMAT, README, describe_labels, read_description
+from reissue.history.public_files import FORMAT, README, describe_column, read_description
 from reissue.ledger import Ledger, ReleaseRecord
-from reissue.ledger.disk import sync_folder
+from reissue.ledger.system import force_folder, move
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import widen_to_nodes
@@ -53,8 +52,9 @@ class Adopted:
             return None
         return (
             f"'{strategy.name}' promises that the values shown with a person never change, and for {changed:,} people "
-            "they did already: it will refuse the next release. Choose a strategy that goes on from any releases "
-            "(bay-frame; checked-mondrian if nobody leaves), or start a new series with new subjects."
+            "they did already: it will refuse the next release. Nothing saves what is out. Other strategies "
+            "go on, but may expose more people: look at publish --dry-run first. A fresh start needs other people, or "
+            "a pause until these values are out of date; new identifiers for the same people protect nobody."
         )
 
     def describe(self) -> str:
@@ -105,8 +105,8 @@ def adopt(
             _adopt_all(created, foreign, releases)
         if target.exists():
             target.rmdir()
-        os.rename(place, target)
-        sync_folder(target.parent)
+        move(place, target)
+        force_folder(target.parent)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
@@ -206,6 +206,7 @@ def _write_public(folder: Path, source: Source, foreign: ForeignSeries, position
     """The release as it was given, and a release.json that says how to read it."""
     from reissue.engine.output import write_table
     from reissue.engine.read import find
+    from reissue.engine.workbook import find_reader
 
     path = Path(source) if isinstance(source, str | PathLike) else None
     about: dict[str, object]
@@ -214,7 +215,7 @@ def _write_public(folder: Path, source: Source, foreign: ForeignSeries, position
             if file.name != README:
                 shutil.copyfile(file, folder / file.name)
         about = {**read_description(path), "number": position + 1}
-    elif path is not None and path.is_file():
+    elif path is not None and path.is_file() and find_reader(path) is None:
         with path.open("rb") as opened:
             suffix = ".parquet" if opened.read(4) in (b"PAR1", b"PARE") else ".csv"
         shutil.copyfile(path, folder / f"release{suffix}")
@@ -236,14 +237,11 @@ def _description(foreign: ForeignSeries, position: int, file: str) -> dict[str, 
         "counts": {
             "rows": len(release.classes),
             "classes": release.class_count,
-            "smallest_class": int(release.sizes.min(initial=len(release.classes))),
-            "largest_class": int(release.sizes.max(initial=0)),
+            "smallest_class": int(release.people.min(initial=len(release.classes))),
+            "largest_class": int(release.people.max(initial=0)),
         },
         "columns": [
-            *(
-                {"name": d.name, "role": "quasi-identifier", "reading": describe_labels(coding, d.name)}
-                for d in coding.domains
-            ),
+            *(describe_column(coding, d.name) for d in coding.domains),
             *({"name": name, "role": "sensitive"} for name in coding.schema.sensitive),
         ],
         "files": [file],

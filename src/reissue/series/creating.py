@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reissue.errors import SettingsError
-from reissue.ledger import Ledger, read_key
+from reissue.errors import SeriesError, SettingsError
+from reissue.ledger import Ledger, read_events, read_key
+from reissue.ledger.disk import remove_tree
 from reissue.methods.registry import make_strategy, write_policy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
@@ -40,6 +41,16 @@ def parse_settings(settings: Sequence[str]) -> dict[str, object]:
     return parsed
 
 
+def change_strategy(current: Strategy, name: str | None, settings: Sequence[str]) -> Strategy | None:
+    """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
+    if name is None and not settings:
+        return None
+    changes, policy = parse_settings(settings), write_policy(current)
+    if "strategy" in changes:
+        raise SettingsError("'strategy' is not a setting of a strategy: use --strategy.")
+    return make_strategy({**(policy if name in (None, policy["strategy"]) else {"strategy": name}), **changes})
+
+
 def read_formats(output: Mapping[str, object]) -> Sequence[str]:
     """The formats of a config's [output], both by default."""
     formats = output.get("formats", FORMATS)
@@ -60,6 +71,7 @@ class NewSeries:
     engine: str | Mapping[str, object] = "embedded"
     fragments: int | None = None
     audit: Mapping[str, object] = field(default_factory=dict)
+    gates: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def from_config(
@@ -84,6 +96,7 @@ class NewSeries:
             raise SettingsError(f"{config}: [policy] {error}") from None
         try:
             _checked_audit(read.audit)
+            _checked_gates(read.gates)
         except SettingsError as error:
             raise SettingsError(f"{config}: {error}") from None
         settings = dict(read.engine)
@@ -99,7 +112,31 @@ class NewSeries:
             engine={**settings, "name": engine} if engine else settings,
             fragments=None if fragments is None else int(str(fragments)),
             audit=read.audit,
+            gates=read.gates,
         )
+
+    def replace(self, path: Path) -> Ledger:
+        """The same, also where a series stands that has never had a release: nothing is lost with it."""
+        if not (path / "private" / "series.json").exists():
+            return self.create(path)
+        with Ledger.open(path, key=find_key(self.key), catalogue_url=self.catalogue) as old:
+            withdrawn = any(event.what == "withdraw" for event in read_events(old.shelf))
+            if old.releases or withdrawn:
+                what = f"published {len(old.releases)} releases" if old.releases else "withdrawn what it had published"
+                raise SeriesError(
+                    f"{path} has {what}, and must remember it. Publish with it, "
+                    "change what may be changed (`reissue amend`), or choose another directory."
+                )
+            with old.publisher():
+                aside = path.with_name(f"{path.name}.replaced-{secrets.token_hex(4)}")
+                path.rename(aside)
+        try:
+            made = self.create(path)
+        except BaseException:
+            aside.rename(path)
+            raise
+        remove_tree(aside)
+        return made
 
     def create(self, path: Path) -> Ledger:
         """Its ledger, in a new directory."""
@@ -111,7 +148,10 @@ class NewSeries:
         engine = check_engine(self.engine)
         fragments = check_fragments(self.fragments)
         self.strategy.refuse_fragments(fragments)
-        audit = _checked_audit(self.audit)
+        others: dict[str, Mapping[str, object]] = {
+            "audit": _checked_audit(self.audit),
+            "gates": _checked_gates(self.gates),
+        }
         formats, on_change = check_formats(self.formats), check_on_change(self.on_change)
         meta = {
             "schema": self.schema.to_dict(),
@@ -120,11 +160,11 @@ class NewSeries:
             "on_change": on_change,
             "engine": engine,
             "fragments": fragments,
-            **({"audit": audit} if audit else {}),
+            **{name: section for name, section in others.items() if section},
         }
         return Ledger.create(
             path,
-            config=write_config(self.schema, policy, formats, on_change, engine, fragments, audit),
+            config=write_config(self.schema, policy, formats, on_change, engine, fragments, others),
             meta=meta,
             seed=secrets.randbits(128) if self.seed is None else self.seed,
             catalogue_url=self.catalogue,
@@ -143,6 +183,14 @@ def _checked_audit(section: Mapping[str, object]) -> dict[str, object]:
     from reissue.audit.attacks import check_section
 
     return check_section(section)
+
+
+def _checked_gates(section: Mapping[str, object]) -> dict[str, float]:
+    if not section:
+        return {}
+    from reissue.publish.gates import check_limits
+
+    return check_limits(section)
 
 
 def _text(section: Mapping[str, object], key: str) -> str | None:

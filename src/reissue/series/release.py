@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +14,15 @@ import pyarrow as pa
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.ledger import Ledger
+from reissue.methods.strategy import Strategy
+from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.engine.output import Format
+    from reissue.engine.read import Source
+    from reissue.engine.snapshot import Ahead
+    from reissue.publish.executor import Executor
+    from reissue.publish.publishing import Publishing
 
 
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
@@ -33,6 +40,9 @@ class Release:
     counts:   rows in, rows out, classes, suppressed rows, counterfeits, new / gone / back / changed subjects
     utility:  measures of what the release still tells
     steps:    numbered plain sentences of what was done (private: they count counterfeits)
+    label:    what people call it; None: by its number
+    allowed:  gates that would have stopped it; user: who published it
+    warnings: what went wrong once it was committed
     """
 
     number: int
@@ -43,20 +53,32 @@ class Release:
     counts: Mapping[str, int]
     utility: Mapping[str, float]
     steps: tuple[str, ...]
+    label: str | None = None
+    allowed: tuple[str, ...] = ()
+    user: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def missing(self) -> bool:
         """Whether its directory is not there any more. What it told, and what the ledger knows of it, stays."""
         return not self.path.is_dir()
 
+    @property
+    def name(self) -> str:
+        """Its label, or its number."""
+        return self.label or str(self.number)
+
     def to_dict(self) -> dict[str, object]:
         """JSON-able."""
-        return {**asdict(self), "path": str(self.path), "steps": list(self.steps)}
+        lists = {name: list(getattr(self, name)) for name in ("steps", "allowed", "warnings")}
+        return {**asdict(self), "path": str(self.path), **lists}
 
     def describe(self) -> str:
         """The release in a few lines, for a terminal."""
         settings = _describe_settings(self.settings)
-        lines = [f"Release {self.number} ({self.created}), {self.strategy} {settings}".rstrip(), *self.steps]
+        by = f", by {self.user}" if self.user else ""
+        lines = [f"Release {self.name} ({self.created}{by}), {self.strategy} {settings}".rstrip(), *self.steps]
+        lines += [f"Allowed: {', '.join(self.allowed)}"] if self.allowed else []
         return "\n  ".join([*lines, f"Missing: {self.path}" if self.missing else f"Hand out: {self.path}"])
 
 
@@ -114,6 +136,21 @@ def check_formats(formats: Sequence[str]) -> list[Format]:
     return [name for name in FORMATS if name in formats]
 
 
+def choose_label(label: str | None, snapshot: object, used: Sequence[str]) -> str | None:
+    """The label that is asked for; else the name of the snapshot's file, unless it is used already."""
+    if label is None:
+        named = isinstance(snapshot, str | Path) and not re.match(r"table:|[a-z0-9]+://", str(snapshot))
+        stem = Path(str(snapshot)).name.partition(".")[0].strip() if named else ""
+        return stem if stem and stem not in used else None
+    if not label.strip() or len(label) > 80 or not label.isprintable():
+        raise SettingsError(
+            f"The label {label!r} is empty, longer than 80 characters, or not printable. Choose another."
+        )
+    if label.strip() in used:
+        raise SettingsError(f"The label '{label.strip()}' is that of an earlier release. Choose another.")
+    return label.strip()
+
+
 def check_on_change(on_change: str) -> str:
     """What is done with changed rows."""
     if on_change not in ON_CHANGE:
@@ -125,3 +162,59 @@ def to_strings(value: object) -> Sequence[str]:
     """A list as TOML or JSON gives it, as one of text."""
     assert isinstance(value, Sequence)
     return [str(item) for item in value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """What is asked of one publish or preview; what is None is as the series was created."""
+
+    on_change: str | None = None
+    formats: Sequence[str] | None = None
+    allow: Sequence[str] = ()
+    label: str | None = None
+    progress: Callable[[str], None] | None = None
+
+    def prepare(
+        self, ledger: Ledger, coding: Coding, strategy: Strategy, snapshot: Source, executor: Executor
+    ) -> Publishing:
+        """Everything checked and put together, before the snapshot is looked at."""
+        from reissue.publish.gates import check_allow, check_limits
+        from reissue.publish.publishing import Publishing
+
+        meta = ledger.meta
+        limits = meta.get("gates", {})
+        assert isinstance(limits, Mapping)
+        return Publishing(
+            coding=coding,
+            ledger=ledger,
+            strategy=strategy,
+            on_change=check_on_change(self.on_change or str(meta["on_change"])),
+            formats=check_formats(self.formats or to_strings(meta["formats"])),
+            progress=self.progress or (lambda stage: None),
+            executor=executor,
+            limits=check_limits(limits),
+            allow=check_allow(self.allow),
+            label=choose_label(self.label, snapshot, [str(one.label) for one in ledger.releases]),
+        )
+
+
+def begin_reading(snapshot: Source, schema: Schema) -> Ahead:
+    """Read the snapshot beside the slowest imports."""
+    from reissue.engine.snapshot import Ahead
+
+    ahead = Ahead(snapshot, schema)
+    from reissue.arrays.compiled import warm_up  # imports numba
+
+    warm_up()
+    return ahead
+
+
+def make_executor(ledger: Ledger, engine: Mapping[str, object], table: str | None, ahead: Ahead | None) -> Executor:
+    """Where a release is made on that engine."""
+    if engine["name"] == "spark":
+        from reissue.publish.spark.executor import OnSpark
+
+        return OnSpark(ledger, engine, table)
+    from reissue.publish.embedded import Embedded
+
+    return Embedded(ledger, ahead)

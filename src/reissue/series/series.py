@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 from reissue.coding import Coding
 from reissue.errors import SeriesError, SettingsError
 from reissue.hierarchy import Hierarchy
-from reissue.ledger import Damage, Ledger, ReleaseRecord
-from reissue.methods.registry import ADOPTED, make_strategy, restore_strategy, write_policy
+from reissue.ledger import Damage, Event, Ledger, Receipt, ReleaseRecord
+from reissue.methods.registry import ADOPTED, restore_strategy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
-from reissue.series.creating import NewSeries, find_key, parse_settings
-from reissue.series.release import FORMATS, Release, check_engine, check_formats, check_on_change, to_strings
+from reissue.series.creating import NewSeries, change_strategy, find_key
+from reissue.series.release import FORMATS, Attempt, Release, begin_reading, check_engine, make_executor, to_strings
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from reissue.audit import Audit
     from reissue.engine.read import Source
-    from reissue.engine.snapshot import Ahead
-    from reissue.publish.executor import Executor
+    from reissue.series.preview import Preview
 
 
 class Series:
@@ -51,6 +50,7 @@ class Series:
         engine: str | Mapping[str, object] = "embedded",
         fragments: int | None = None,
         audit: Mapping[str, object] | None = None,
+        gates: Mapping[str, float] | None = None,
     ) -> Series:
         """Create an empty series in a new directory.
 
@@ -59,7 +59,7 @@ class Series:
         releases are made, "embedded" (this machine) or "spark"; a mapping may also say `master` and Spark's own
         `settings`. fragments: into how many parts the table is divided for the life of the series; by default one
         for every two million rows of the first release. audit: what its audits look for unless they are told otherwise:
-        `attacks`, thresholds and limits.
+        `attacks`, thresholds and limits. gates: thresholds of the gates before a release, by name.
         """
         new = NewSeries(
             schema=schema,
@@ -72,6 +72,7 @@ class Series:
             engine=engine,
             fragments=fragments,
             audit=audit or {},
+            gates=gates or {},
         )
         return cls(Path(path), new.create(Path(path)))
 
@@ -85,10 +86,14 @@ class Series:
         catalogue: str | None = None,
         key: str | bytes | None = None,
         engine: str | None = None,
+        replace_unused: bool = False,
     ) -> Series:
-        """Create a series as a TOML file says; what is given here wins over the file."""
+        """Create a series as a TOML file says; what is given here wins over the file.
+
+        replace_unused: a series in the same place that has never had a release is made anew.
+        """
         new = NewSeries.from_config(config, seed=seed, catalogue=catalogue, key=key, engine=engine)
-        return cls(Path(path), new.create(Path(path)))
+        return cls(Path(path), new.replace(Path(path)) if replace_unused else new.create(Path(path)))
 
     @classmethod
     def open(cls, path: str | Path, *, key: str | bytes | None = None, catalogue: str | None = None) -> Series:
@@ -121,7 +126,10 @@ class Series:
     @property
     def strategy(self) -> Strategy:
         """The strategy of the next release: that of the last one, or at first the one the series was created with."""
-        last = self._ledger.releases[-1] if self._ledger.releases else None
+        return self._find_strategy(self._ledger.releases)
+
+    def _find_strategy(self, releases: Sequence[ReleaseRecord]) -> Strategy:
+        last = releases[-1] if releases else None
         if last is not None and last.strategy != ADOPTED:
             return restore_strategy(last.strategy, last.settings)
         settings = dict(_mapping(self._ledger.meta["policy"]))
@@ -144,10 +152,6 @@ class Series:
         """Everything published so far, in order."""
         return [self._release(record) for record in self._ledger.releases]
 
-    def log(self) -> list[Release]:
-        """The same as `releases`, under the name of the command."""
-        return self.releases
-
     def publish(
         self,
         snapshot: Source,
@@ -157,6 +161,8 @@ class Series:
         formats: Sequence[str] | None = None,
         engine: str | None = None,
         table: str | None = None,
+        allow: Sequence[str] = (),
+        label: str | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
         """Publish the next release: all of it, or nothing.
@@ -164,48 +170,69 @@ class Series:
         snapshot: a path, or any Arrow-compatible frame; for Spark also a folder of Parquet files, "table:NAME" or one
         of its own frames. strategy: changes the series' strategy from this release on. engine: where this release is
         made ("embedded" or "spark"); the release is the same on both. table: a new Spark table that gets the release
-        once it is published.
+        once it is published. allow: names of gates that may not stop it, which are kept in the log. label: what people
+        call the release; by default the name of the snapshot's file.
         """
         chosen = check_engine({**self.engine, "name": engine} if engine else self.engine)
         if table and chosen["name"] != "spark":
             raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
-        on_change = check_on_change(on_change or str(self._ledger.meta["on_change"]))
-        written = check_formats(formats or to_strings(self._ledger.meta["formats"]))
+        asked = Attempt(on_change=on_change, formats=formats, allow=allow, label=label, progress=progress)
         with self._ledger.publisher():
-            coding = self.coding
-            ahead = self._begin_reading(snapshot, coding) if chosen["name"] == "embedded" else None
-            from reissue.publish.publishing import Publishing
+            ahead = begin_reading(snapshot, self.schema) if chosen["name"] == "embedded" else None
+            executor = make_executor(self._ledger, chosen, table, ahead)
+            attempt = asked.prepare(self._ledger, self.coding, strategy or self.strategy, snapshot, executor)
+            return self._release(attempt.run(snapshot))
 
-            publishing = Publishing(
-                coding=coding,
-                ledger=self._ledger,
-                strategy=strategy or self.strategy,
-                on_change=on_change,
-                formats=written,
-                progress=progress or (lambda stage: None),
-                executor=make_executor(self._ledger, chosen, table, ahead),
-            )
-            return self._release(publishing.run(snapshot))
+    def preview(
+        self,
+        snapshot: Source,
+        *,
+        strategy: Strategy | None = None,
+        on_change: str | None = None,
+        allow: Sequence[str] = (),
+        label: str | None = None,
+        audit: bool = True,
+        attacks: Sequence[str] | None = None,
+        names: bool = True,
+        progress: Callable[[str], None] | None = None,
+    ) -> Preview:
+        """The next release as `publish` would make it, and what the series would then give away; nothing is written.
 
-    def _begin_reading(self, snapshot: Source, coding: Coding) -> Ahead:
-        """Read the snapshot beside the slowest imports."""
-        from reissue.engine.snapshot import Ahead
+        It is made and checked in the memory of this machine, whatever the engine of the series. audit: whether to
+        attack the series with it and without it, by `attacks` if some are named; that takes most of the time.
+        """
+        from reissue.publish.embedded import Embedded
+        from reissue.series.preview import audit_twice, make_preview
 
-        ahead = Ahead(snapshot, coding.schema)
-        from reissue.arrays.compiled import warm_up  # imports numba
+        self._ledger.refresh()
+        executor = Embedded(self._ledger, begin_reading(snapshot, self.schema))
+        asked = Attempt(on_change=on_change, allow=allow, label=label, progress=progress)
+        attempt = asked.prepare(self._ledger, self.coding, strategy or self.strategy, snapshot, executor)
+        draft = attempt.draft(snapshot)
+        unseen, say = executor.show_unseen(draft.record), attempt.progress
+        audits = audit_twice(self._ledger, draft, attempt.strategy, unseen, attacks, names, say) if audit else ()
+        last = self.releases[-1] if self._ledger.releases else None
+        return make_preview(self._release(draft.record), last, draft.stops, audits)
 
-        warm_up()
-        return ahead
+    def log(self) -> list[Event]:
+        """Everything done to the series, oldest first: publish, withdraw, forget, extend; when and by whom."""
+        from reissue.series.upkeep import list_events
+
+        return list_events(self._ledger)
+
+    def withdraw(self, reason: str, *, not_handed_out: bool = False) -> Release:
+        """Take the last release back, if you state that nobody outside has it; what it was. All of it, or nothing.
+
+        The ledger keeps the fact and the reason. The number is not given again; its label is.
+        """
+        from reissue.series.upkeep import withdraw
+
+        with self._ledger.publisher():
+            return self._release(withdraw(self._ledger, reason, not_handed_out, self._find_strategy))
 
     def changed_strategy(self, name: str | None, settings: Sequence[str]) -> Strategy | None:
         """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
-        if name is None and not settings:
-            return None
-        changes, current = parse_settings(settings), write_policy(self.strategy)
-        if "strategy" in changes:
-            raise SettingsError("'strategy' is not a setting of a strategy: use --strategy.")
-        policy = dict(current) if name in (None, current["strategy"]) else {"strategy": name}
-        return make_strategy({**policy, **changes})
+        return change_strategy(self.strategy, name, settings)
 
     def membership(self, number: int) -> pa.Table:
         """Private: who was in which class of release `number` with which value.
@@ -215,8 +242,9 @@ class Series:
         """
         from reissue.series.release import list_members
 
-        if not 1 <= number <= len(self._ledger.releases):
-            raise SeriesError(f"There is no release {number}; the series has {len(self._ledger.releases)}.")
+        numbers = [record.number for record in self._ledger.releases]
+        if number not in numbers:
+            raise SeriesError(f"There is no release {number}; the series has {', '.join(map(str, numbers)) or 'none'}.")
         return list_members(self._ledger, number, self.coding)
 
     def audit(
@@ -259,17 +287,15 @@ class Series:
                 damages += mend_caches(self._ledger, self.strategy, self.coding)
         return damages
 
-    def forget(self, identifier: str) -> None:
-        """Delete the only link from a person to the ledger's numbers; the constraints stay."""
-        with self._ledger.publisher():
-            if not self._ledger.forget(identifier.strip()):  # snapshots are read without surrounding spaces, too
-                from reissue.history.identities import Identities
+    def forget(self, *identifiers: str, file: str | Path | None = None, erase: bool = False) -> Receipt:
+        """Delete the only link from people to the ledger's numbers, all at once; what was promised stays in force.
 
-                near = Identities.read(self._ledger).near(identifier.strip())
-                hint = f"did you mean '{near}'?" if near else "was it forgotten before?"
-                raise SeriesError(
-                    f"'{identifier}' is not known to this series. Identifiers are matched exactly; {hint}"
-                )
+        file: a table whose column, called as the schema's identifier, names more of them. A one-way mark is left by
+        which a returner is known again; erase: not even that, so that a returner counts as somebody new.
+        """
+        from reissue.series.upkeep import forget
+
+        return forget(self._ledger, self.schema, identifiers, file, erase)
 
     def extend(self, column: str, hierarchy: Hierarchy) -> None:
         """Add the values of `hierarchy` to that column's; earlier releases stay valid."""
@@ -290,6 +316,13 @@ class Series:
             for (column, file, _), new in zip(given, grown, strict=True)
         ]
 
+    def amend(self, schema: Schema) -> list[str]:
+        """Change how tables are read from now on (`missing`, spelling, labels); what is out stays what it is."""
+        from reissue.series.amending import amend
+
+        with self._ledger.publisher():
+            return amend(self._ledger, self.coding, schema)
+
     def _release(self, record: ReleaseRecord) -> Release:
         return Release(
             number=record.number,
@@ -300,18 +333,11 @@ class Series:
             counts={key: int(str(value)) for key, value in _mapping(record.counts["rows"]).items()},
             utility={key: float(str(value)) for key, value in _mapping(record.counts["utility"]).items()},
             steps=tuple(record.steps),
+            label=record.label,
+            allowed=tuple(to_strings(record.counts.get("allowed", []))),
+            user=str(record.counts.get("user", "")),
+            warnings=record.warnings,
         )
-
-
-def make_executor(ledger: Ledger, engine: Mapping[str, object], table: str | None, ahead: Ahead | None) -> Executor:
-    """Where a release is made on that engine."""
-    if engine["name"] == "spark":
-        from reissue.publish.spark.executor import OnSpark
-
-        return OnSpark(ledger, engine, table)
-    from reissue.publish.embedded import Embedded
-
-    return Embedded(ledger, ahead)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

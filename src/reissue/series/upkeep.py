@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 from reissue.coding import Coding
-from reissue.errors import SchemaError
+from reissue.engine.read import find
+from reissue.engine.text import normalize
+from reissue.errors import SchemaError, SeriesError, SettingsError, SnapshotError
 from reissue.hierarchy import Hierarchy
+from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases, compare_caches, rebuild_caches
-from reissue.ledger import Damage, Ledger, part_name
+from reissue.ledger import Damage, Event, Ledger, Receipt, ReleaseRecord, part_name, read_events
+from reissue.ledger.disk import hash_file
+from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.release import Table
+from reissue.schema import Schema
 
 
 def read_assignments(assignments: Sequence[str]) -> list[tuple[str, str, Hierarchy]]:
@@ -23,6 +31,71 @@ def read_assignments(assignments: Sequence[str]) -> list[tuple[str, str, Hierarc
             raise SchemaError(f"'{assignment}' is not COLUMN=FILE, for example zip=zip2.csv.")
         read.append((column, file, Hierarchy.from_file(file)))
     return read
+
+
+def forget(ledger: Ledger, schema: Schema, identifiers: Sequence[str], file: str | Path | None, erase: bool) -> Receipt:
+    """Forget these people and those whom the file names: all of them, in one transaction, or nobody."""
+    wanted, sha256 = [one.strip() for one in identifiers], None  # snapshots are read without surrounding spaces, too
+    if file is not None:
+        wanted += _read_identifiers(Path(file), schema)
+        sha256 = hash_file(Path(file))
+    if not wanted:
+        raise SeriesError("Nobody was named. Give identifiers, or a file of them.")
+    with ledger.publisher():
+        receipt = ledger.forget(wanted, erase=erase, sha256=sha256)
+        if receipt.unknown:
+            raise SeriesError(_explain_unknown(ledger, receipt.unknown))
+    return receipt
+
+
+def _read_identifiers(path: Path, schema: Schema) -> list[str]:
+    found = find(path, [schema.identifier])
+    if schema.identifier not in found.table.column_names:
+        raise SnapshotError(f"{path} has no column '{schema.identifier}', which names people in this series.")
+    text, bad = normalize(found.table.column(schema.identifier))
+    if len(bad) or text.null_count:
+        raise SnapshotError(
+            f"{path}: column '{schema.identifier}' has rows without an identifier; nobody was forgotten."
+        )
+    return [str(one) for one in text.to_pylist()]
+
+
+def _explain_unknown(ledger: Ledger, unknown: Sequence[str]) -> str:
+    near = Identities.read(ledger).near(unknown[0])
+    hint = f"did you mean '{near}'?" if near else "was it erased before?"
+    if len(unknown) == 1:
+        return (
+            f"'{unknown[0]}' is not known to this series. Identifiers are matched exactly; {hint} Nobody was forgotten."
+        )
+    shown = ", ".join(f"'{one}'" for one in unknown[:3]) + (
+        f" and {len(unknown) - 3:,} more" if len(unknown) > 3 else ""
+    )
+    return (
+        f"{len(unknown):,} identifiers are not known to this series: {shown}. They are matched exactly; {hint} Nobody "
+        "was forgotten: correct them or take them out."
+    )
+
+
+def describe_receipt(receipt: Receipt, strategy: Strategy) -> list[str]:
+    """What was done, in sentences."""
+    people = "1 person" if receipt.people == 1 else f"{receipt.people:,} people"
+    done = f"{'Erased' if receipt.erased else 'Forgot'} {people} at {receipt.created}."
+    before = [f"{receipt.before:,} had been forgotten before."] if receipt.before else []
+    file = [f"SHA-256 of the file that named them: {receipt.sha256}"] if receipt.sha256 else []
+    if receipt.people == 0:
+        return ["All of them had been forgotten before; nothing was changed."]
+    if not receipt.erased:
+        kept = "What the series promised about them stays in force, without the name: a one-way mark knows them again."
+        return [done, *before, kept, *file]
+    lost = (
+        "Not even a mark is left. If they come back they count as new: values, classes and beliefs that were shown "
+        "about them no longer bind what is published about them, and no audit will notice."
+    )
+    grows = (
+        f"An erased person counts as gone, and {strategy.name} is for tables that nobody leaves: if the last release "
+        "had one of them, go on with another strategy (publish --strategy), or with a new series."
+    )
+    return [done, *before, lost, *([] if strategy.supports.gone else [grows]), *file]
 
 
 def extend(ledger: Ledger, coding: Coding, additions: Sequence[tuple[str, Hierarchy]]) -> list[bool]:
@@ -37,12 +110,69 @@ def extend(ledger: Ledger, coding: Coding, additions: Sequence[tuple[str, Hierar
     return grown
 
 
+def list_events(ledger: Ledger) -> list[Event]:
+    """Releases and what was done beside them, oldest first."""
+    published = [
+        Event(
+            "adopt" if record.strategy == ADOPTED else "publish",
+            record.created,
+            str(record.counts.get("user", "")),
+            {"release": record.number, "label": record.label, "allowed": record.counts.get("allowed", [])},
+        )
+        for record in ledger.releases
+    ]
+    return sorted([*published, *read_events(ledger.shelf)], key=lambda event: event.time)
+
+
+def withdraw(
+    ledger: Ledger,
+    reason: str,
+    not_handed_out: bool,
+    find_strategy: Callable[[Sequence[ReleaseRecord]], Strategy],
+) -> ReleaseRecord:
+    """Take the last release back and return what it was. Needs the publisher's lock."""
+    if not ledger.releases:
+        raise SeriesError("Nothing has been published, so there is nothing to withdraw.")
+    last = ledger.releases[-1]
+    if last.strategy == ADOPTED:
+        raise SeriesError(f"Release {last.number} was published with another tool and adopted: it cannot be withdrawn.")
+    if not not_handed_out:
+        raise SeriesError(
+            f"Release {last.label or last.number} may have been handed out, and what was handed out cannot be taken "
+            "back: the ledger must remember it, so that the next release is safe in view of it. Ask recipients to "
+            "delete it, and publish a corrected snapshot as the next release. Only if nobody outside has it: "
+            "--not-handed-out (not_handed_out=True)."
+        )
+    if not reason.strip():
+        raise SettingsError("Say why the release is withdrawn: the ledger keeps the reason.")
+    ledger.withdraw(reason.strip(), _rebuild_before(ledger, last, find_strategy))
+    return last
+
+
+def _rebuild_before(
+    ledger: Ledger, last: ReleaseRecord, find_strategy: Callable[[Sequence[ReleaseRecord]], Strategy]
+) -> dict[str, Table]:
+    """The caches as they were before the last release, in the coding that will be the latest then. O(rows of all)."""
+    shelf, releases = ledger.shelf, ledger.releases[:-1]
+    if not releases:
+        return {}
+    before = replace(shelf, state=replace(shelf.state, releases=tuple(releases)))
+    codings = shelf.state.of_role("coding")
+    stays = len(codings) - (codings[-1].release == last.number)
+    coding = Coding.from_dict(ledger.coding(int(codings[stays - 1].name)))
+    found: dict[str, Table] = {}
+    for fragment in before.fragments:
+        own = rebuild_caches(find_strategy(releases), PastReleases(before, coding, fragment, counted=True))
+        found |= {part_name(name, fragment): table for name, table in own.items()}
+    return found
+
+
 def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Damage]:
     """Rebuild every cache from the facts, and put it in the place of one that differs. Needs the publisher's lock."""
     wrong: list[str] = []
     right: dict[str, Table] = {}
     for fragment in ledger.shelf.fragments:
-        own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment))
+        own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment, counted=True))
         wrong += compare_caches(own, ledger.caches(fragment))
         right |= {part_name(name, fragment): table for name, table in own.items()}
     if wrong:

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from reissue.utility.queries import estimate as estimate
     from reissue.utility.queries import query_errors as query_errors
     from reissue.utility.queries import random_queries as random_queries
+    from reissue.utility.rates import RateErrors as RateErrors
+    from reissue.utility.rates import choose_pair as choose_pair
+    from reissue.utility.rates import find_pair as find_pair
+    from reissue.utility.rates import rate_errors as rate_errors
 
 # What has kernels to load, and is not measured of every release, is imported when it is asked for.
 _later, __getattr__, _ = export(
@@ -41,6 +45,7 @@ _later, __getattr__, _ = export(
     {
         "reissue.utility.linkage": "record_linkage",
         "reissue.utility.queries": "Queries QueryErrors count_exactly estimate query_errors random_queries",
+        "reissue.utility.rates": "RateErrors choose_pair find_pair rate_errors",
     },
 )
 __all__ = [

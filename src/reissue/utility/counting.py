@@ -21,15 +21,16 @@ Bits = NDArray[np.uint64]
 class RowGroups:
     """The sensitive values of every class.
 
-    start: int64[classes + 1] where the class's groups begin; values: int32[groups]; counts: int64[groups]
+    start: int64[classes + 1] where the class's groups begin; values: int32[groups]; counts: [groups] rows, or expected
+    ones
     """
 
     start: Int64
     values: Int32
-    counts: Int64
+    counts: Int64 | Float64
 
     @staticmethod
-    def of(classes: Int32, values: Int32, counts: Int64, class_count: int) -> RowGroups:
+    def of(classes: Int32, values: Int32, counts: Int64 | Float64, class_count: int) -> RowGroups:
         """From (class, value, count) sorted by class."""
         return RowGroups(np.searchsorted(classes, np.arange(class_count + 1)).astype(np.int64), values, counts)
 

@@ -6,7 +6,7 @@ A release comes from the ledger (Facts) or from outside (ObservedRelease): every
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,8 +75,7 @@ def observed_domains(snapshot: Coded) -> tuple[Domain, ...]:
         return snapshot.domains
     lo, hi = snapshot.codes.min(axis=0), snapshot.codes.max(axis=0)
     return tuple(
-        Domain(domain.name, int(low), int(high), domain.tree)
-        for domain, low, high in zip(snapshot.domains, lo, hi, strict=True)
+        replace(domain, lo=int(low), hi=int(high)) for domain, low, high in zip(snapshot.domains, lo, hi, strict=True)
     )
 
 

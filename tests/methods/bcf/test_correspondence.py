@@ -80,7 +80,7 @@ def test_tables_1_and_2_fall_below_5_in_all_three_scenarios(members: bool) -> No
     alice_french = scenarios[1, ((1, 0), (2, 1))]  # scenarios I and II
     assert alice_french.details["ruled_out_by_value"] == {1: {"flu": 1}, 2: {"HIV": 1}}
     assert alice_french.sentence == (
-        "1 of the 5 records of release 1 that match someone in a0 1-1, a1 0-0 who came with release 1 can be ruled "
+        "1 of the 5 records of release 1 that match someone in a0 1-1, a1 0-0 who is in release 1 can be ruled "
         "out; 4 remain, fewer than k = 5."
     )
     alice_british = scenarios[2, ((2, 0),)]  # scenario III

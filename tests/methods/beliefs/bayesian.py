@@ -17,11 +17,11 @@ Bayesian = BayFrame | JSReduce
 STRATEGIES: list[Bayesian] = [
     BayFrame(k=3, J=0.5, beta=3.0),
     BayFrame(k=4, J=0.3, t=0.4, steps=2, order="hilbert"),
-    BayFrame(k=2, J=0.2, beta=2.0, estimator="omega", leftovers="counterfeit"),
-    BayFrame(k=5, J=0.25, beta=2.0, estimator="js-reduce", leftovers="relax"),
+    BayFrame(k=2, J=0.2, beta=2.0, estimator="omega"),
+    BayFrame(k=5, J=0.25, beta=2.0, estimator="js-reduce"),
     BayFrame(k=3, J=0.6, beta=5.0, cascading="posterior"),
     JSReduce(k=3, t=0.4, J=0.4),
-    JSReduce(k=5, t=0.3, J=0.5, steps=2, leftovers="counterfeit"),
+    JSReduce(k=5, t=0.3, J=0.5, steps=2),
 ]
 
 

@@ -72,7 +72,7 @@ def test_example_1_cayla_is_given_away_by_what_follows_cancer() -> None:
     outcome = attack.run(example_1())
     assert outcome.findings[0].subjects == ("Cayla",)
     assert outcome.findings[0].value == "Cancer-II"
-    assert "Cayla has Cancer-II, where the class alone says 33%" in outcome.findings[0].sentence
+    assert "Cayla has Cancer-II; the class alone gives 33%" in outcome.findings[0].sentence
     assert 2 in outcome.at_risk[2]
     assert outcome.measures["gain_1"] == pytest.approx(0.0)
     assert outcome.measures["gain_2"] > 0.1

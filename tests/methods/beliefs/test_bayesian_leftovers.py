@@ -1,21 +1,22 @@
-"""Rows that fit no class of BayFrame: suppressed, relaxed or counterfeited as asked, and reported."""
+"""Rows that fit no class of BayFrame are left out among others, so that absence reveals nothing."""
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from reissue.errors import InfeasiblePolicy
 from reissue.methods.beliefs import classes as making
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.cycle import BeliefState
 from reissue.methods.beliefs.growing import join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, History
-from tests.methods.beliefs.bayesian import histories, run
+from reissue.model.requirement import Requirement, classes_meet
+from tests.methods.beliefs.bayesian import histories
 
 
 @pytest.mark.parametrize(
@@ -33,11 +34,22 @@ def test_suppressed_rare_values_are_settled_in_few_rounds(
     snapshot = Coded(np.arange(rows), codes, values, domains, 6)
     rounds = []
     monkeypatch.setattr(making, "join", lambda *given: rounds.append(len(given[0])) or join(*given))
-    strategy = BayFrame(k=10, **closeness)
+    unfit = count_unfit(monkeypatch)
+    strategy = BayFrame(k=10, **closeness, most_suppressed=1.0)
     facts = strategy.publish(snapshot, History([], {}, 1)).facts(1, snapshot)
     assert least <= len(rounds) <= most
-    assert len(facts.subjects) > 0.97 * rows
+    assert unfit[0] < 0.03 * rows
     assert strategy.check(facts, History([], {}, 1)) is None
+
+
+def count_unfit(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that gets how many rows fitted no class, before others are left out beside them."""
+    found: list[int] = []
+    mix = making.leave_out_more
+    monkeypatch.setattr(
+        making, "leave_out_more", lambda classes, *given: found.append(int((classes < 0).sum())) or mix(classes, *given)
+    )
+    return found
 
 
 def odd_one_out() -> tuple[Coded, ReadKnowledge]:
@@ -53,52 +65,66 @@ def odd_one_out() -> tuple[Coded, ReadKnowledge]:
     return snapshot, ReadKnowledge(boxes=boxes, shares=np.array([[0.5, 0.49, 0.01]]), one=one, claims=claims)
 
 
-@pytest.mark.parametrize("leftovers", ["suppress", "relax", "counterfeit"])
-def test_leftovers_are_settled_as_asked_and_reported(leftovers: str) -> None:
+def test_whoever_fits_no_class_is_left_out_among_others() -> None:
     snapshot, given = odd_one_out()
-    strategy = BayFrame(k=3, J=0.05, beta=1.5, leftovers=leftovers).inform(given)  # type: ignore[arg-type]
     history = History([], {}, 1)
+    strategy = BayFrame(k=3, J=0.05, beta=1.5, most_suppressed=0.6).inform(given)
     candidate = strategy.publish(snapshot, history)
-    facts = candidate.facts(1, snapshot)
-    assert strategy.check(facts, history) is None
-    text = " ".join(candidate.steps)
-    if leftovers == "relax":
-        assert (candidate.classes >= 0).all()
-        assert "RELAXED" in text
-        assert float(np.asarray(facts.extras["kept"], dtype=np.float64)[1]) > 0.05
-    else:  # counterfeiting a value does not help against a belief that differs
-        assert candidate.classes[-1] == -1
-        assert (candidate.classes[:-1] >= 0).all()
-        assert "1 rows fitted no class and are suppressed" in text
+    assert candidate.classes[-1] == -1
+    absent = candidate.classes < 0
+    assert absent.sum() >= 3, "as many as a class needs"
+    assert len(np.unique(snapshot.values[absent])) > 1, "or absence would reveal the value"
+    assert f"{absent.sum()} rows are suppressed" in " ".join(candidate.steps)
+    assert strategy.check(candidate.facts(1, snapshot), history) is None
+    with pytest.raises(InfeasiblePolicy, match="among whom their absence reveals nothing"):
+        BayFrame(k=3, J=0.05, beta=1.5, most_suppressed=0.1).inform(given).publish(snapshot, history)
 
 
-def test_a_value_is_counterfeited_where_only_the_value_is_in_the_way() -> None:
-    snapshot = histories(4, rows=25, values=3)[0]
-    values = np.array([0, 1] * 12 + [2], dtype=np.int32)  # one single 2: small classes with it are far from the table
-    snapshot = Coded(snapshot.subjects, snapshot.codes, values, snapshot.domains, 3)
-    fakes = 0
-    for k, closeness in product((2, 3), (0.1, 0.15, 0.2, 0.3)):
-        uniform = Knowledge(values="uniform")
-        strategy = BayFrame(k=k, J=1.0, t=closeness, leftovers="counterfeit", knowledge=uniform)
-        candidate = strategy.publish(snapshot, History([], {}, 1))
-        facts = candidate.facts(1, snapshot)
-        fakes += len(candidate.counterfeits)
-        behind = candidate.extras["behind"]
-        assert len(behind) == len(candidate.counterfeits)
-        assert (candidate.classes[np.isin(snapshot.subjects, behind)] == -1).all()
-        beliefs = BeliefState.read(strategy.remember({}, facts))
-        assert np.isin(behind, beliefs.people).all()  # an attacker believes something of them too
-        assert strategy.check(facts, History([], {}, 1)) is None
-    assert fakes > 0
+def test_a_diagnosis_that_fits_nowhere_is_not_told_by_absence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty people of one diagnosis were suppressed, and nobody else: whoever was missing had it."""
+    rng, rows = np.random.default_rng(3), 3_000
+    values = rng.choice(4, rows, p=[0.4, 0.3, 0.28, 0.02]).astype(np.int32)
+    codes = rng.integers(0, 100, (rows, 1)).astype(np.int32)
+    codes[values == 3] = 50  # of one age: no class near them has room for so many
+    snapshot = Coded(np.arange(rows), np.asfortranarray(codes), values, (Domain("age", 0, 99),), 4)
+    strategy = BayFrame(k=10, J=5.0, beta=1.0, most_suppressed=1.0, knowledge=Knowledge(values="uniform"))
+    history = History([], {}, 1)
+    unfit = count_unfit(monkeypatch)
+    candidate = strategy.publish(snapshot, history)
+    absent = values[candidate.classes < 0]
+    assert 0 < unfit[0] < len(absent) < rows
+    table = np.bincount(values, minlength=4) / rows
+    share = np.bincount(absent, minlength=4) / len(absent)
+    assert (share <= (1 + 1.0) * table + 1e-9).all(), "beta holds for those left out as for a class"
 
 
-def test_counterfeits_happen_and_stand_for_people() -> None:
-    strategy = BayFrame(k=8, J=0.12, beta=1.2, leftovers="counterfeit")
-    fakes = 0
-    for snapshot, candidate, _, _, beliefs in run(strategy, histories(6, rows=400, values=8)):
-        fakes += len(candidate.counterfeits)
-        behind = np.asarray(candidate.extras["behind"], dtype=np.int64)
-        assert np.isin(behind, snapshot.subjects).all()
-        assert np.isin(behind, beliefs.people).all()
-        assert (candidate.counterfeits.subjects < 0).all()
-    assert fakes > 0
+def test_the_check_sees_an_absence_that_tells() -> None:
+    snapshot, given = odd_one_out()
+    strategy, history = BayFrame(k=3, J=0.05, beta=1.5, most_suppressed=0.6).inform(given), History([], {}, 1)
+    candidate = strategy.publish(snapshot, history)
+    fitting = [*range(12)]
+    alone = replace(
+        candidate,
+        classes=np.array([0 if row in fitting else -1 for row in range(13)], dtype=np.int32),
+        boxes=np.stack([snapshot.codes[:12].min(axis=0), snapshot.codes[:12].max(axis=0)], axis=1)[None].astype(
+            np.int32
+        ),
+    )
+    reason = strategy.check(alone.facts(1, snapshot), history)
+    assert reason is not None
+    assert "the 1 people left out" in reason
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_more_are_left_out_by_the_seed_alone_and_no_more_than_needed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.concatenate([np.full(6, 3), rng.integers(0, 3, 60)]).astype(np.int32)
+    classes = np.concatenate([np.full(6, -1), rng.permutation(np.repeat(np.arange(12), 5))]).astype(np.int32)
+    limits = Requirement(k=3, t=0.3).limits(np.bincount(values, minlength=4).astype(np.int64))
+    mixed = making.leave_out_more(classes, values, limits, seed)
+    more = np.unique(classes[(mixed < 0) & (classes >= 0)])
+    order = np.random.default_rng([seed, 15]).permutation(12)
+    assert set(more) == set(np.flatnonzero(order < len(more))), "whole classes, in the order of the seed"
+    met = classes_meet(limits, np.where(mixed < 0, 0, -1).astype(np.int32), values, 1)[0]
+    assert met or len(more) == 12
+    assert len(more) > 0

@@ -54,6 +54,12 @@ def test_settings_of_js_reduce_out_of_range_are_refused(wrong: dict[str, object]
         JSReduce(**{"k": 3, "t": 0.5, "J": 0.5, **wrong})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("gone", ["relax", "counterfeit"])
+def test_leftovers_that_are_gone_are_refused_with_what_to_use(gone: str) -> None:
+    with pytest.raises(SettingsError, match=f'leftovers = "{gone}" is gone.* raise J or beta'):
+        BayFrame(k=3, J=0.5, beta=3.0, leftovers=gone)  # type: ignore[arg-type]
+
+
 def test_too_few_rows_and_impossible_j_are_refused_with_what_works() -> None:
     few = histories(9, rows=2)[0]
     with pytest.raises(InfeasiblePolicy, match="k = 3"):

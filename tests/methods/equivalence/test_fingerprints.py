@@ -94,6 +94,27 @@ def test_pairs_of_people_shown_equal_to_others_are_found_and_are_all() -> None:
     assert none > 2
 
 
+def test_a_pair_of_people_is_found_in_a_part_of_thousands() -> None:
+    """Everybody hangs together; in the third release two classes of the second have exchanged two people for two."""
+    rng = np.random.default_rng(5)
+    people, truth = 3_000, rng.integers(0, 3, 3_000).astype(np.int32)
+    truth[[0, 1]] = truth[[4, 5]] = (0, 1)
+    made = [rng.permutation(people) // 5 for _ in range(2)]
+    second = made[1].copy()
+    second[[0, 1]], second[[4, 5]] = people, people + 1  # two classes that nobody else is in ...
+    second[[2, 3]] = people  # ... but for two who stay, and
+    third = second.copy()
+    third[[0, 1]], third[[4, 5]] = people + 1, people  # those who take each other's place
+    everybody = np.arange(people, dtype=np.int64)
+    classes = [np.unique(one, return_inverse=True)[1].astype(np.int32) for one in (made[0], second, third)]
+    found = prints_of(series_of([(everybody, own, truth) for own in classes], 3))
+    assert np.bincount(found.component).max() > 2_900
+    pairs, whole = find_equal_pairs(found)
+    assert whole
+    sides = {frozenset(frozenset(int(s) for c in side for s in found.who(c)) for side in both) for both in pairs}
+    assert frozenset({frozenset({0, 1}), frozenset({4, 5})}) in sides
+
+
 def classes_of(*releases: list[list[int]], truth: dict[int, int]) -> Observed:
     made = []
     for groups in releases:
@@ -138,6 +159,7 @@ def test_worlds_are_all_that_the_classes_allow() -> None:
         if all(sorted(value[int(s)] for s in people) == sorted(values) for values, people in shown):
             allowed.add(world)
     assert {tuple(world) for world in part.worlds.tolist()} == allowed
+    assert len(allowed) == 12
     assert len(part.worlds) == len(allowed) == 12
 
 

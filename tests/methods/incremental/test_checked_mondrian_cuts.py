@@ -62,8 +62,8 @@ def further_cuts(snapshot: Coded, classes: np.ndarray, k: int, c: float) -> Iter
     for one in range(int(classes.max()) + 1):
         at = np.flatnonzero(classes == one)
         rows = copy_rows(snapshot.codes[at], snapshot.values[at])
-        for i in range(2 * measure(rows, 0, len(at), forest, scratch)):
-            parts = try_cut(rows, 0, len(at), int(scratch.ranked[i // 2]), i % 2 == 1, forest, limits, scratch)
+        for number in range(measure(rows, 0, len(at), forest, k, scratch)):
+            parts = try_cut(rows, 0, len(at), number, forest, limits, scratch)
             if parts:
                 cut = classes.astype(np.int64)
                 for part in range(1, parts):

@@ -54,8 +54,8 @@ def test_figures_1_to_4_alice_has_cancer_by_difference() -> None:
     assert alice.classes == ((1, 0), (2, 0))
     assert alice.details["people"] == 1
     assert alice.sentence == (
-        "Everyone who joined between release 1 and release 2 and is a0 21-30, a1 0-1: their 1 row has cancer "
-        "(at most 50% is allowed), and they are fewer than k = 2."
+        "Everyone who is in class 0 of release 2 (a0 21-30, a1 0-1) but not in release 1: 1 person, fewer than k = 2; "
+        "the 1 row has cancer (limit: 50%)."
     )
     assert ALICE in outcome.at_risk[2].tolist()
 
@@ -65,7 +65,9 @@ def test_figures_1_to_4_bob_has_alzheimer_by_intersection() -> None:
     found = {finding.subjects[0]: finding for finding in outcome.findings}
     assert found["Bob"].value == "alzheimer"
     assert found["Bob"].level == 1.0
-    assert found["Bob"].sentence.startswith("Bob certainly has alzheimer: it is what the classes in release 1 and")
+    assert found["Bob"].sentence.startswith(
+        "Bob certainly has alzheimer: no other value appears in this person's class in both"
+    )
     assert found["Eve"].value == "diabetes"
     assert outcome.at_risk[2].tolist() == [BOB, EVE]
     assert "Tom" not in found, "Tom's privacy is still protected"
@@ -105,7 +107,7 @@ def test_figure_9_i_the_other_row_takes_the_place() -> None:
     assert found[0].details["traced"] == "forced"
     assert found[0].sentence == (
         "1 row with v0 in class 1 of release 1 must be in class 1 of release 2: "
-        "only 2 people (#3, #4) fit a0 7-8, fewer than k = 3."
+        "only 2 people (#3, #4) of release 1 fit a0 7-8, fewer than k = 3."
     )
 
 

@@ -93,7 +93,7 @@ def test_a_sentence_says_what_all_worlds_say() -> None:
         assert told == [round(every, 2), round(alone, 2), 0.7, 1.0]
         assert finding.level == pytest.approx(every, abs=2e-3)
         assert finding.value == ("flu", "cancer")[TRUTH[person]]
-        assert f"leave flu and cancer for {finding.subjects[0]};" in finding.sentence
+        assert f" flu and cancer for {finding.subjects[0]};" in finding.sentence
         assert f"that it is {finding.value}, rightly" in finding.sentence
     assert findings[1].releases == (1, 2)
     assert findings[0].classes == ((1, 0),)

@@ -12,6 +12,7 @@ from reissue.errors import SettingsError
 from reissue.methods.correlation.attack import HistoricalCorrelation
 from reissue.methods.incremental.difference_attack import Difference
 from reissue.methods.incremental.intersection_attack import Intersection
+from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.methods.worlds.solver import settle
@@ -19,6 +20,7 @@ from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.equivalence.blocks import AMPLE
+from tests.methods.incremental.tiny import series_of
 from tests.support.histories import CHURN, generate, observe, run_series
 from tests.support.refusals import names
 from tests.support.words import PlainWords
@@ -144,6 +146,20 @@ def test_only_the_combination_tells() -> None:
     assert found.measures["certain_only_jointly"] > 0
 
 
+def test_two_newcomers_are_certain_although_none_of_three_exact_attacks_finds_anybody() -> None:
+    """Six people, two releases. The newcomers 4 and 5 have v1 and v2 together, and the class of 4 does not show v2."""
+    values = {0: 3, 1: 2, 2: 1, 3: 4, 4: 1, 5: 2}
+    everywhere = [[(0, 9)]], [[(0, 9)], [(0, 9)]]
+    observed = series_of({s: (s,) for s in values}, values, [[[0, 1, 2, 3]], [[0, 3, 4], [1, 2, 5]]], boxes=everywhere)
+    for attack in (Intersection(c=2 / 3), Difference(k=2, c=2 / 3), RecordTracing(k=2)):
+        assert attack.run(observed).findings == ()
+    sure = PossibleWorlds(c=2 / 3).run(observed).breaches
+    assert [(finding.subjects, finding.value, finding.level) for finding in sure] == [
+        (("#4",), "v1", 1.0),
+        (("#5",), "v2", 1.0),
+    ]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_certain_disclosures_of_named_attacks_are_confirmed(seed: int) -> None:
     rng = np.random.default_rng([83, seed])
@@ -230,7 +246,7 @@ def test_rows_of_nobody_absorb_values() -> None:
     assert PossibleWorlds().run(alone).breaches
     hidden = PossibleWorlds().run(series(release(1, [(0, 0, 0), (1, 0, 0)], [(0, 1), (0, 1)])))
     assert not hidden.breaches
-    assert "belong to nobody" in hidden.notes[0]
+    assert "match no known person" in hidden.notes[0]
 
 
 def test_changed_values_conclude_nothing() -> None:
@@ -334,16 +350,18 @@ def test_sentences() -> None:
     """Of one person, of several, of a share of them, and of values that remain; alone, and jointly."""
     one = series(release(1, [(0, 0, 1), (1, 0, 2)]), release(2, [(0, 0, 1), (1, 1, 2)]))
     assert [f.sentence for f in PossibleWorlds(m=2).run(one).breaches] == [
-        "Taking release 1 and release 2 together, #0 certainly has v1; the classes share no other value.",
-        "Taking release 1 and release 2 together, #1 certainly has v2; the classes share no other value.",
+        "Taken together, release 1 and release 2 show that #0 certainly has v1: no other value appears in all this "
+        "person's classes.",
+        "Taken together, release 1 and release 2 show that #1 certainly has v2: no other value appears in all this "
+        "person's classes.",
     ]
     some = series(release(1, [(0, 0, 1), (1, 0, 1), (2, 0, 1), (3, 0, 2)]))
     (told,) = PossibleWorlds(c=0.5, m=2).run(some).breaches
-    assert "at least 3 of them certainly have v1 (at most 50% may)" in told.sentence
+    assert "at least 3 of 4 people (#0, #1, #2, ...) certainly have v1 (limit: 50%)" in told.sentence
     assert (told.level, told.threshold, told.unit, told.value) == (0.75, 0.5, "share of one value", "v1")
     few = series(release(1, [(0, 0, 1), (1, 0, 2)]))
     (told,) = PossibleWorlds(c=0.5, m=3).run(few).breaches
     assert told.sentence.endswith(
-        ": only v1, v2 are possible, fewer than m = 3 values; no other assignment of values fits all classes."
+        "can only have v1 and v2, fewer than m = 3 values: no other assignment of values fits all classes."
     )
     assert (told.level, told.threshold, told.unit, told.value) == (2.0, 3.0, "possible values", None)

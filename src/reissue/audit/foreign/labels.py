@@ -13,7 +13,8 @@ from reissue.arrays.types import Bool, Int32
 from reissue.coding import MISSING, Coding, NumericCoding
 from reissue.coding.foreign import REMEDY
 from reissue.errors import ReissueError, ReleaseError, SchemaError
-from reissue.hierarchy import ROOT, Hierarchy
+from reissue.hierarchy import RANGE, ROOT, Hierarchy
+from reissue.hierarchy.rules import Flat
 
 LONGEST = 1_000
 """Characters of a label; whatever is longer is text, not a label."""
@@ -24,7 +25,9 @@ _SIGNS = str.maketrans({"≥": ">=", "≤": "<=", "–": "-", "—": "-", "−":
 _MASKED = re.compile(r"(\d+)(\*+)")
 _AND_OVER = re.compile(r"(\d[\d.]*)\s*(?:\+|and over|and older|or more)")
 _UNDER = re.compile(r"(?:under|below|less than)\s*(\d[\d.]*)")
-_BETWEEN = re.compile(r"(\d[\d.]*)\s*(?:~|\.\.|:)\s*(\d[\d.]*)")
+_BETWEEN = re.compile(r"(\d[\d.]*)\s*(?:~|\.\.|:|_)\s*(\d[\d.]*)")
+_HYPHENED = re.compile(r"([\[(\]])\s*(\d[\d.]*)\s*(?:-| to )\s*(\d[\d.]*)\s*([\])\[])")
+PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _HUGE = re.compile(r"[eE][+-]?\d{3,}|\d{40,}")
 
 
@@ -34,9 +37,9 @@ def quote(label: str) -> str:
 
 
 def split_set(label: str) -> list[str] | None:
-    """The elements of `{a, b}` or `a~b`; None where the label is no set."""
+    """The elements of `{a, b}`, `['a', 'b']`, `[1, 2, 3]` or `a~b`; None where the label is no set."""
     text = label.strip()
-    if len(text) > 2 and text[0] == "{" and text[-1] == "}":
+    if len(text) > 2 and text[0] + text[-1] in ("{}", "[]") and (text[0] == "{" or _is_list(text)):
         inner = text[1:-1]
         between = "," if "," in inner else ";" if ";" in inner else "~" if "~" in inner else ","
         parts = [part.strip() for part in inner.split(between)]
@@ -48,13 +51,26 @@ def split_set(label: str) -> list[str] | None:
     return None
 
 
+def _is_list(text: str) -> bool:
+    """Whether brackets hold a list: quoted elements, or more than the two ends of a range."""
+    return text[1:-1].strip()[:1] in ("'", '"') or text.count(",") > 1
+
+
+def split_commas(label: str) -> list[str] | None:
+    """The elements of `a,b`, as anonypy joins values; None where there is no comma."""
+    parts = [part.strip() for part in label.split(",")]
+    return parts if len(parts) > 1 and all(parts) else None
+
+
 def to_range(label: str) -> str:
     """A numeric label in a form that `NumericCoding.parse` reads; sets become the range from least to greatest."""
     text = label.translate(_SIGNS).strip()
     if len(text) > LONGEST or _HUGE.search(text):
         raise ReleaseError(f"{quote(label)} is no number or range.")
     elements = split_set(text)
-    if elements is not None and (text.startswith("{") or len(elements) > 2):
+    if elements is None and re.fullmatch(r"[\d.]+(\s*,\s*[\d.]+)+", text):
+        elements = split_commas(text)
+    if elements is not None and ("~" not in text or len(elements) > 2):
         try:
             numbers = sorted(Decimal(element) for element in elements)
         except DecimalException:
@@ -64,6 +80,11 @@ def to_range(label: str) -> str:
         found = pattern.fullmatch(text)
         if found:
             return form.format(*found.groups())
+    found = _HYPHENED.fullmatch(text)
+    if found:
+        return f"{found[1]}{found[2]}, {found[3]}{found[4]}"
+    if "_" in text:  # Python takes 30_39 for 3039
+        raise ReleaseError(f"{quote(label)} is no number or range.")
     found = _MASKED.fullmatch(text)
     if found:
         return f"{found[1]}{'0' * len(found[2])} to {found[1]}{'9' * len(found[2])}"
@@ -100,7 +121,7 @@ class LabelReader:
         return None
 
     def _elements(self, label: str) -> Bool | None:
-        elements = split_set(label)
+        elements = split_set(label) or split_commas(label)
         if elements is None:
             return None
         chosen = np.zeros(len(self.hierarchy.leaves), dtype=np.bool_)
@@ -144,15 +165,17 @@ class LabelReader:
         return int(tree.lo[node]), int(tree.hi[node])
 
 
-def find_representatives(hierarchy: Hierarchy, labels: Iterable[str]) -> list[str]:
+def find_representatives(hierarchy: Hierarchy, labels: Iterable[str], ranges: bool = False) -> list[str]:
     """Values to learn so that a hierarchy that grows by a rule knows these labels: elements of sets, and one value for
-    each group (120 for 120*, 20 for 20-24, 2026-01-01 for 2026-01), since only values make groups."""
+    each group (120 for 120*, 20 for 20-24, 2026-01-01 for 2026-01), since only values make groups. ranges: whether
+    a..b is a range, so that both its ends are values."""
     found: list[str] = []
     known = set(hierarchy.all_labels)
     for label in labels:
         if label in known or label == ROOT:
             continue
-        for element in split_set(label) or [label]:
+        joined = split_commas(label) if isinstance(hierarchy.rule, Flat) and ", " not in label else None
+        for element in split_set(label) or joined or (label.rsplit(RANGE, 1) if ranges else [label]):
             number = re.match(r"[\[(]?\s*(-?\d+(?:\.\d+)?)", element)
             tries = [element, element.rstrip("*"), f"{element}-01", f"{element}-01-01"]
             tries += [number[1]] if number else []
@@ -188,7 +211,7 @@ def learn_labels(coding: Coding, labels: Mapping[str, Sequence[str]], told: Told
         else:
             bad = [label for label in given if len(label) > LONGEST]
             hierarchy = coding.hierarchies[name]
-            fresh = find_representatives(hierarchy, given) if hierarchy.grows else []
+            fresh = find_representatives(hierarchy, given, coding.shows_ranges(name)) if hierarchy.grows else []
             to_learn[name] = [*fresh, *([MISSING] if MISSING in given else [])]
         if bad:
             problems.append(f"- {name}: {_list_labels(name, bad, told)}")
@@ -239,3 +262,14 @@ def _read_numbers(coding: Coding, name: str):  # type: ignore[no-untyped-def]
 def _list_labels(name: str, labels: Sequence[str], told: Told) -> str:
     more = f" and {len(labels) - SHOWN:,} more" if len(labels) > SHOWN else ""
     return ", ".join(told(name, label) for label in labels[:SHOWN]) + more
+
+
+def list_held(coding: Coding, name: str, label: str) -> str:
+    """The values that a label holds: both ends of a range, or the first few of a group."""
+    lo, hi = (int(end) for end in read_intervals(coding, name, [label])[0][0])
+    if name in coding.numbers:
+        number = coding.numbers[name]
+        return repr(number.text(lo)) if lo == hi else f"{number.label(lo, hi)!r}"
+    leaves = coding.hierarchies[name].leaves[lo : hi + 1]
+    more = f" and {len(leaves) - SHOWN:,} more" if len(leaves) > SHOWN else ""
+    return ", ".join(repr(leaf) for leaf in leaves[:SHOWN]) + more

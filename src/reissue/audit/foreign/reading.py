@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
+from reissue.audit.foreign.cells import expand_counts, fill_with, is_masked, read_cells, read_whole_numbers, relabel
 from reissue.audit.foreign.labels import LONGEST, quote
 from reissue.coding import MISSING
 from reissue.engine.output import CLASS, COUNT, added_name
@@ -35,6 +36,7 @@ class Published:
     labels, sensitive, insensitive: by column; no label is null (`*` or `(missing)` stand for it)
     classes: int32[rows] numbers of a class column of ours; None if there is none
     counts:  of an anatomized release, (class, sensitive columns, rows) of its second table
+    counted: its file has one row for several people, so that rows have no order
     """
 
     name: str
@@ -47,6 +49,7 @@ class Published:
     counts: tuple[Int32, Mapping[str, Text], Int64] | None = None
     notes: tuple[str, ...] = ()
     about: Mapping[str, object] = field(default_factory=dict)
+    counted: bool = False
 
     @property
     def suppressed(self) -> Bool:
@@ -78,14 +81,14 @@ def _read_folder(path: Path, schema: Schema) -> Published:
     about = read_description(path)
     style = about.get("style")
     if style not in ("anatomized", "told"):
-        return _read_table(_find_file(path, "release"), schema, path.name, about)
+        return _read_table(find_file(path, "release"), schema, path.name, about)
     rows = "release" if style == "told" else "quasi_identifiers"
-    first = _read_table(_find_file(path, rows), schema, path.name, about, values=False)
-    second = _read_table(_find_file(path, "values"), schema, path.name, about, identifiers=False)
+    first = _read_table(find_file(path, rows), schema, path.name, about, values=False)
+    second = _read_table(find_file(path, "values"), schema, path.name, about, identifiers=False)
     if first.classes is None or second.classes is None:
         raise ReleaseError(f"{path}: both tables of an anatomized release need the column of class numbers.")
     named = added_name(COUNT, schema.sensitive)
-    count = _read_whole_numbers(second.insensitive[named]) if named in second.insensitive else None
+    count = read_whole_numbers(second.insensitive[named]) if named in second.insensitive else None
     if count is None or (count < 1).any():
         raise ReleaseError(f"{path}: the table of values needs a column '{named}' of whole numbers from 1 on.")
     if style != "told" and int(count.sum()) != first.rows:
@@ -96,7 +99,8 @@ def _read_folder(path: Path, schema: Schema) -> Published:
     )
 
 
-def _find_file(path: Path, name: str) -> Path:
+def find_file(path: Path, name: str) -> Path:
+    """A table of a release folder, in whichever format there is."""
     for suffix in (".parquet", ".csv"):
         if (path / f"{name}{suffix}").exists():
             return path / f"{name}{suffix}"
@@ -118,7 +122,9 @@ def _read_table(
     flat = about is not None and about.get("style") == "flat"
     ours = about is not None and about.get("strategy") != ADOPTED
     class_name = added_name(CLASS, schema.columns)
-    found = find(source, list(dict.fromkeys((*needed, *others, schema.identifier, class_name))))
+    counter = added_name(COUNT, schema.columns)
+    wanted = (*needed, *others, schema.identifier, class_name, *(() if ours else (counter,)))
+    found = find(source, list(dict.fromkeys(wanted)))
     missing = [missing_column(column, found.header) for column in needed if column not in found.header]
     if missing:
         more = f" ({len(missing) - 3} more columns are missing.)" if len(missing) > 3 else ""
@@ -130,18 +136,19 @@ def _read_table(
     }
     notes: list[str] = []
     labels = {
-        column: _fill_empty(columns[column], column, schema, notes)
-        for column in schema.quasi_identifiers
-        if identifiers
+        column: read_cells(columns[column], column, schema, notes) for column in schema.quasi_identifiers if identifiers
     }
     sensitive = {column: _name_sensitive(columns[column], column, schema) for column in schema.sensitive if values}
     insensitive = {column: columns[column] for column in others if column in columns}
-    if schema.identifier in columns:
+    if schema.identifier in columns and is_masked(columns[schema.identifier]):
+        notes.append(f"the column '{schema.identifier}' says nothing (* throughout), and identifies nobody.")
+    elif schema.identifier in columns:
         insensitive[schema.identifier] = columns[schema.identifier]
     classes = None if flat else _read_classes(columns.get(class_name), labels, class_name, ours, notes)
     told = tuple(f"{name}: {note}" for note in notes)
     rows = found.table.num_rows
-    return Published(name, rows, labels, sensitive, insensitive, classes, ours, None, told, about or {})
+    read = Published(name, rows, labels, sensitive, insensitive, classes, ours, None, told, about or {})
+    return read if about is not None else expand_counts(read, columns.get(counter), counter)
 
 
 def _read_text(source: str, name: str, column: pa.ChunkedArray) -> Text:
@@ -151,32 +158,19 @@ def _read_text(source: str, name: str, column: pa.ChunkedArray) -> Text:
         raise ReleaseError(f"{source}: column '{name}' is of type {column.type}, which is not text.") from error
 
 
-def _fill_empty(text: Text, name: str, schema: Schema, notes: list[str]) -> Text:
-    """Empty cells are `(missing)` where the schema takes that for a value, else `*`: suppressed in this cell."""
-    if text.nulls == 0:
-        return text
-    stands = MISSING if schema.takes_missing(name) else ROOT
-    if stands == ROOT:
-        notes.append(f"{text.nulls:,} empty cells in '{name}' were read as *.")
-    return _fill_with(text, stands)
-
-
-def _fill_with(text: Text, label: str) -> Text:
-    labels = [str(one) for one in text.labels]
-    place = labels.index(label) if label in labels else len(labels)
-    index = np.where(text.index < 0, np.int32(place), text.index).astype(np.int32)
-    return Text(labels if place < len(labels) else [*labels, label], index)
-
-
 def _name_sensitive(text: Text, name: str, schema: Schema) -> Text:
     """Sensitive labels: empty is `(missing)`; numbers are put into the schema's bins, unless they already are."""
-    text = _fill_with(text, MISSING) if text.nulls else text
+    missing = dict.fromkeys(schema.spelling.missing_of(name))
+    text = relabel(text, missing) if missing else text
+    text = fill_with(text, MISSING) if text.nulls else text
     bins = schema.bins.get(name)
     if bins is None:
         return text
     named = []
     for label in text.labels:
         try:
+            if "_" in str(label):
+                raise ValueError(label)
             named.append(bins.labels(np.array([float(label)]))[0])
         except (ValueError, OverflowError):
             named.append(str(label))
@@ -187,30 +181,22 @@ def _name_sensitive(text: Text, name: str, schema: Schema) -> Text:
 def _read_classes(
     text: Text | None, labels: Mapping[str, Text], name: str, ours: bool, notes: list[str]
 ) -> Int32 | None:
-    """The class column of ours: whole numbers, one set of labels each. A column of another meaning is left alone."""
-    numbers = None if text is None else _read_whole_numbers(text)
-    if numbers is None or (numbers < 0).any():
-        if ours:
-            raise ReleaseError(f"The column '{name}' must hold the class number of every row.")
+    """The class column: numbers, or names of classes; rows of one class have one set of labels. A column of another
+    meaning is left alone."""
+    numbers = None if text is None else read_whole_numbers(text)
+    if ours and (numbers is None or (numbers < 0).any()):
+        raise ReleaseError(f"The column '{name}' must hold the class number of every row.")
+    if text is None or text.nulls:
         return None
-    _, dense = np.unique(numbers, return_inverse=True)
+    key = text.index.astype(np.int64) if numbers is None or (numbers < 0).any() else numbers
+    _, dense = np.unique(key, return_inverse=True)
     for column in labels.values():
         pairs = sorted_unique(dense.astype(np.int64) * (len(column.labels) + 1) + column.index)
         if len(sorted_unique(pairs // (len(column.labels) + 1))) < len(pairs) and not ours:
-            notes.append(f"the column '{name}' is no class number (rows of one number differ) and was left alone.")
+            what = "number" if numbers is not None else "name"
+            notes.append(f"the column '{name}' is no class {what} (rows of one {what} differ) and was left alone.")
             return None
     return dense.astype(np.int32)
-
-
-def _read_whole_numbers(text: Text) -> Int64 | None:
-    """int64[rows] if every label is a whole number of reasonable size."""
-    if text.nulls:
-        return None
-    try:
-        numbers = [int(str(label)) if len(str(label)) < 19 else -1 for label in text.labels]
-    except ValueError:
-        return None
-    return np.array(numbers, dtype=np.int64)[text.index] if numbers else None
 
 
 def refuse_long_labels(published: Published) -> None:

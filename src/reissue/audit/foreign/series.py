@@ -12,7 +12,7 @@ import pyarrow as pa
 from reissue.arrays.sets import difference, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.audit.description import ReleaseNotes
-from reissue.audit.foreign.labels import Told, learn_labels, quote, read_intervals
+from reissue.audit.foreign.labels import PLAIN_NUMBER, Told, learn_labels, list_held, quote, read_intervals
 from reissue.audit.foreign.matching import BY_CONTENT, Matched, match_by_content, match_by_order, match_exactly
 from reissue.audit.foreign.reading import Published, read_published, refuse_long_labels
 from reissue.coding import Coding, CodingWords
@@ -66,7 +66,7 @@ def read_series(
     if snapshots:
         _refuse_standing(published)
     loaded = [load(source, schema) for source in snapshots or ()]
-    coding = _learn_coding(schema, published, loaded)
+    coding = learn_coding(schema, published, loaded)
     notes = [note for one in published for note in one.notes]
     shown = [_make_release(number, one, coding, notes) for number, one in enumerate(published, start=1)]
     progress("match")
@@ -81,7 +81,14 @@ def read_series(
             coded = Coded(subjects[i], codes, values, coding.domains, len(coding.values))
             found = _match_people(one, release, row_class, coded, coding, match, notes)
             release = replace(release, members=_make_members(coded, found))
-            about = replace(about, ambiguous=found.ambiguous, coded=coded, suppressed=int((found.classes < 0).sum()))
+            absent = values[found.classes < 0]
+            about = replace(
+                about,
+                ambiguous=found.ambiguous,
+                coded=coded,
+                suppressed=len(absent),
+                left_out=dict(zip(*(one.tolist() for one in np.unique(absent, return_counts=True)), strict=True)),
+            )
         seen.append(release)
         known.append(about)
     words = CodingWords(coding, (lambda n: identifiers[n]) if names else (lambda n: f"subject {n}"))
@@ -101,7 +108,7 @@ def _refuse_standing(published: Sequence[Published]) -> None:
             )
 
 
-def _learn_coding(schema: Schema, published: Sequence[Published], loaded: Sequence[Snapshot]) -> Coding:
+def learn_coding(schema: Schema, published: Sequence[Published], loaded: Sequence[Snapshot]) -> Coding:
     """The coding after everything was read; labels of suppressed rows teach nothing."""
     coding = Coding.start(schema)
     for snapshot in loaded:
@@ -145,7 +152,7 @@ def _find_distinct(table: Mapping[str, Text], schema: Schema, rows: Bool) -> lis
     return [tuple(str(t.labels[i]) for t, i in zip(columns, row, strict=True)) for row in found.tolist()]
 
 
-def _encode_values(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
+def encode_values(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
     """int32[rows]: the value of each row, -1 for labels that only suppressed rows have."""
     columns = [table[name] for name in coding.schema.sensitive]
     index = np.stack([text.index for text in columns], axis=1)
@@ -157,8 +164,8 @@ def _encode_values(table: Mapping[str, Text], coding: Coding, rows: int) -> Int3
     return np.array(codes, dtype=np.int32)[inverse.reshape(-1)]
 
 
-def _make_release(number: int, one: Published, coding: Coding, notes: list[str]) -> tuple[ObservedRelease, Int32]:
-    """(the release without members, int32[rows of the file]: the class of each row, -1 if suppressed)."""
+def read_boxes(one: Published, coding: Coding, notes: list[str]) -> Int32:
+    """int32[rows, attributes, 2]: what the labels of each row cover."""
     boxes = np.empty((one.rows, len(coding.attributes), 2), dtype=np.int32)
     for a, name in enumerate(coding.attributes):
         text = one.labels[name]
@@ -168,22 +175,28 @@ def _make_release(number: int, one: Published, coding: Coding, notes: list[str])
         read[used], told = read_intervals(coding, name, labels, _locate_labels([one]))
         notes += [f"{one.name}: {note}" for note in told]
         boxes[:, a] = read[text.index]
+    return boxes
+
+
+def _make_release(number: int, one: Published, coding: Coding, notes: list[str]) -> tuple[ObservedRelease, Int32]:
+    """(the release without members, int32[rows of the file]: the class of each row, -1 if suppressed)."""
+    boxes = read_boxes(one, coding, notes)
     if one.about.get("style") == "told":
         return _make_told(number, one, boxes, coding)
     if one.counts is not None:
         return _make_anatomized(number, one, boxes[:, :, 0], coding)
     hidden = one.suppressed
-    classes = _number_classes(one, hidden)
+    classes = number_classes(one, hidden)
     count = int(classes.max(initial=-1)) + 1
     first = np.zeros(count, dtype=np.int64)
     first[classes[~hidden][::-1]] = np.flatnonzero(~hidden)[::-1]
     if not np.array_equal(boxes[~hidden], boxes[first[classes[~hidden]]]):
         raise ReleaseError(f"{one.name}: rows of one class differ in their labels. The file was altered.")
-    values = _encode_values(one.sensitive, coding, one.rows)
+    values = encode_values(one.sensitive, coding, one.rows)
     return ObservedRelease(number, boxes[first], classes[~hidden], values[~hidden]), classes
 
 
-def _number_classes(one: Published, hidden: Bool) -> Int32:
+def number_classes(one: Published, hidden: Bool) -> Int32:
     """int32[rows]: the class of each row: its number in the file, or rows with identical labels; -1 if suppressed."""
     if one.classes is not None:
         key: Int64 = one.classes.astype(np.int64)
@@ -202,7 +215,7 @@ def _make_anatomized(number: int, one: Published, codes: Int32, coding: Coding) 
     count = int(one.classes.max()) + 1
     if int(their_classes.max(initial=-1)) + 1 != count:
         raise ReleaseError(f"{one.name}: the two tables name different classes.")
-    values = _encode_values(sensitive, coding, len(counts))
+    values = encode_values(sensitive, coding, len(counts))
     boxes = widen_to_nodes(bounding_boxes(np.asfortranarray(codes), one.classes, count), coding.domains)
     rows = np.repeat(their_classes, counts), np.repeat(values, counts)
     return ObservedRelease(number, boxes, *rows, anatomized=True), one.classes
@@ -250,7 +263,7 @@ def _match_people(
         rows = _encode_exactly(one, coding), row_class
         found = match_exactly(rows, (release.classes, release.values), coded.codes, coded.values)
         notes.append(f"{one.name}: people were matched by their exact quasi-identifiers and the values of each class.")
-    elif match == "content" or one.ours:
+    elif match == "content" or one.ours or one.counted:
         found = match_by_content(release.boxes, release.classes, release.values, coded.codes, coded.values)
         notes.append(f"{one.name}: rows and people were matched by content.")
     else:
@@ -294,12 +307,15 @@ def _explain_misfits(one: Published, coded: Coded, coding: Coding) -> Callable[[
             what = f"says {says!r} in '{name}', but row {row + 1} of the snapshot has {has!r}"
         else:
             name = coding.attributes[a]
-            text = one.labels[name]
+            label = str(one.labels[name].labels[one.labels[name].index[row]])
             exact = int(coded.codes[row, a])
-            what = (
-                f"says {str(text.labels[text.index[row]])!r} in '{name}', but row {row + 1} of the snapshot has "
-                f"{coding.label(a, exact, exact)!r}"
-            )
+            has = f"row {row + 1} of the snapshot has {coding.label(a, exact, exact)!r}"
+            what = f"says {label!r} in '{name}', which holds {list_held(coding, name, label)}, but {has}"
+            if name in coding.numbers and PLAIN_NUMBER.fullmatch(label.strip()):
+                what += (
+                    ". A single number that is not the person's own is an average (microaggregation) or was altered: "
+                    "no label says whom it holds. Audit without this column, or give ranges"
+                )
         return f"row {row + 1} {what}. If the rows are in another order, {BY_CONTENT}."
 
     return told

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.arrays.types import Int64
 from reissue.history.identities import Identities
-from reissue.ledger import Shelf
+from reissue.ledger import Marks, Shelf
 from reissue.ledger.parquet import numbers_of
 from reissue.ledger.records import PrivateFile
 from reissue.methods.attack import Finding, Outcome
@@ -55,7 +55,7 @@ class SparkNames:
         numbers = np.full(len(wanted), -1, dtype=np.int64)
         for some in found:
             np.maximum(numbers, some, out=numbers)
-        return numbers
+        return Marks.read(self._shelf).fill(pa.array(wanted, pa.string()), numbers)
 
     @property
     def _files(self) -> list[PrivateFile]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from reissue.audit.row_linkage import SHARE, ColumnComparison, count_shares, find_public_table
+from reissue.audit.row_linkage import SHARE, ColumnComparison, LinkedRows, count_shares, find_public_table
 from reissue.engine.read import files_of, find
 from reissue.engine.text import encode, is_plain, text_of
 from reissue.errors import SnapshotError
@@ -58,15 +58,19 @@ class SparkColumns:
     def rows(self) -> list[int]:
         return [sum(part.rows for part in parts) for parts in self._contents]
 
-    def linked(self, comparisons: Sequence[ColumnComparison], k: int) -> list[int]:
+    def linked(self, comparisons: Sequence[ColumnComparison], k: int) -> list[LinkedRows]:
         from reissue.engine.spark.gathering import combine, select_where
 
         shares = self._spark.rows_from_tasks(self._parts, partial(_tell_shares, comparisons, self._plain), SHARE)
         values = combine(shares, ["comparison", "key"], {"left": "sum", "right": "sum"})
-        rare = select_where(values, f"left > 0 AND left < {k} AND right > 0 AND right < {k}")
-        told = self._spark.collect(combine(rare, ["comparison"], {"left": "sum"}), "rows linked by insensitive columns")
-        found = dict(zip(told.column("comparison").to_pylist(), told.column("left").to_pylist(), strict=True))
-        return [int(found.get(number, 0)) for number in range(len(comparisons))]
+        both = f"left > 0 AND left < {k} AND right > 0 AND right < {k}"
+        counts = []
+        for rare in (select_where(values, both), select_where(values, "left = 1")):
+            sums = combine(rare, ["comparison"], {"left": "sum"})
+            told = self._spark.collect(sums, "rows linked by insensitive columns")
+            found = dict(zip(told.column("comparison").to_pylist(), told.column("left").to_pylist(), strict=True))
+            counts.append([int(found.get(number, 0)) for number in range(len(comparisons))])
+        return [LinkedRows(*pair) for pair in zip(*counts, strict=True)]
 
     @cached_property
     def _parts(self) -> list[PublicPart]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from reissue.arrays.types import Int64
 from reissue.engine.spark.tasks import arrow_schema, on_batches
 
 if TYPE_CHECKING:
@@ -47,6 +48,18 @@ def add_numbers(frame: DataFrame, name: str, task: Callable[[pa.Table], Iterable
     return frame.mapInArrow(on_batches(run, schema), schema)
 
 
+def replace_numbers(frame: DataFrame, name: str, task: Callable[[pa.Table], Int64]) -> DataFrame:
+    """The rows with other numbers in an int64 column, batch by batch on the workers."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            place = table.column_names.index(name)
+            yield table.set_column(place, table.schema.field(place), pa.array(task(table), pa.int64()))
+
+    return frame.mapInArrow(on_batches(run, frame.schema), frame.schema)
+
+
 def join_latest(spark: Spark, rows: DataFrame, known: DataFrame | None) -> DataFrame:
     """The rows with `number`: the highest `subject` of their `identifier` among the known, -1 if it has none."""
     if known is None:
@@ -82,3 +95,18 @@ def match_altered(
     some = spark.collect(alike.orderBy("now").limit(shown), "names in a message").to_pylist()
     pairs = [(str(one["now"]), str(one["max(identifier)"])) for one in some]
     return pairs, alike.count() if some else 0, fresh.count() if some else 0
+
+
+def count_values(spark: Spark, rows: DataFrame, column: str) -> tuple[int, int, int]:
+    """Of a column: (rows, rows whose value no other row has, rows that hold their own `identifier`)."""
+    from pyspark.sql import functions as F
+
+    text = F.trim(F.col(column).cast("string"))
+    marked = rows.select(text.alias("value"), (text == F.col("identifier")).cast("long").alias("named"))
+    values = marked.groupBy("value").agg(F.count("*").alias("rows"), F.sum("named").alias("named"))
+    alone = F.when((F.col("rows") == 1) & F.col("value").isNotNull() & (F.col("value") != ""), 1).otherwise(0)
+    told = spark.collect(
+        values.agg(F.sum("rows").alias("rows"), F.sum(alone).alias("alone"), F.sum("named").alias("named")),
+        "values of insensitive columns",
+    ).to_pylist()[0]
+    return int(told["rows"] or 0), int(told["alone"] or 0), int(told["named"] or 0)

@@ -53,8 +53,9 @@ class Pieces(Found):
                     table = _read(piece, wanted, encoded)
                     yield from task(table, np.arange(piece.first, piece.first + piece.rows, dtype=np.int64))
 
-        count = max(1, len(pieces))
-        numbers = self.spark.session.range(0, len(pieces), 1, count)
+        cores, rows = self.spark.session.sparkContext.defaultParallelism, sum(piece.rows for piece in pieces)
+        tasks = max(1, min(len(pieces), max(cores, -(-rows // PIECE))))  # a task for every small file would take long
+        numbers = self.spark.session.range(0, len(pieces), 1, tasks)
         return numbers.mapInArrow(on_batches(run, schema), schema)
 
 

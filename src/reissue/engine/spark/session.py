@@ -41,6 +41,7 @@ def start(settings: Mapping[str, str] | None = None) -> SparkSession:
         raise SettingsError(
             f"{unknown[0]!r} is no setting of Spark. Use 'master' or a property such as 'spark.cores.max'."
         )
+    refuse_connect(settings.get("master") or os.environ.get("SPARK_REMOTE") or os.environ.get("SPARK_MASTER") or "")
     require()
     # pyspark warns of pandas 3 whenever it is used; nothing here passes through pandas.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
@@ -57,6 +58,16 @@ def start(settings: Mapping[str, str] | None = None) -> SparkSession:
             )
         return active
     return _new(settings)
+
+
+def refuse_connect(address: str = "sc://") -> None:
+    """Raise SettingsError for an address of Spark Connect, or for its kind of session and frames (no address)."""
+    if address.startswith("sc://"):
+        raise SettingsError(
+            "Spark Connect (sc://...) cannot run Reissue: its workers must share a folder with this process and take "
+            "its Python tasks. Use a classic session: a master such as local[*], spark://host:7077, yarn or k8s://..., "
+            "or run this with spark-submit on the cluster, and unset SPARK_REMOTE."
+        )
 
 
 def require() -> None:

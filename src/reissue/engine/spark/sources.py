@@ -16,7 +16,9 @@ from reissue.engine import read
 from reissue.engine.csv_file import CsvFile
 from reissue.engine.spark.found import ROW, Found, SparkRows
 from reissue.engine.spark.pieces import pieces_of
+from reissue.engine.spark.session import refuse_connect
 from reissue.engine.spark.tasks import arrow_schema, column_named, on_batches, spark_schema, unwrap_errors
+from reissue.engine.workbook import find_reader
 from reissue.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def find(spark: Spark, source: SparkSource, wanted: Sequence[str] | None, encode
     from pyspark.sql import DataFrame
 
     codes = frozenset(encoded)
+    if type(source).__module__.startswith("pyspark.sql.connect"):
+        refuse_connect()
     if isinstance(source, DataFrame):
         return _frame(spark, "the Spark DataFrame", source, wanted)
     address = source if isinstance(source, str) else ""
@@ -47,6 +51,10 @@ def find(spark: Spark, source: SparkSource, wanted: Sequence[str] | None, encode
         path = Path(source)
         if path.is_dir():
             return _folder(spark, path, wanted, codes)
+        if find_reader(path) is not None:
+            raise SnapshotError(
+                f"{path}: Spark reads CSV and Parquet, not {path.suffix}. Export it, or use the engine 'embedded'."
+            )
         opened = read.open_csv(path, wanted or ())
         if opened is None:
             return pieces_of(spark, str(path), [path], wanted, codes)

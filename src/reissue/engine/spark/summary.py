@@ -19,10 +19,12 @@ from reissue.engine.numbers import Numbers, dates_and_numbers
 from reissue.engine.parsing import Forms, parse
 from reissue.engine.problems import SHOWN, Check, Problems, SnapshotProblem, WrongLabels
 from reissue.engine.read import is_text
+from reissue.engine.respelling import respell
 from reissue.engine.snapshot import count_labels, count_text, join_labels, summarize_numbers
 from reissue.engine.text import Text, are_whole_floats, is_plain, text_of
 from reissue.schema import Numeric, Schema
-from reissue.schema.roles import MOST_DECIMALS
+from reissue.schema.attributes import MOST_DECIMALS
+from reissue.schema.spelling import USUAL
 
 SENSITIVE = ""
 """The column under which the tuples of sensitive labels are counted."""
@@ -104,6 +106,8 @@ def _place_problem(problem: SnapshotProblem | WrongLabels, places: Int64) -> Sna
 def _find_evidence(table: pa.Table, schema: Schema) -> tuple[dict[str, bool], dict[str, bool]]:
     plain: dict[str, bool] = {}
     dated: dict[str, bool] = {}
+    if schema.spelling is not USUAL:
+        table = respell(table, schema, Problems("", None))
     for name in table.column_names:
         if name in schema.insensitive:
             continue

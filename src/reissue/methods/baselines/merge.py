@@ -35,8 +35,9 @@ class Merge(Strategy):
 
     k, c, l, diversity, recursive_c: what every class must satisfy, see reissue.model.requirement
     algorithm: "mondrian" or "incognito", for the rows that form new classes
-    on_few: what to do when these rows cannot meet the requirement by themselves: "refuse", or "suppress" them all,
-        which leaves them out of this release; they count as new again in the next one
+    on_few: what to do when these rows are too few for a class: "refuse", or "suppress" them all, which leaves them out
+        of this release; they count as new again in the next one. Rows that are enough, but too alike, are refused:
+        their absence would reveal that
     """
 
     name: ClassVar[str] = "merge"
@@ -67,7 +68,7 @@ class Merge(Strategy):
 
         rest = _only(snapshot, fresh)
         infeasible = self._infeasible(rest) if len(fresh) or not len(kept) else None
-        if infeasible is not None and (self.on_few == "refuse" or not len(kept)):
+        if infeasible is not None and (self.on_few == "refuse" or len(fresh) >= self.k or not len(kept)):
             raise infeasible
         if infeasible is not None:
             steps.append(f"Suppressed {len(fresh):,} rows that cannot be published by themselves: {infeasible}")

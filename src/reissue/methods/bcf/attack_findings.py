@@ -191,7 +191,9 @@ class WeakTargets:
     def _sentence(self, one: Targets, numbers: tuple[int, ...], entry: int) -> str:
         words, unit = self.words, self.weakness.unit
         box = words.box(self.chain.joint_boxes(one)[0])
-        who = f"{f'in {box}' if box else 'anywhere'} who came with {words.release(numbers[0])}"
+        came, before = words.release(numbers[0]), self.numbers[: one.arrival]  # a chain may begin where others were
+        when = f"{came} but not in {words.release(before[-1])}" if before else came
+        who = f"{'anywhere' if box in ('', 'everyone') else f'in {box}'} who is in {when}"
         if unit == "candidates":
             return self._ruled_out(one, numbers, who)
         left, level, threshold = int(one.totals[0]), float(self.weakness.level[entry]), self.weakness.threshold

@@ -165,7 +165,9 @@ class TopDown:
         nodes = [np.array(sorted(self._open[a]), dtype=np.int64) for a in attributes]
         if not nodes:
             return iter(())
-        scores = np.concatenate([self._scores(a, here) for a, here in zip(attributes, nodes, strict=True)])
+        scores = np.concatenate(
+            [self._scores(a, here) * self.frontiers[a].weight for a, here in zip(attributes, nodes, strict=True)]
+        )
         owner = np.repeat(attributes, [len(here) for here in nodes])
         order = np.argsort(-scores, kind="stable")
         order = order[scores[order] > 0]

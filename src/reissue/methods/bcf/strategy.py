@@ -165,7 +165,7 @@ class BCF(Planner):
         cuts = [cut for cut in log.cuts if cut is not None]
         limits = limits_of(of.domains, records.codes, cuts)
         last = cuts[-1] if cuts else None
-        frontiers = [Frontier(labels_of(domain, last, a)) for a, domain in enumerate(of.domains)]
+        frontiers = [Frontier(labels_of(domain, last, a), domain.weight) for a, domain in enumerate(of.domains)]
         task = make_task(records, log, self._requirements(), of.value_count, limits)
         search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()))
         self._refuse_infeasible(search, number - log.start)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.arrays.types import Int64
+from reissue.arrays.types import Bool, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome, WorkDivision
 from reissue.methods.attack_parts import SharedCountAttack
@@ -114,6 +114,8 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
         claims = self.claims(series)
         without = self._follow(series, Claims.none(), involving, told) if len(claims) else None
         accounts, worst, at_risk = [], [], {}
+        earlier = () if involving is None else series.releases[: involving - 1]
+        seen = union(*(one.members.subjects for one in earlier if one.members is not None))
         for learned in self._follow(series, claims, involving, told):
             alone = learned if without is None else next(without)
             exposed = np.flatnonzero(learned.exposure > self.threshold)
@@ -121,20 +123,26 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
             accounts.append(Account.of(learned, alone, len(exposed)))
             at_risk[learned.number] = learned.subjects[exposed]
             first = np.argsort(-learned.exposure[exposed], kind="stable")[: self.limit]
-            worst.append(learned.take(exposed[first]))
-        return BeliefFindings(self._findings(series.words, worst), at_risk, accounts, len(claims) > 0)
+            some = learned.take(exposed[first])
+            worst.append((some, np.isin(some.subjects, seen)))
+            seen = union(seen, learned.subjects)
+        told_of = [one.number for one, _ in worst]  # numbers may have gaps, where a release was withdrawn
+        numbers = told_of if len(told_of) == len(series) else range(1, max(told_of, default=0) + 1)
+        return BeliefFindings(self._findings(series.words, worst, numbers), at_risk, accounts, len(claims) > 0)
 
     def conclude(self, parts: Sequence[BeliefFindings], skipped: Sequence[int] = ()) -> Outcome:
         """The outcome of the attack on the series that these are the parts of. skipped: releases without members"""
         findings = sorted((one for part in parts for one in part.findings), key=lambda one: one.rank)
         accounts = sum_accounts([part.accounts for part in parts])
+        nearly = sum(one.nearly for one in accounts)
         return Outcome(
             attack=self.name,
             findings=tuple(findings[: self.limit]),
             total=sum(one.exposed for one in accounts),
             at_risk={one.number: union(*(part.at_risk[one.number] for part in parts)) for one in accounts},
             measures=tell_measures(accounts, compromised=any(part.compromised for part in parts)),
-            notes=self._notes(skipped, sum(one.nearly for one in accounts)),
+            notes=self._notes(skipped, nearly),
+            measuring=nearly > 0 or self.estimator != "exact" or self.sigma > 0,
         )
 
     def claims(self, series: Observed) -> Claims:
@@ -164,23 +172,28 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
     def _attacker(self) -> Attacker:
         return Attacker(self.knowledge, self.given, Reasoning(self.estimator, self.steps, self.cascading))
 
-    def _findings(self, words: Words, worst: Sequence[Learned]) -> list[Finding]:
-        """At most `limit`, the largest gain first; then by release and person."""
+    def _findings(self, words: Words, worst: Sequence[tuple[Learned, Bool]], numbers: Sequence[int]) -> list[Finding]:
+        """At most `limit`, the largest gain first; then by release and person. worst: also who was seen before"""
         ranked = [
-            ((-level, learned.number, subject), learned, i)
-            for learned in worst
+            ((-level, learned.number, subject), learned, i, bool(before[i]))
+            for learned, before in worst
             for i, (level, subject) in enumerate(zip(learned.exposure.tolist(), learned.subjects.tolist(), strict=True))
         ]
         ranked.sort(key=lambda one: one[0])
-        return [self._finding(words, learned, i, rank) for rank, learned, i in ranked[: self.limit]]
+        return [
+            self._finding(words, learned, i, before, rank, numbers) for rank, learned, i, before in ranked[: self.limit]
+        ]
 
-    def _finding(self, words: Words, learned: Learned, i: int, rank: tuple[float, ...]) -> Finding:
+    def _finding(
+        self, words: Words, learned: Learned, i: int, seen: bool, rank: tuple[float, ...], numbers: Sequence[int]
+    ) -> Finding:
         who, value = words.subject(int(learned.subjects[i])), words.value(int(learned.values[i]))
         belief, share, gain = float(learned.belief[i]), float(learned.share[i]), float(learned.gain[i])
-        how = "It was taken to be known." if learned.claimed[i] else "Earlier releases and statistics tell the rest."
+        before = "earlier releases and " if seen else ""
+        how = "It was taken to be known." if learned.claimed[i] else f"The rest comes from {before}statistics."
         return Finding(
             attack=self.name,
-            releases=tuple(range(1, learned.number + 1)),
+            releases=tuple(number for number in numbers if number <= learned.number),
             subjects=(who,),
             classes=((learned.number, int(learned.classes[i])),),
             value=value,
@@ -188,8 +201,8 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
             unit="gain of knowledge",
             threshold=self.threshold,
             sentence=(
-                f"After {words.release(learned.number)} an attacker believes with {100 * belief:.0f}% that {who} has "
-                f"{value}, where the class alone says {100 * share:.0f}%. {how}"
+                f"After {words.release(learned.number)} an attacker is {100 * belief:.0f}% sure that {who} has "
+                f"{value}; the class alone gives {100 * share:.0f}%. {how}"
             ),
             details={"belief": belief, "share": share, "compromised": bool(learned.claimed[i])},
             rank=rank,

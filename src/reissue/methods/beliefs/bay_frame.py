@@ -28,8 +28,7 @@ class BayFrame(Believing):
     steps:      1 or 2: how many observations back an attacker's knowledge of transitions goes
     estimator:  how the attacker reads a class: "bayes", "js-reduce" or "omega"
     cascading:  compromised records enter the "prior" (known before the release) or the "posterior" (known after it)
-    leftovers:  rows that fit no class: "suppress" them, "relax" J and beta (t) until none is left, or "counterfeit"
-                their value
+    leftovers:  "suppress" rows that fit no class, and others drawn at random so that absence reveals nothing
     most_suppressed: the share of the rows that may be suppressed; a release that needs more is refused
     order:      rows along the "hilbert" curve, or by "nearest" point next, as in the paper
     knowledge:  what the attacker knows

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
 from reissue.methods.beliefs.classes import Divergence, Leftovers, SimilarityPromise, estimate_priors, propose, survey
 from reissue.methods.beliefs.cycle import Reasoning, remember_beliefs
 from reissue.methods.beliefs.knowledge import Informed
@@ -39,6 +40,12 @@ class Believing(Informed, OrderedValues, Strategy):
     private_settings: ClassVar[tuple[str, ...]] = ("knowledge",)
 
     def __post_init__(self) -> None:
+        if self.leftovers in ("relax", "counterfeit"):
+            raise SettingsError(
+                f'leftovers = "{self.leftovers}" is gone, since it changed what holds for everybody, or what is true, '
+                "for the sake of a few rows: leave the setting out, and raise J or beta (t), or lower k, where too "
+                "many rows fit no class."
+            )
         super().__post_init__()
         _ = self.promise
 
@@ -69,7 +76,7 @@ class Believing(Informed, OrderedValues, Strategy):
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         given = self.given
         prior, applied = estimate_priors(snapshot, history, self.knowledge, given, self.reasoning)
-        how = (self.promise, self.leftovers, self.line_up(snapshot))
+        how = (self.promise, self.line_up(snapshot))
         return propose(snapshot, history, *how, prior, applied, given.unmatched, self.most_suppressed)
 
     def line_up(self, snapshot: Coded) -> Int64:
@@ -82,8 +89,7 @@ class Believing(Informed, OrderedValues, Strategy):
 
     def check(self, release: Facts, history: History) -> str | None:
         """What the finished release breaks, in a sentence; None if it keeps its promise."""
-        relax, smoothing = self.leftovers == "relax", self.knowledge.smoothing
-        return find_broken_promise(release, history, self.promise, self.reasoning, smoothing, may_relax=relax)
+        return find_broken_promise(release, history, self.promise, self.reasoning, self.knowledge.smoothing)
 
     def thresholds(self) -> Mapping[str, float]:
         asked = {"k": self.k, "J": self.J, "beta": self.asked_beta, "t": self.t}

@@ -22,7 +22,7 @@ from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, tighten_limits
 from reissue.model.settings import FINITE, Within
 
-Leftovers = Literal["suppress", "relax", "counterfeit"]
+Leftovers = Literal["suppress"]
 Divergence = Annotated[float, Within("a divergence in bits; 0.2 to 0.8 are usual", least=0, most=FINITE)]
 
 WINDOW = 256
@@ -30,7 +30,7 @@ WINDOW = 256
 ROUNDING = 1e-12
 """Slack of J, so that equal beliefs count as equal; far below that of the check."""
 RELAX, RELAX_AT_MOST = 1.1, 40
-"""Each relaxation multiplies J and beta (or t) by this; so many are tried."""
+"""Looser conditions that a refusal names: J and beta (or t) multiplied by this, so many times at most."""
 MOST_SUPPRESSED = 0.25
 """Of the rows of a release, unless the policy says otherwise: a table without a quarter of its people misleads."""
 
@@ -61,18 +61,6 @@ class SimilarityPromise:
 
     def sentence(self) -> str:
         return f"{self.requirement.sentence()}, J = {self.J:.4g}"
-
-
-@dataclass(frozen=True, eq=False)
-class GroupedRows:
-    """classes: int32[rows], -1 where no class took the row; published: int32[rows] the value it is published with."""
-
-    classes: Int32
-    published: Int32
-
-    @property
-    def left(self) -> Int64:
-        return np.flatnonzero(self.classes < 0)
 
 
 def survey(snapshot: Coded, history: History, knowledge: Knowledge, how: Reasoning) -> FragmentCounts:
@@ -116,14 +104,13 @@ def propose(
     snapshot: Coded,
     history: History,
     promise: SimilarityPromise,
-    leftovers: Leftovers,
     line: Int64,
     prior: Float64,
     applied: Applied,
     unmatched: int = 0,
     most_suppressed: float = MOST_SUPPRESSED,
 ) -> Candidate:
-    """Group the rows, settle those left over, and say what was done.
+    """Group the rows, leave out those that fit no class among others, and say what was done.
 
     line: int64[rows], the order in which rows become classes; unmatched: compromised records about people whom the
     series does not know; most_suppressed: share of the rows, above which it is refused.
@@ -132,17 +119,13 @@ def propose(
         promise.requirement, np.bincount(snapshot.values, minlength=snapshot.value_count).astype(np.int64)
     )
     rows = BeliefRows(snapshot.values, prior, compute_entropies(prior))
-    kept, grouped = promise, _group_rows(snapshot, history, rows, line, promise, leftovers == "counterfeit")
-    for times in range(1, RELAX_AT_MOST if leftovers == "relax" else 0):
-        if len(grouped.left) == 0:
-            break
-        kept = promise.relax(times)
-        grouped = _group_rows(snapshot, history, rows, line, kept, False)
-    if (grouped.classes < 0).all():
+    grown, classes = _group_rows(snapshot, history, rows, line, promise)
+    if grown == 0:
         _refuse(promise, prior, history)
-    if len(grouped.left) > most_suppressed * len(snapshot):
-        _refuse_runaway(snapshot, history, rows, line, promise, len(grouped.left), most_suppressed)
-    candidate = _make_candidate(snapshot, history, kept, grouped, applied, kept is not promise)
+    left = int((classes < 0).sum())
+    if left > most_suppressed * len(snapshot):
+        _refuse_runaway(snapshot, history, rows, line, promise, left, most_suppressed)
+    candidate = _make_candidate(snapshot, history, promise, classes, applied)
     if unmatched and history.whole is None:  # a fragment knows its own people only
         said = (
             f"{unmatched:,} compromised records are about people whom the series does not know; they were passed over."
@@ -152,14 +135,15 @@ def propose(
 
 
 def _group_rows(
-    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: SimilarityPromise, invent: bool
-) -> GroupedRows:
-    """Grow classes, let leftovers join, and undo classes that fail against the table as it will be published.
+    snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: SimilarityPromise
+) -> tuple[int, Int32]:
+    """(how many classes could be made, int32[rows] the class of each row, -1 where it is left out).
 
-    beta compares with the snapshot (definition 7), so nothing is undone for its sake. t compares with the table that
-    readers see, too, whose shares differ when rows are suppressed or counterfeited. Every round undoes a class, so it
-    ends; and since rows of undone classes join with room to spare (`tighten_limits`) once patience ends, few rounds do.
-    A fragment does not know what the others will publish: after the first attempt all its classes are made with room to
+    Grow classes, let leftovers join, and undo classes that fail against the table as it will be published. beta
+    compares with the snapshot (definition 7), so nothing is undone for its sake. t compares with the table that readers
+    see, too, whose shares differ when rows are left out. Every round undoes a class or leaves one out, so it ends; and
+    since rows of undone classes join with room to spare (`tighten_limits`) once patience ends, few rounds do. A
+    fragment does not know what the others will publish: after the first attempt all its classes are made with room to
     spare, and hold against the tables of later attempts (`_list_tables`).
     """
     values, requirement = snapshot.value_count, promise.requirement
@@ -168,35 +152,62 @@ def _group_rows(
     told, asked = _list_tables(history, values) if requirement.t is not None else [], limits
     if len(told) > 1:
         asked = tighten_limits(limits, distribution(told[1]))
-    classes, published = _grow_classes(line, rows, asked, most), snapshot.values.copy()
-    span = np.array([domain.span for domain in snapshot.domains], dtype=np.float64)
+    classes = _grow_classes(line, rows, asked, most)
+    number = int(classes.max(initial=-1)) + 1
+    if number == 0:
+        return 0, classes
+    span = np.array([domain.cost_span for domain in snapshot.domains], dtype=np.float64)
     points = np.ascontiguousarray(snapshot.codes / span[None, :])
-    out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes
+    out: Bool = np.zeros(len(classes), dtype=np.bool_)  # rows that have tried all classes, or are left out with one
     patience = PATIENCE
-    while True:
+    while (classes >= 0).any():
         left = np.flatnonzero((classes < 0) & ~out)
-        number = int(classes.max(initial=-1)) + 1
-        if number == 0:
-            return GroupedRows(classes, published)
         if len(left):
-            join(left, classes, published, number, rows, points, asked, most, invent)
+            join(left, classes, number, rows, points, asked, most)
         out[left] = classes[left] < 0
-        if requirement.t is None:
-            return GroupedRows(_renumber(classes), published)
-        seen = told[0] if told else _count_values(published[classes >= 0], values)
-        table = replace(requirement, beta=None).limits(seen)
-        good = classes_meet(limits, classes, published, number) & classes_meet(table, classes, published, number)
-        undone = (classes >= 0) & ~good[classes]
-        if not undone.any():
-            if len(told) < 2:
-                return GroupedRows(_renumber(classes), published)
-            told = told[1:]
-            continue
-        classes[undone] = -1
-        published[undone] = snapshot.values[undone]
-        patience -= len(classes)
-        if patience < 0:
-            asked = tighten_limits(limits, table.table)
+        if requirement.t is not None:
+            seen = told[0] if told else _count_values(snapshot.values[classes >= 0], values)
+            table = replace(requirement, beta=None).limits(seen)
+            good = classes_meet(limits, classes, snapshot.values, number)
+            good &= classes_meet(table, classes, snapshot.values, number)
+            undone = (classes >= 0) & ~good[classes]
+            if undone.any():
+                classes[undone] = -1
+                patience -= len(classes)
+                asked = tighten_limits(limits, table.table) if patience < 0 else asked
+                continue
+            if len(told) > 1:
+                told = told[1:]
+                continue
+        mixed = leave_out_more(classes, snapshot.values, limits, history.seed)
+        if requirement.t is None or told or np.array_equal(mixed, classes):
+            return number, _renumber(mixed)
+        classes, out = mixed, out | (mixed < 0)
+    return number, classes
+
+
+def leave_out_more(classes: Int32, values: Int32, limits: Limits, seed: int) -> Int32:
+    """The classes without some, drawn by the secret seed, until those left out are as mixed as a class must be.
+
+    Rows that fit no class tend to have a value in common: by themselves, their absence would reveal it. Whole classes
+    are left out beside them, whatever their values are. All, if nothing less will do. O(rows log classes).
+    """
+    number = int(classes.max(initial=-1)) + 1
+    rank = np.append(np.random.default_rng([seed, 15]).permutation(number), -1)[classes]
+
+    def mixed(count: int) -> bool:
+        absent = np.where(rank < count, 0, -1).astype(np.int32)
+        return bool(classes_meet(limits, absent, values, 1)[0])
+
+    if (classes >= 0).all() or mixed(0):
+        return classes
+    low, high = 0, 1
+    while high < number and not mixed(high):
+        low, high = high, min(2 * high, number)
+    while high - low > 1 and high < number:
+        middle = (low + high) // 2
+        low, high = (low, middle) if mixed(middle) else (middle, high)
+    return np.where(rank < high, np.int32(-1), classes).astype(np.int32)
 
 
 def _list_tables(history: History, values: int) -> list[Int64]:
@@ -260,7 +271,7 @@ def _refuse_runaway(
     """Too many rows fit no class: name the least relaxation that would do, by bisection."""
 
     def count_left(times: int) -> int:
-        return len(_group_rows(snapshot, history, rows, line, promise.relax(times), False).left)
+        return int((_group_rows(snapshot, history, rows, line, promise.relax(times))[1] < 0).sum())
 
     low, high, size = 0, RELAX_AT_MOST, len(snapshot)
     found = count_left(high)
@@ -273,58 +284,36 @@ def _refuse_runaway(
         near = promise.relax(high).sentence()
         nearest = f"The nearest conditions that do are {near}, with {100 * found / size:.2g}% suppressed: use them"
     raise InfeasiblePolicy(
-        f"With {promise.sentence()}, {left:,} of {size:,} rows ({100 * left / size:.2g}%) fit no class, and at most "
-        f'{100 * most:.4g}% may be suppressed (most_suppressed = {most:g}). {nearest}, set leftovers = "relax", or '
-        f"raise most_suppressed."
+        f"With {promise.sentence()}, {left:,} of {size:,} rows ({100 * left / size:.2g}%) would be left out: those "
+        f"that fit no class, and others among whom their absence reveals nothing; at most {100 * most:.4g}% may be "
+        f"suppressed (most_suppressed = {most:g}). {nearest}, or raise most_suppressed."
     )
 
 
 def _make_candidate(
-    snapshot: Coded, history: History, kept: SimilarityPromise, grouped: GroupedRows, applied: Applied, relaxed: bool
+    snapshot: Coded, history: History, promise: SimilarityPromise, classes: Int32, applied: Applied
 ) -> Candidate:
-    number = int(grouped.classes.max()) + 1
-    invented = np.flatnonzero((grouped.classes >= 0) & (grouped.published != snapshot.values))
-    classes = grouped.classes.copy()
-    classes[invented] = -1
-    first = -((len(history) + 1) << 32) - 1
-    fakes = Counterfeits(
-        np.arange(first, first - len(invented), -1, dtype=np.int64),
-        grouped.classes[invented],
-        grouped.published[invented].astype(np.int32),
-        np.asfortranarray(snapshot.codes[invented]),
-    )
-    applied = replace(applied, stand_ins=fakes.subjects, behind=snapshot.subjects[invented])
-    asked = (kept.requirement.k, kept.J, kept.requirement.beta, kept.requirement.t)
-    extras = {
-        **applied.extras(),
-        "table": _count_everybody(snapshot, history),
-        "kept": np.array([np.nan if limit is None else limit for limit in asked]),
-    }
+    number = int(classes.max()) + 1
     return Candidate(
-        boxes=widen_to_nodes(bounding_boxes(snapshot.codes, grouped.classes, number), snapshot.domains),
+        boxes=widen_to_nodes(bounding_boxes(snapshot.codes, classes, number), snapshot.domains),
         classes=classes,
-        counterfeits=fakes,
-        steps=_describe_steps(snapshot, kept, grouped, applied, len(invented), relaxed),
-        extras=extras,
+        counterfeits=Counterfeits.none(len(snapshot.domains)),
+        steps=_describe_steps(snapshot, promise, classes, applied),
+        extras={**applied.extras(), "table": _count_everybody(snapshot, history)},
     )
 
 
-def _describe_steps(
-    snapshot: Coded, kept: SimilarityPromise, grouped: GroupedRows, applied: Applied, invented: int, relaxed: bool
-) -> tuple[str, ...]:
-    sizes = np.bincount(grouped.classes[grouped.classes >= 0])
-    new, claims, suppressed = len(applied.newcomers), len(applied.claims), len(grouped.left)
+def _describe_steps(snapshot: Coded, promise: SimilarityPromise, classes: Int32, applied: Applied) -> tuple[str, ...]:
+    sizes = np.bincount(classes[classes >= 0])
+    new, claims, suppressed = len(applied.newcomers), len(applied.claims), int((classes < 0).sum())
     said = [
         f"Beliefs: revised for {len(snapshot) - new:,} people from earlier releases, by category for {new:,} new ones"
         + (f"; {claims:,} compromised records were taken into account." if claims else "."),
-        f"Grouped into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows, {kept.sentence()}.",
+        f"Grouped into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows, {promise.sentence()}.",
     ]
-    if relaxed:
-        said.append(f"The conditions were RELAXED so that every row found a class: {kept.sentence()}.")
-    if invented:
-        said.append(f"{invented:,} rows fitted no class with their own value and are published with another one.")
     if suppressed:
         said.append(
-            f"{suppressed:,} rows fitted no class and are suppressed. Who knows everybody in the table may wonder why."
+            f"{suppressed:,} rows are suppressed: those that fitted no class, and whole classes drawn at random, until "
+            "the values of those left out are as mixed as a class must be."
         )
     return tuple(said)

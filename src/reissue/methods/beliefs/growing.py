@@ -151,21 +151,18 @@ def _bound_lift(total, prior, size) -> float:  # type: ignore[no-untyped-def]
 def join(
     left: Int64,
     classes: Int32,
-    published: Int32,
     number: int,
     rows: BeliefRows,
     points: Float64,
     limits: Limits,
     most: float,
-    invent: bool,
 ) -> None:
     """Put each row of `left` into the nearest class that stays good with it, if there is one.
 
-    left: int64[n] rows; classes, published: int32[rows] class and published value, changed in place; number: of
-    classes; points: float64[rows, d] quasi-identifiers. With `invent`, a class that cannot take the row's own value may
-    take it with the rarest of the class's values that keeps it good. Classes are tried in the order of the distance of
-    their middles, as they were before anybody joined: all of them, unless that were more than TRIES in all; then each
-    row tries its share, the nearest. About O(rows + left log classes + tries values).
+    left: int64[n] rows; classes: int32[rows], changed in place; number: of classes; points: float64[rows, d]
+    quasi-identifiers. Classes are tried in the order of the distance of their middles, as they were before anybody
+    joined: all of them, unless that were more than TRIES in all; then each row tries its share, the nearest. About
+    O(rows + left log classes + tries values).
     """
     width = rows.prior.shape[1]
     sizes, entropy = np.zeros(number, dtype=np.int64), np.zeros(number)
@@ -173,7 +170,7 @@ def join(
     middle = np.zeros((number, points.shape[1]))
     for row in range(len(classes)):
         if classes[row] >= 0:
-            _enter(classes[row], row, published[row], rows, sizes, counts, total, entropy)
+            _enter(classes[row], row, rows, sizes, counts, total, entropy)
             middle[classes[row]] += points[row]
     some = np.flatnonzero(sizes > 0)
     for c in some:
@@ -190,10 +187,9 @@ def join(
             c = some[near]
             if _divergence_with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
                 continue
-            value = _find_value(counts[c], rows.values[row], sizes[c], present, limits, invent)
-            if value >= 0:
-                _enter(c, row, value, rows, sizes, counts, total, entropy)
-                classes[row], published[row] = c, value
+            if _takes(counts[c], rows.values[row], sizes[c], present, limits):
+                _enter(c, row, rows, sizes, counts, total, entropy)
+                classes[row] = c
                 break
 
 
@@ -209,29 +205,22 @@ def _divergence_with(total, prior, entropy, size) -> float:  # type: ignore[no-u
 
 
 @njit(cache=True)
-def _find_value(counts, own, size, present, limits, invent) -> int:  # type: ignore[no-untyped-def]
-    """The value with which one more row leaves the class within the limits: its own, or an invented one; -1: none."""
-    order = np.argsort(counts) if invent else np.empty(0, dtype=np.int64)
-    for step in range(-1, len(order)):
-        value = own if step < 0 else order[step]
-        if step >= 0 and counts[value] == 0:
-            continue
-        counts[value] += 1
-        found = 0
-        for s in range(len(counts)):
-            if counts[s] > 0:
-                present[found] = s
-                found += 1
-        good = meets(counts, present, found, size + 1, limits)
-        counts[value] -= 1
-        if good:
-            return int(value)
-    return -1
+def _takes(counts, value, size, present, limits) -> bool:  # type: ignore[no-untyped-def]
+    """Whether one more row of that value leaves the class within the limits."""
+    counts[value] += 1
+    found = 0
+    for s in range(len(counts)):
+        if counts[s] > 0:
+            present[found] = s
+            found += 1
+    good = meets(counts, present, found, size + 1, limits)
+    counts[value] -= 1
+    return bool(good)
 
 
 @njit(cache=True)
-def _enter(c, row, value, rows, sizes, counts, total, entropy) -> None:  # type: ignore[no-untyped-def]
+def _enter(c, row, rows, sizes, counts, total, entropy) -> None:  # type: ignore[no-untyped-def]
     sizes[c] += 1
-    counts[c, value] += 1
+    counts[c, rows.values[row]] += 1
     entropy[c] += rows.entropy[row]
     total[c] += rows.prior[row]

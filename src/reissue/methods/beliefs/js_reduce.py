@@ -22,7 +22,7 @@ class JSReduce(Believing):
                their numbers or as `value_order` lists them);
                Jensen-Shannon divergence of priors at most, in bits
     steps:     1 or 2: how many observations back an attacker's knowledge of transitions goes
-    leftovers: rows that fit no class: "suppress" them, "relax" J and t until none is left, or "counterfeit" their value
+    leftovers: "suppress" rows that fit no class, and others drawn at random so that absence reveals nothing
     most_suppressed: the share of the rows that may be suppressed; a release that needs more is refused
     knowledge: what the attacker knows; compromised records enter the priors
     """

@@ -28,7 +28,7 @@ def order_nearest_next(codes: Int32, domains: Sequence[Domain]) -> Int64:
     if len(codes) == 0:
         return np.empty(0, dtype=np.int64)
     along = np.argsort(hilbert_keys(codes, domains), kind="stable")
-    span = np.array([domain.span for domain in domains], dtype=np.float64)
+    span = np.array([domain.cost_span for domain in domains], dtype=np.float64)
     points = np.ascontiguousarray(codes[along] / span[None, :] if len(domains) else np.zeros((len(codes), 1)))
     away = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
     order: Int64 = _order_points(points, int(away.argmax()))

@@ -11,21 +11,20 @@ from reissue.methods.beliefs.classes import SimilarityPromise
 from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, attach_people, read_applied
 from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Facts, History
-from reissue.model.requirement import TOLERANCE, Requirement, distribution
+from reissue.model.requirement import TOLERANCE, distribution
 from reissue.model.requirement_check import violations
 
 
 def find_broken_promise(
-    facts: Facts, history: History, promise: SimilarityPromise, how: Reasoning, smoothing: float, *, may_relax: bool
+    facts: Facts, history: History, promise: SimilarityPromise, how: Reasoning, smoothing: float
 ) -> str | None:
     """A sentence about the condition that some class breaks; None if all hold.
 
-    J is measured on the priors of everybody whom an attacker takes to be in the class. With `may_relax` the looser
-    conditions that the release itself states are checked. beta compares with the snapshot, whose counts the release
-    keeps; t with what is published, where a table is divided by all fragments together, as announced: see
-    `Strategy.repeats_until_stable`.
+    J is measured on the priors of everybody whom an attacker takes to be in the class. beta compares with the snapshot,
+    whose counts the release keeps; t with what is published, where a table is divided by all fragments together, as
+    announced: see `Strategy.repeats_until_stable`. Those left out must be as mixed as a class; a fragment alone does
+    not show who they are.
     """
-    kept = read_stated(facts, promise) if may_relax else promise
     applied = Applied.read(facts.extras)
     values = max(int(facts.values.max(initial=0)) + 1, 0 if applied is None else applied.values)
     table: Float64 | None = None
@@ -36,18 +35,27 @@ def find_broken_promise(
     if snapshot is None:
         return "more rows of a value are published than the snapshot is said to have"
     for requirement, shares in (
-        (replace(kept.requirement, beta=None), table),
-        (replace(kept.requirement, t=None), distribution(snapshot)),
+        (replace(promise.requirement, beta=None), table),
+        (replace(promise.requirement, t=None), distribution(snapshot)),
     ):
         for violation in violations(requirement, facts.classes, facts.values, len(snapshot), shares):
             return (
                 f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}, the limit is "
                 f"{violation.limit:.4g}"
             )
+    absent = snapshot - np.bincount(facts.values[facts.real], minlength=len(snapshot))
+    if history.whole is None and absent.any():
+        values_absent = np.repeat(np.arange(len(absent), dtype=np.int32), absent)
+        alone = np.zeros(len(values_absent), dtype=np.int32)
+        for violation in violations(promise.requirement, alone, values_absent, len(snapshot), distribution(snapshot)):
+            return (
+                f"the {len(alone):,} people left out have {violation.condition} = {violation.measured:.4g}, the limit "
+                f"is {violation.limit:.4g}: their absence reveals their values"
+            )
     apart = measure_divergences(facts, history, how, smoothing)
     worst = int(apart.argmax()) if len(apart) else -1
-    if worst >= 0 and apart[worst] > kept.J + TOLERANCE:
-        return f"the beliefs about class {worst} are {apart[worst]:.4g} bits apart, J is {kept.J:.4g}"
+    if worst >= 0 and apart[worst] > promise.J + TOLERANCE:
+        return f"the beliefs about class {worst} are {apart[worst]:.4g} bits apart, J is {promise.J:.4g}"
     return None
 
 
@@ -76,19 +84,3 @@ def measure_divergences(facts: Facts, history: History, how: Reasoning, smoothin
     inside = rows.people >= 0
     prior, _ = before.settle(how, applied).priors(rows.people[inside], applied, facts.number)
     return compute_divergences(prior, rows.classes[inside], facts.class_count)
-
-
-def read_stated(facts: Facts, promise: SimilarityPromise) -> SimilarityPromise:
-    """The conditions that a release was made with, where it says so; never tighter than the policy's."""
-    if "kept" not in facts.extras:
-        return promise
-    k, j, beta, t = np.asarray(facts.extras["kept"], dtype=np.float64).tolist()
-    asked = promise.requirement
-    loose = Requirement(
-        k=min(asked.k, int(k)),
-        beta=None if asked.beta is None else max(asked.beta, beta),
-        t=None if asked.t is None else max(asked.t, t),
-        ordered=asked.ordered,
-        order=asked.order,
-    )
-    return SimilarityPromise(loose, max(promise.J, j))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Self
@@ -19,13 +19,12 @@ from reissue.methods.correlation.correlations import (
     find_differing,
     find_unsafe_pairs,
     follow_rows,
-    show_same_values,
 )
-from reissue.methods.correlation.explanations import MOST_NAMES, explain
+from reissue.methods.correlation.explanations import explain, tell_pair
 from reissue.methods.correlation.inference import GIVEN, Restricted, World, build_world, infer
 from reissue.methods.correlation.prior_sets import PriorSets, read_prior_sets
 from reissue.methods.correlation.simulation import draw_compromised, simulate
-from reissue.methods.wording import list_names, name_subjects
+from reissue.methods.wording import name_subjects
 from reissue.model.observed import Names, Observed, ObservedRelease
 from reissue.model.settings import PeopleCount, Within
 
@@ -90,7 +89,6 @@ class HistoricalCorrelation(Attack):
         super().__post_init__()
         if self.p is not None and self.compromised:
             raise SettingsError("Both compromised and p are given; name the compromised people or draw them, not both.")
-        object.__setattr__(self, "measuring", self.p is not None)  # draws prove nothing about other draws
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         last = len(series) if involving is None else involving
@@ -113,6 +111,7 @@ class HistoricalCorrelation(Attack):
             at_risk=at_risk,
             measures=measures,
             notes=tuple(notes),
+            measuring=self.p is not None,  # draws prove nothing about other draws
         )
 
     def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
@@ -138,23 +137,7 @@ class HistoricalCorrelation(Attack):
         earlier = series.releases[int(pairs.release[k]) - 1]
         newer, older, apart = int(pairs.newer[k]), int(pairs.older[k]), int(pairs.apart[k])
         mine, theirs = find_differing(release, pairs.newer[k : k + 1], earlier, pairs.older[k : k + 1])
-        sides = [_names(words.subject, side) for side in (theirs, mine)]
-        both = f"The classes of {words.release(earlier.number)} and {words.release(release.number)}"
-        where = f"({words.box(release.boxes[newer])})"
-        if show_same_values(release, newer, earlier, older):
-            if apart == 1:
-                learned = "have the same value: whoever knows one knows the other"
-            else:
-                learned = "have, together, the same values"
-            one_each = " and " if apart == 1 else " on the one side and "
-            other = "" if apart == 1 else " on the other"
-            sentence = f"{both} {where} differ only in {sides[0]}{one_each}{sides[1]}{other}, who {learned}."
-        else:
-            sentence = (
-                f"{both} {where} differ in {sides[0]} on the one side and {sides[1]} on the other; only "
-                f"{'1 row keeps' if apart == 1 else f'{apart} rows keep'} the values of one side from being told from "
-                "the other's."
-            )
+        sentence = tell_pair(words, (earlier, older, theirs), (release, newer, mine))
         return Finding(
             attack=self.name,
             releases=(earlier.number, release.number),
@@ -333,7 +316,3 @@ def _measure_classes(series: Observed, found: dict[int, Unsafe]) -> dict[str, fl
         "unsafe_pairs": float(sum(map(len, found.values()))),
         "smallest_difference": float(smallest),
     }
-
-
-def _names(name: Callable[[int], str], subjects: Int64) -> str:
-    return list_names((name(int(s)) for s in subjects.tolist()), MOST_NAMES) if len(subjects) else "a counterfeit row"

@@ -94,7 +94,7 @@ def repair_classes(
     owner = bucket[order[start[:-1]]]
     first = np.flatnonzero(np.diff(owner, prepend=-1))
     bounds = np.append(first, count).astype(np.int64)
-    scale = np.array([1.0 / domain.span for domain in domains], dtype=np.float64)
+    scale = np.array([1.0 / domain.cost_span for domain in domains], dtype=np.float64)
     rows = (np.ascontiguousarray(codes), scale)
     trails = (history.begin, history.end, history.groups, history.sizes)
     unsafe, left = exchange_unsafe(order, start, bounds, rows, trails, n, WINDOW)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from reissue.arrays.types import Int64
+from reissue.methods.correlation.correlations import follow_rows, show_same_values
 from reissue.methods.correlation.inference import CT, GIVEN, HC, Restricted, World
-from reissue.methods.wording import list_names
-from reissue.model.observed import Words
+from reissue.methods.wording import begin_sentence, call_nobody, list_names, put_in_brackets
+from reissue.model.observed import ObservedRelease, Words
 
 MOST_NAMES = 6
-_OUR_WORDS = ("the ", "only ", "subject ", "what ")
 
 
 def explain(world: World, told: Restricted, words: Words, person: int) -> tuple[str, tuple[int, ...]]:
@@ -37,9 +38,36 @@ def explain(world: World, told: Restricted, words: Words, person: int) -> tuple[
         else:
             clauses.append(f"only {value} is left for {name}")
     text = "; ".join(dict.fromkeys(clauses))
-    if text.startswith(_OUR_WORDS):  # a name stays as it is: p1 and P1 may be two people
-        text = text[:1].upper() + text[1:]
-    return f"{text}.", tuple(sorted({c for _, *both in steps for c in both if c >= 0}))
+    return f"{begin_sentence(text)}.", tuple(sorted({c for _, *both in steps for c in both if c >= 0}))
+
+
+Side = tuple[ObservedRelease, int, Int64]
+"""A release, one of its classes, and int64[] the people who are in this class but not in the other."""
+
+
+def tell_pair(words: Words, earlier: Side, later: Side) -> str:
+    """In whom two classes that share rows differ, and what follows from it."""
+    (before, older, _), (now, newer, _) = earlier, later
+    rows, others = follow_rows(now), follow_rows(before)
+    shared = np.isin(rows.subjects[rows.classes == newer], others.subjects[others.classes == older]).sum()
+    old, new = (f"class {one.called(c)} of {words.release(one.number)}" for one, c, _ in (earlier, later))
+    new += put_in_brackets(words.box(now.boxes[newer]))
+    sides = []
+    for one, c, people in (earlier, later):
+        nobody = int(one.sizes[c] - shared) - len(people)
+        names = [words.subject(int(s)) for s in people.tolist()]
+        sides.append(list_names([*names, *([call_nobody(nobody)] if nobody else [])], MOST_NAMES))
+    differ = f"{sides[0]} on the one side and {sides[1]} on the other"
+    if not sides[0] or not sides[1]:
+        more = f"it also holds {sides[1]}" if sides[1] else f"it lacks {sides[0]}"
+        text = f"{new} holds the same rows as {old}, but {more}: what it shows differently is about these"
+    elif show_same_values(now, newer, before, older):
+        single = before.sizes[older] - shared == 1
+        learned = "the same value: whoever knows one knows the other" if single else "together the same values"
+        text = f"{old} and {new} differ only in {differ}, who have {learned}"
+    else:
+        text = f"{old} and {new} differ in {differ}: what they show differently is what these have differently"
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 @dataclass(frozen=True)
@@ -132,7 +160,7 @@ class _Teller:
 
     def name(self, person: int) -> str:
         number = int(self.world.subjects[person])
-        return self.words.subject(number) if number >= 0 else "a counterfeit row"
+        return self.words.subject(number) if number >= 0 else "a row of nobody known"
 
     def name_all(self, people: list[int]) -> str:
         return list_names((self.name(person) for person in people), MOST_NAMES)

@@ -30,9 +30,9 @@ from reissue.methods.correlation.cor_partition import (
 from reissue.methods.correlation.inference import build_world
 from reissue.methods.correlation.memory import Trails, recall_trails, remember_trails
 from reissue.methods.correlation.simulation import measure_chains
-from reissue.methods.invariance.assignment import Fakes, describe_steps, make_counterfeits, place_rows, redraw_outside
+from reissue.methods.invariance.assignment import Fakes, describe_steps, draw_codes, make_counterfeits, place_rows
 from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
-from reissue.methods.invariance.signatures import PastSignatures, recall
+from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, PastSignatures, recall
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
@@ -72,7 +72,8 @@ class CorSplit(Strategy):
 
     name: ClassVar[str] = "cor-split"
     supports: ClassVar[Changes] = VALUES_PERSIST
-    stops: ClassVar[tuple[str, ...]] = ("association", "historical-correlation")
+    stops: ClassVar[tuple[str, ...]] = ("association", "historical-correlation", *STOPPED_BY_EXCHANGE)
+    proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -120,20 +121,21 @@ class CorSplit(Strategy):
         decided = drop_empty_sets(plan_buckets(demand, self.m, repair=repair))  # counts only
         keys = hilbert_keys(rows.codes, rows.domains)
         placed = place_rows(decided, rows, bucket, keys)  # int32[rows]
-        fakes = make_counterfeits(decided, known, rows, placed, rng)
+        exact = self.publishing == "anatomized"
+        fakes = make_counterfeits(decided, known, rows, placed, exact, rng)
         parts = self._partition(rows, placed, keys, fakes, past, trails)
         told = describe_steps(demand, decided, fakes, parts.count)
-        fakes, fake_classes = _add_sets(parts, rows, placed, fakes, min(known.lowest, 0), rng)
+        fakes, fake_classes = _add_sets(parts, rows, placed, fakes, min(known.lowest, 0), exact, rng)
         real = parts.classes[: len(rows)]
-        boxes, codes = self._boxes(rows, real, fakes, fake_classes, parts.count, rng)
+        everybody, everywhere = np.concatenate([rows.codes, fakes.codes]), np.concatenate([real, fake_classes])
         classes = np.full(len(snapshot), -1, dtype=np.int32)
         classes[stays] = real
         candidate = Candidate(
-            boxes=boxes,
+            boxes=widen_to_nodes(bounding_boxes(everybody, everywhere, parts.count), rows.domains),
             classes=classes,
-            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(codes)),
+            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(fakes.codes)),
             steps=(*told, *self._told(parts, int((~stays).sum()))),
-            anatomized=self.publishing == "anatomized",
+            anatomized=exact,
         )
         return replace(
             candidate, steps=(*candidate.steps, *self._warn(candidate.facts(len(history) + 1, snapshot), history))
@@ -212,16 +214,6 @@ class CorSplit(Strategy):
         everything = replace(past, begin=np.concatenate([past.begin, begin]), end=np.concatenate([past.end, end]))
         return repair_classes(classes, bucket, values, codes, rows.domains, everything, self.degree)
 
-    def _boxes(
-        self, rows: Coded, real: Int32, fakes: Fakes, fake_classes: Int32, count: int, rng: np.random.Generator
-    ) -> tuple[Int32, Int32]:
-        """(boxes, int32[fakes, attributes] the counterfeits' codes)."""
-        if self.publishing == "anatomized":  # the exact codes of counterfeits are published, so the box covers them
-            codes, classes = np.concatenate([rows.codes, fakes.codes]), np.concatenate([real, fake_classes])
-            return widen_to_nodes(bounding_boxes(codes, classes, count), rows.domains), fakes.codes
-        boxes = widen_to_nodes(bounding_boxes(rows.codes, real, count), rows.domains)
-        return boxes, redraw_outside(rows.codes, real, boxes, fake_classes, fakes, rng)
-
     def _told(self, parts: RepairedClasses, retired: int) -> tuple[str, ...]:
         sets = int(parts.lacking.sum())
         said: tuple[str, ...] = (
@@ -250,11 +242,11 @@ def _take_rows(snapshot: Coded, kept: Bool) -> Coded:
 
 
 def _add_sets(
-    parts: RepairedClasses, rows: Coded, placed: Int32, fakes: Fakes, lowest: int, rng: np.random.Generator
+    parts: RepairedClasses, rows: Coded, placed: Int32, fakes: Fakes, lowest: int, exact: bool, rng: np.random.Generator
 ) -> tuple[Fakes, Int32]:
     """(the counterfeits with one more of every value in each class that lacks a set, int32[] their classes).
 
-    A new one copies the quasi-identifiers of a subject of its class. Numbers go on below all that were ever used.
+    A new one stands near a subject of its class. Numbers go on below all that were ever used.
     """
     real, fake_classes = parts.classes[: len(rows)], parts.classes[len(rows) :]
     lacking = np.flatnonzero(parts.lacking)
@@ -263,17 +255,14 @@ def _add_sets(
     place_of = np.concatenate([real, fake_classes])
     values, signature = np.concatenate([rows.values, fakes.value]), np.concatenate([placed, fakes.signature])
     model = np.flatnonzero(parts.lacking[place_of])  # such a class was not merged: it has every value once
-    subjects = np.flatnonzero(parts.lacking[real])
-    subjects = subjects[np.argsort(real[subjects], kind="stable")]
-    low, high = (np.searchsorted(real[subjects], place_of[model], side=side) for side in ("left", "right"))
-    copied = subjects[rng.integers(low, high)]
+    codes = draw_codes(rows, place_of[model], real, fakes.codes if exact else None, rng)
     below = min(lowest, int(fakes.subjects.min(initial=0)))
     number = np.arange(below - 1, below - 1 - len(model), -1, dtype=np.int64)
     more = Fakes(
         np.concatenate([fakes.subjects, number]),
         np.concatenate([fakes.signature, signature[model]]),
         np.concatenate([fakes.value, values[model]]),
-        np.concatenate([fakes.codes, rows.codes[copied]]),
+        np.concatenate([fakes.codes, codes]),
         np.concatenate([fakes.kept, np.zeros(len(model), dtype=np.bool_)]),
     )
     return more, np.concatenate([fake_classes, place_of[model]])

@@ -71,7 +71,7 @@ class FindingWriter:
         finding = self._finding(size, names, tuple(classes))
         if not by_worlds:
             return finding
-        how = "Whatever the values are dealt like, as whole people: "
+        how = "However the values are dealt to people: "
         return replace(finding, sentence=how + finding.sentence, details={**finding.details, "by": "worlds"})
 
     @staticmethod
@@ -97,7 +97,7 @@ class FindingWriter:
     def _finding(self, size: int, sides: list[list[str]], classes: tuple[tuple[int, int], ...]) -> Finding:
         words = self.series.words
         numbers = tuple(sorted({number for number, _ in classes}))
-        side_by_side = ", ".join(words.release(number) for number in numbers)
+        together = list_names(words.release(number) for number in numbers)
         left, right = (list_names(side, MOST_NAMES, "more") for side in sides)
         verb, value = ("has", "value") if size == 1 else ("have, together,", "values")
         return Finding(
@@ -109,6 +109,6 @@ class FindingWriter:
             unit="people on each side",
             threshold=float(self.e),
             breach=size < self.e,
-            sentence=f"From {side_by_side}: {left} {verb} the same sensitive {value} as {right}.",
+            sentence=f"From {together}: {left} {verb} the same sensitive {value} as {right}.",
             details={"left": tuple(sides[0]), "right": tuple(sides[1])},
         )

@@ -24,16 +24,20 @@ from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.equivalence.person_matrix import ClassRows, Patterns, list_everyone
 from reissue.model.observed import ObservedRelease
 
-PRINTS = 2
-"""Random fractional worlds beside the true one."""
+PRINTS = 3
+"""Random fractional worlds beside the true one: so that no two of 10^15 sums agree by chance."""
+STEP = 1e-5
+"""Differences are rounded to such steps before they are compared."""
+SLICE = 1_000_000
+"""Pairs of people that are held at a time."""
 CLOSE = 1e-7
 """Fingerprints that differ by less agree: projections are found to about 1e-9, and others differ by about 1."""
 MOST_STEPS = 20_000
 """Steps of a projection; one takes O(people x releases), and about a thousand are taken."""
 MOST_CELLS = 5_000_000
 """People times releases of one part (of classes that share people) that are looked at."""
-MOST_SUMS = 500_000
-"""Pairs of people of one part whose sums are compared for e = 2."""
+MOST_PAIRS = 50_000_000
+"""Pairs of people of equal value in one part whose differences are compared for e = 2."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +209,9 @@ def find_equal_pairs(found: Fingerprints) -> tuple[list[tuple[Side, Side]], bool
     """(attacks of e = 2 as columns on each side, whether there can be no others).
 
     A side is two columns of one person, one such column twice, or one column of two. Of people shown to be equal one
-    stands for all, and sides that share somebody are attacks of e = 1. O(people^2 log people) of each component.
+    stands for all, and sides that share somebody are attacks of e = 1. Both sides have the same values, so in a + d =
+    b + c people a and b have one value, and c and d have one: a - b = c - d. O(pairs of people of equal value) of each
+    component, besides sorting.
     """
     usable = (found.weight <= 2) & ~np.isin(np.arange(len(found.weight)), [b for _, b in find_equal_people(found)])
     attacks: list[tuple[Side, Side]] = []
@@ -214,24 +220,98 @@ def find_equal_pairs(found: Fingerprints) -> tuple[list[tuple[Side, Side]], bool
     for component in np.unique(found.component[usable]):
         own = np.flatnonzero(usable & (found.component == component))
         single, double = own[found.weight[own] == 1], own[found.weight[own] == 2]
-        sums = len(single) * (len(single) + 1) // 2 + len(double)
-        if sums > MOST_SUMS:
+        values = np.unique(found.prints[single, -1], return_counts=True)[1]
+        if int((values * (values - 1) // 2).sum()) + len(single) * len(double) > MOST_PAIRS:
             whole = False
             continue
-        one, two = np.triu_indices(len(single))
-        prints = np.concatenate([found.prints[single[one]] + found.prints[single[two]], found.prints[double]])
-
-        def name(i: int, one: Int64 = single[one], two: Int64 = single[two], double: Int64 = double) -> Side:
-            return (int(one[i]), int(two[i])) if i < len(one) else (int(double[i - len(one)]),)
-
-        for group in _collide(prints):
-            attacks += _oppose(found, [name(i) for i in group.tolist()])
-        fixed = np.flatnonzero((np.abs(prints[:, :PRINTS]) < CLOSE).all(axis=1))
-        told += [(name(i), float(prints[i, -1])) for i in fixed.tolist()]
+        numbers, twice = found.prints[single], found.prints[double]
+        for a, b, c, d in _match_differences(numbers):  # a + d = b + c
+            attacks += _oppose(found, [(int(single[a]), int(single[d])), (int(single[b]), int(single[c]))])
+        for place in range(len(double)):  # a column of two against two of one person, and against others of two
+            for i, j in _match_sums(numbers, twice[place]):
+                attacks += _oppose(found, [(int(double[place]),), (int(single[i]), int(single[j]))])
+        for group in _collide(twice):
+            attacks += _oppose(found, [(int(double[i]),) for i in group.tolist()])
+        alone = np.abs(twice[:, :-1]) < CLOSE
+        told += [((int(double[i]),), float(twice[i, -1])) for i in np.flatnonzero(alone.all(axis=1)).tolist()]
+        for i, j in _match_sums(numbers[:, :-1], np.zeros(numbers.shape[1] - 1)):
+            told.append(((int(single[i]), int(single[j])), float(numbers[i, -1] + numbers[j, -1])))
     for group in _collide(np.array([number for _, number in told]).reshape(-1, 1)):
         sides = {int(found.component[told[i][0][0]]): told[i][0] for i in group.tolist()}  # one of each part
         attacks += _oppose(found, list(sides.values()))
     return attacks, whole
+
+
+def _match_sums(numbers: Float64, total: Float64) -> list[tuple[int, int]]:
+    """Positions i <= j whose numbers add up to `total`. O(n log n), besides what agrees in the first number only."""
+    order = np.argsort(numbers[:, 0], kind="stable")
+    first, wanted = numbers[order, 0], total[0] - numbers[:, 0]
+    low, high = np.searchsorted(first, wanted - CLOSE), np.searchsorted(first, wanted + CLOSE, side="right")
+    one = np.repeat(np.arange(len(numbers)), high - low)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(high - low) - (high - low), high - low)
+    other = order[low[one] + within]
+    agree = (other >= one) & (np.abs(numbers[one] + numbers[other] - total) < CLOSE).all(axis=1)
+    return list(zip(one[agree].tolist(), other[agree].tolist(), strict=True))
+
+
+def _match_differences(numbers: Float64) -> list[tuple[int, int, int, int]]:
+    """(a, b, c, d) with a - b = c - d, where a and b have one value, and c and d have one.
+
+    Pairs are taken in slices by their difference in the first number, so that about SLICE of them are held at a time.
+    Equal differences are rounded alike, unless a boundary lies between them; so they are looked for twice, with the
+    boundaries moved by half a step.
+    """
+    order = np.lexsort((numbers[:, 0], numbers[:, -1]))
+    group = np.searchsorted(numbers[order, -1], np.append(np.unique(numbers[:, -1]), np.inf)).astype(np.int64)
+    random = np.ascontiguousarray(numbers[order, :-1])
+    many = int((np.diff(group) * (np.diff(group) - 1) // 2).sum())
+    widest = max((float(np.ptp(random[a:b, 0])) for a, b in pairwise(group.tolist())), default=0.0)
+    found: set[tuple[int, int, int, int]] = set()
+    for low, high in pairwise(np.linspace(0.0, widest + STEP, 2 + many // SLICE).tolist()):
+        empty = np.empty(0, dtype=np.int64)
+        room = _list_pairs(random[:, 0], group, low - STEP, high + STEP, empty, empty)
+        one, other = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+        _list_pairs(random[:, 0], group, low - STEP, high + STEP, one, other)
+        alike = _find_alike(random[one] - random[other])
+        for some in _collide(random[one[alike]] - random[other[alike]]):
+            head, *rest = alike[some].tolist()
+            found |= {(int(one[head]), int(other[head]), int(one[i]), int(other[i])) for i in rest}
+    return sorted((int(order[a]), int(order[b]), int(order[c]), int(order[d])) for a, b, c, d in found)
+
+
+def _find_alike(apart: Float64) -> Int64:
+    """int64[], ascending: those that are rounded like another, with the boundaries in one of two places."""
+    mixed = np.array([1, 1_000_003, 998_244_353], dtype=np.int64)[: apart.shape[1]]
+    alike = np.zeros(len(apart), dtype=np.bool_)
+    for shift in (0.0, 0.5):
+        key = np.floor(apart / STEP + shift).astype(np.int64) @ mixed
+        order = np.argsort(key, kind="stable")
+        same = np.flatnonzero(np.diff(key[order]) == 0)
+        alike[order[same]] = alike[order[same + 1]] = True
+    return np.flatnonzero(alike)
+
+
+@njit(cache=True)
+def _list_pairs(first, group, low, high, one, other) -> int:  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """How many pairs of one group there are whose numbers, ascending in it, differ by low up to high; listed if asked.
+
+    one, other: int64[pairs] the greater and the smaller, or nothing
+    """
+    count = 0
+    for g in range(len(group) - 1):
+        begin = end = group[g]
+        for i in range(group[g], group[g + 1]):
+            begin = max(begin, i + 1)
+            while begin < group[g + 1] and first[begin] - first[i] < low:
+                begin += 1
+            end = max(end, begin)
+            while end < group[g + 1] and first[end] - first[i] < high:
+                end += 1
+            for j in range(begin, end):
+                if len(one):
+                    one[count], other[count] = j, i
+                count += 1
+    return count
 
 
 def _oppose(found: Fingerprints, sides: list[Side]) -> list[tuple[Side, Side]]:
@@ -243,7 +323,7 @@ def _oppose(found: Fingerprints, sides: list[Side]) -> list[tuple[Side, Side]]:
 def _tells_single_values(found: Fingerprints) -> bool:
     """Whether classes alone tell somebody's value, or the difference of two: such people add up across parts."""
     single = np.flatnonzero(found.weight == 1)
-    random = found.prints[single, :PRINTS]
+    random = found.prints[single, :-1]
     if (np.abs(random) < CLOSE).all(axis=1).any():
         return True
     return any(np.ptp(found.prints[single[group], -1]) > CLOSE for group in _collide(random))

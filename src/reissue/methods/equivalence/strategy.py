@@ -22,6 +22,7 @@ from reissue.methods.equivalence.lifespans import (
 )
 from reissue.methods.invariance.assignment import Fakes, describe_steps, find_kept_fakes, make_counterfeits, place_rows
 from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, divide, pad_counts, plan_buckets
+from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
@@ -43,7 +44,8 @@ class EEquivalence(Strategy):
 
     name: ClassVar[str] = "e-equivalence"
     supports: ClassVar[Changes] = VALUES_PERSIST
-    stops: ClassVar[tuple[str, ...]] = ("association", "equivalence")
+    stops: ClassVar[tuple[str, ...]] = ("association", "equivalence", *STOPPED_BY_EXCHANGE)
+    proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng = np.random.default_rng(history.seed)
@@ -53,7 +55,7 @@ class EEquivalence(Strategy):
         demand = count_demand(snapshot, spans.known, bucket)
         decided, extra = self._plan(demand, spans, snapshot, len(history) + 1)
         placed = place_rows(decided, snapshot, bucket, hilbert_keys(snapshot.codes, snapshot.domains))
-        fakes = make_counterfeits(decided, spans.known, snapshot, placed, rng)
+        fakes = make_counterfeits(decided, spans.known, snapshot, placed, exact=True, rng=rng)
         classes, fake_classes, boxes = _buckets_as_classes(snapshot, placed, fakes)
         done = describe_steps(demand, decided, fakes, len(boxes))
         return Candidate(

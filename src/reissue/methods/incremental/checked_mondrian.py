@@ -127,11 +127,12 @@ class CheckedMondrian(CheckedStrategy):
         return result
 
     def _losses(self, snapshot: Coded, classes: Int64, rows: Int64 | None = None) -> Float64:
-        """float64[rows]: the information each row loses (its part of AIL); `rows`: some that make up whole classes."""
+        """float64[rows]: what each row loses (its part of AIL, weighed); `rows`: some that make up whole classes."""
         codes = snapshot.codes if rows is None else snapshot.codes[rows]
         own = compact_labels(classes if rows is None else classes[rows])
         boxes = widen_to_nodes(bounding_boxes(codes, own, int(own.max()) + 1), snapshot.domains)
-        return np.asarray(losses(boxes, snapshot.domains).sum(axis=1)[own], dtype=np.float64)
+        weights = np.array([domain.weight for domain in snapshot.domains])
+        return np.asarray((losses(boxes, snapshot.domains) @ weights)[own], dtype=np.float64)
 
     def _beside_foreign(self, past: SnapshotHistory, kept: Int64, history: History) -> tuple[Int64, str]:
         """After releases that were not checked for this k and c: keep their classes if that is safe, else one class."""

@@ -16,7 +16,7 @@ from reissue.methods.attack import PEOPLE, Attack, Finding, Outcome, WorkDivisio
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
 from reissue.methods.incremental.sides import Side, pairs_of
-from reissue.methods.wording import count_people, name_subjects
+from reissue.methods.wording import call_nobody, count_people, name_subjects, put_in_brackets
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
 from reissue.model.settings import PeopleCount, Share, as_fraction
@@ -102,7 +102,7 @@ class Difference(Attack):
             unit="share of one value" if tells else "people",
             threshold=self.c if tells else float(self.k),
             sentence=self._sentence(series, left, right, gap, subjects),
-            details={"people": gap.size, "inside": tuple(inner), "around": tuple(outer)},
+            details={"people": len(subjects), "rows": gap.size, "inside": tuple(inner), "around": tuple(outer)},
             rank=(first, level, *releases, left.number, left.release.called(gap.of), gap.value),
         )
 
@@ -111,18 +111,16 @@ class Difference(Attack):
         boxes = right.release.boxes[gap.rights]
         hull = np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=-1)
         joined = left.number < right.number and not np.isin(subjects, left.members.subjects).any()
-        if joined:
-            who = f"Everyone who joined between {one} and {other} and is {words.box(hull)}"
-        else:
-            who = (
-                f"Everyone in {_classes(right.release, gap.rights)} of {other} ({words.box(hull)}) "
-                f"who is not in {_classes(left.release, gap.lefts)} of {one}"
-            )
+        not_in = one if joined else f"{_classes(left.release, gap.lefts)} of {one}"
+        inside = f"{_classes(right.release, gap.rights)} of {other}{put_in_brackets(words.box(hull))}"
+        nobody = gap.size - len(subjects)
+        who = f"Everyone who is in {inside} but not in {not_in}"
+        left_over = count_people(len(subjects)) + (f" and {call_nobody(nobody)}" if nobody else "")
+        few = f", fewer than k = {self.k}" if gap.size < self.k else ""
         if gap.value < 0:
-            return f"{who}: they are only {count_people(gap.size)}, fewer than k = {self.k}."
-        have = "their 1 row has" if gap.size == 1 else f"{gap.count:,} of their {gap.size:,} rows have"
-        few = f", and they are fewer than k = {self.k}" if gap.size < self.k else ""
-        return f"{who}: {have} {words.value(gap.value)} (at most {100 * self.c:.0f}% is allowed){few}."
+            return f"{who}: only {left_over}{few}."
+        have = "the 1 row has" if gap.size == 1 else f"{gap.count:,} of the {gap.size:,} rows have"
+        return f"{who}: {left_over}{few}; {have} {words.value(gap.value)} (limit: {100 * self.c:.0f}%)."
 
 
 def _risky(found: Gaps, right: Side, overlap: Overlap) -> Int64:

@@ -13,7 +13,7 @@ from reissue.arrays.types import Bool, Float64, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
 from reissue.methods.incremental.sides import Side, sides_of
-from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
+from reissue.methods.wording import begin_sentence, call_people, count_people, name_all_of, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.settings import Share, as_fraction
 
@@ -87,17 +87,25 @@ class Intersection(Attack):
         cells, first = np.unique(running.cell[new], return_index=True)
         absent = running.chain[cells] < 0
         worst = np.lexsort((first, *absent.T[::-1], -share[cells]))[: self.limit]
-        top, _ = most_frequent(running.values)
+        top, most = most_frequent(running.values)
         subjects = running.subjects[new]
         found = [
             self._finding(
-                series, sides, subjects[running.cell[new] == cells[i]], int(top[cells[i]]), float(share[cells[i]])
+                series,
+                sides,
+                subjects[running.cell[new] == cells[i]],
+                int(top[cells[i]]),
+                (int(most[cells[i]]), int(running.values.sizes[cells[i]])),
             )
             for i in worst
         ]
         return found, len(cells)
 
-    def _finding(self, series: Observed, sides: list[Side], subjects: Int64, value: int, level: float) -> Finding:
+    def _finding(
+        self, series: Observed, sides: list[Side], subjects: Int64, value: int, counts: tuple[int, int]
+    ) -> Finding:
+        """counts: rows of the value, and all rows, of what the classes of these people have in common"""
+        level = counts[0] / counts[1]
         classes = []
         for side in sides:
             at = np.searchsorted(side.members.subjects, subjects[0])
@@ -105,10 +113,15 @@ class Intersection(Attack):
                 classes.append((side.number, side.release.called(side.members.classes[at])))
         absent = [float(side.number not in dict(classes)) for side in sides]
         words, who = series.words, name_subjects(series.words, subjects)
-        where = name_releases(words, [number for number, _ in classes])
-        label = call_people(who, len(subjects))
-        sure = "certainly has" if len(who) == 1 else "certainly have"
-        chance = f"{'has' if len(who) == 1 else 'have'} with {100 * level:.0f}% confidence"
+        where = name_all_of(words, [number for number, _ in classes])
+        has, whose = ("has", "this person's class") if len(subjects) == 1 else ("have", "their class")
+        if level >= 1:
+            says = f"certainly {has} {words.value(value)}: no other value appears in {whose} in {where}"
+        else:
+            says = (
+                f"{has} {words.value(value)} with a chance of {100 * level:.0f}%: {counts[0]} of the {counts[1]} rows "
+                f"that {whose} has in common in {where}"
+            )
         return Finding(
             attack=self.name,
             releases=tuple(number for number, _ in classes),
@@ -118,10 +131,7 @@ class Intersection(Attack):
             level=level,
             unit="share of one value",
             threshold=self.c,
-            sentence=(
-                f"{label} {sure if level >= 1 else chance} {words.value(value)}: "
-                f"it is what the classes in {where} have in common (at most {100 * self.c:.0f}% is allowed)."
-            ),
+            sentence=begin_sentence(f"{call_people(who, len(subjects))} {says} (limit: {100 * self.c:.0f}%)."),
             details={"people": len(subjects)},
             rank=(-level, len(sides), *absent, int(subjects[0])),
         )

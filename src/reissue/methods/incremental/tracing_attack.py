@@ -94,9 +94,9 @@ class RecordTracing(Attack):
             what = f"{count_rows(count)} with {value} in {new} must come from {one}"
         else:
             what = f"{count_rows(count)} with {value} in {old} can be only in some classes of {other}"
-        fits = (
-            "nobody fits" if fit == 0 else f"only {count_people(fit)} ({', '.join(who)}) fit{'s' if fit == 1 else ''}"
-        )
+        called = "nobody" if fit == 0 else f"only {count_people(fit)} ({', '.join(who)})"
+        box = words.box(found.boxes[i])
+        fits = f"{called} of {one} fit{'' if fit > 1 else 's'} {'there' if box == 'everyone' else box}"
         return Finding(
             attack=self.name,
             releases=(older.number, newer.number),
@@ -106,7 +106,7 @@ class RecordTracing(Attack):
             level=float(fit),
             unit="people",
             threshold=float(self.k),
-            sentence=f"{what}: {fits} {words.box(found.boxes[i])}, fewer than k = {self.k}.",
+            sentence=f"{what}: {fits}, fewer than k = {self.k}.",
             details={"rows": count, "traced": ("forward", "forced", "backward")[kind]},
             rank=(fit, older.number, newer.number, kind, i),
         )

@@ -9,6 +9,8 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.buckets import BucketPlan, Demand
 from reissue.methods.invariance.signatures import PastSignatures
+from reissue.model.boxes import hilbert_keys
+from reissue.model.counterfeit_rows import NEAR, draw_columns, find_neighbours
 from reissue.model.release import Coded
 
 
@@ -62,12 +64,12 @@ class Fakes:
 
 
 def make_counterfeits(
-    plan: BucketPlan, known: PastSignatures, snapshot: Coded, bucket: Int32, rng: np.random.Generator
+    plan: BucketPlan, known: PastSignatures, snapshot: Coded, bucket: Int32, exact: bool, rng: np.random.Generator
 ) -> Fakes:
     """As many counterfeits per entry as the plan says: those of the last release first, then new ones.
 
-    A new one copies the quasi-identifiers of a subject of its bucket, so that they are plausible together; in a bucket
-    without subjects, of any subject. O(rows log rows) only where counterfeits are new.
+    A new one stands near a subject of its bucket, in a bucket without subjects near any subject. exact: whether its
+    codes are published as they are. O(rows log rows) only where counterfeits are new.
     """
     stay = find_kept_fakes(plan, known)
     had = plan.signatures.entries(_int32(known.fakes["signature"])[stay], _int32(known.fakes["value"])[stay])
@@ -75,8 +77,7 @@ def make_counterfeits(
     entry = np.repeat(np.arange(len(wanted)), wanted)
     lowest = min(known.lowest, 0)
     number = np.arange(lowest - 1, lowest - 1 - len(entry), -1, dtype=np.int64)
-    model = _choose_models(plan.signatures.owner[entry], bucket, rng) if len(snapshot) else np.empty(0, dtype=np.int64)
-    codes = snapshot.codes[model] if len(snapshot) else _draw_codes(snapshot, len(entry), rng)
+    codes = draw_codes(snapshot, plan.signatures.owner[entry], bucket, known.fake_codes[stay] if exact else None, rng)
     return Fakes(
         np.concatenate([np.asarray(known.fakes["subject"], dtype=np.int64)[stay], number]),
         np.concatenate([_int32(known.fakes["signature"])[stay], plan.signatures.owner[entry]]),
@@ -84,6 +85,25 @@ def make_counterfeits(
         np.concatenate([known.fake_codes[stay], codes]),
         np.arange(len(stay) + len(entry)) < len(stay),
     )
+
+
+def draw_codes(snapshot: Coded, homes: Int32, home_of: Int32, others: Int32 | None, rng: np.random.Generator) -> Int32:
+    """int32[n, attributes]: codes of new counterfeits, near somebody of their home (a bucket or a class).
+
+    homes: int32[n]; home_of: int32[rows]. In a box nobody sees whether two rows are equal: there a neighbour's codes
+    serve. Exact rows (others: int32[any, attributes] the counterfeits there are already) are mixed from several
+    neighbours, so that they repeat others only as often as people do.
+    """
+    if len(homes) == 0 or len(snapshot) == 0:
+        return _draw_freely(snapshot, len(homes), rng)
+    order = np.argsort(hilbert_keys(snapshot.codes, snapshot.domains), kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    places = place[_choose_models(homes, home_of, rng)]
+    if others is None:
+        return snapshot.codes[order[find_neighbours(places, len(order), NEAR, rng)]]
+    drawn = draw_columns(np.concatenate([snapshot.codes, others]), order, places, rng)
+    return np.asarray(snapshot.codes[drawn, np.arange(drawn.shape[1])[None, :]], dtype=np.int32)
 
 
 def find_kept_fakes(plan: BucketPlan, known: PastSignatures) -> Int64:
@@ -94,7 +114,7 @@ def find_kept_fakes(plan: BucketPlan, known: PastSignatures) -> Int64:
     return np.asarray(order[rank < plan.counterfeits[had[order]]], dtype=np.int64)
 
 
-def _draw_codes(snapshot: Coded, number: int, rng: np.random.Generator) -> Int32:
+def _draw_freely(snapshot: Coded, number: int, rng: np.random.Generator) -> Int32:
     """int32[number, attributes]: random codes, for a snapshot without rows to copy."""
     columns = [rng.integers(domain.lo, domain.hi + 1, number) for domain in snapshot.domains]
     return np.stack(columns, axis=1).astype(np.int32) if columns else np.empty((number, 0), dtype=np.int32)
@@ -109,22 +129,6 @@ def _choose_models(signature: Int32, bucket: Int32, rng: np.random.Generator) ->
     alone = low == high
     low[alone], high[alone] = 0, len(bucket)
     return np.asarray(order[rng.integers(low, high)], dtype=np.int64)
-
-
-def redraw_outside(
-    codes: Int32, rows: Int32, boxes: Int32, classes: Int32, fakes: Fakes, rng: np.random.Generator
-) -> Int32:
-    """int32[fakes, attributes]: the counterfeits' codes, drawn anew where they left the box of their class.
-
-    codes: of the real rows; rows: int32[real rows] their classes; classes: int32[fakes]. A redrawn counterfeit copies a
-    real row of its own class, so it lies inside.
-    """
-    low, high = boxes[classes, :, 0], boxes[classes, :, 1]
-    out = np.flatnonzero(((fakes.codes < low) | (fakes.codes > high)).any(axis=1))
-    drawn = fakes.codes.copy()
-    if len(out):
-        drawn[out] = codes[_choose_models(classes[out], rows, rng)]
-    return drawn
 
 
 def _int32(column: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Int32:

@@ -12,7 +12,7 @@ from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, number_sets
-from reissue.methods.wording import name_releases, name_subjects
+from reissue.methods.wording import count_rows, list_names, name_releases, name_subjects, put_in_brackets
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.settings import SignatureSize
 
@@ -262,9 +262,10 @@ class Association(Attack):
         values = [words.value(int(v)) for v in state.sets.values[state.sets.start[own] : state.sets.start[own + 1]]]
         who = words.subject(int(state.subjects[i]))
         releases = name_releases(words, [number for number, _ in classes])
-        together = f"Laid side by side, {releases} leave" if len(classes) > 1 else f"Alone, {releases} leaves"
-        left = "no value at all: the value must have changed" if not values else ", ".join(values)
-        changed = " The set of values shown with this person changed." if state.changed[i] else ""
+        together = f"Taken together, {releases} leave" if len(classes) > 1 else f"On its own, {releases} leaves"
+        few = "only " if len(values) < self.m else ""
+        left = few + list_names(values) if values else "no value: it must have changed"
+        changed = " This person's classes show different sets of values." if state.changed[i] else ""
         return Finding(
             attack=self.name,
             releases=tuple(number for number, _ in classes),
@@ -274,7 +275,7 @@ class Association(Attack):
             level=float(len(values)),
             unit="possible values",
             threshold=float(self.m),
-            sentence=f"{together} for {who}: {left}.{changed}",
+            sentence=f"{together} {left} for {who}.{changed}" if values else f"{together} {who} {left}.{changed}",
             details={"chance": 1.0 / max(len(values), 1), "values": tuple(values)},
             rank=(-1.0 / max(len(values), 1), 0, len(values), int(state.subjects[i])),
         )
@@ -286,7 +287,11 @@ class Association(Attack):
     def _class(self, series: Observed, release: ObservedRelease, unique: Uniqueness, i: int) -> Finding:
         words = series.words
         number, most, size = int(unique.classes[i]), int(unique.most[i]), int(unique.size[i])
-        value = words.value(int(unique.value[i]))
+        value, kinds = words.value(int(unique.value[i])), int(unique.kinds[i])
+        if most * self.m > size:
+            asked = f"with m = {self.m} no value may have more than {100 / self.m:.0f}%"
+        else:
+            asked = f"it shows {'one value' if kinds == 1 else f'{kinds} values'}, which are not equally frequent"
         members = require_members(release)
         inside = members.subjects[members.classes == number]
         return Finding(
@@ -299,9 +304,9 @@ class Association(Attack):
             unit="share of the class",
             threshold=1.0 / self.m,
             sentence=(
-                f"In {words.release(release.number)}, {most} of the {size} rows of the class "
-                f"({words.box(release.boxes[number])}) have {value}; it shows {int(unique.kinds[i])} values, and with "
-                f"m={self.m} none may have more than {100 / self.m:.0f}% of it."
+                f"In {words.release(release.number)}, {most} of the {count_rows(size)} of class "
+                f"{release.called(number)}{put_in_brackets(words.box(release.boxes[number]))} "
+                f"{'has' if most == 1 else 'have'} {value}; {asked}."
             ),
             details={"chance": most / size},
             rank=(-most / size, 1, release.number, release.called(number)),

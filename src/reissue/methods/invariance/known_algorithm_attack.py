@@ -136,10 +136,10 @@ class KnownAlgorithm(WithStatistics, Attack):
             unit="belief in the true value",
             threshold=self.c,
             sentence=(
-                f"Knowing how the classes of {releases} were cut, an attacker believes with {state_share(belief)} that "
-                f"{who} has {value}, rightly; the best class by itself says {state_share(alone)}. The rest follows "
-                f"from who stands on which side of a cut: {pairs}. Of the people believed so firmly, {100 * true:.0f}% "
-                f"are believed rightly. {self.source}"
+                f"Knowing how the classes of {releases} were cut, an attacker is {state_share(belief)} sure that {who} "
+                f"has {value}, rightly; one class alone gives at most {state_share(alone)} with the same statistics. "
+                f"The rest follows from who stands on which side of a cut: {pairs}. Of the people guessed so firmly, "
+                f"{100 * true:.0f}% are guessed rightly. {self.source}"
             ),
             details={"belief": belief, "one_release": alone, "come_true": true, "excluded": others},
             rank=(-belief, int(people.subjects[i])),

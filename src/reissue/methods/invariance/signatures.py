@@ -17,6 +17,10 @@ from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
 from reissue.model.release import Facts, Table
 
+STOPPED_BY_EXCHANGE = ("intersection", "difference", "possible-worlds")
+"""What cannot succeed where every class shows its values equally often and a person's classes show the same ones, with
+k <= m and c >= 1/m: any exchange of a signature's values makes a world of a world (docs/strategies/m-invariance.md)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Signatures:

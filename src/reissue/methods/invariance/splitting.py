@@ -78,14 +78,14 @@ def _sort_rows(bucket: Int32, values: Int32, keys: Int64) -> Int64:
 def _flatten_trees(domains: Sequence[Domain]) -> tuple[Float64, Int64, Int64, Int32, Int32, Int32, Int32]:
     """Taxonomies for the kernel: span of each attribute, where its leaves and nodes start (-1: numeric), and the
     concatenated leaf_node, parent, lo, hi."""
-    spans = np.array([domain.span for domain in domains], dtype=np.float64)
+    spans = np.array([domain.cost_span for domain in domains], dtype=np.float64)
     leaf_at, node_at = (np.full(len(domains), -1, dtype=np.int64) for _ in range(2))
     parts: list[list[Int32]] = [[np.empty(0, dtype=np.int32)] for _ in range(4)]
     leaves = nodes = 0
     for a, domain in enumerate(domains):
-        if domain.tree is not None:
+        tree = domain.nodes
+        if tree is not None:
             leaf_at[a], node_at[a] = leaves, nodes
-            tree = domain.tree
             for part, array in zip(parts, (tree.leaf_node, tree.parent, tree.lo, tree.hi), strict=True):
                 part.append(array)
             leaves, nodes = leaves + tree.leaves, nodes + len(tree.lo)

@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.invariance.assignment import Fakes, describe_steps, make_counterfeits, place_rows, redraw_outside
+from reissue.methods.invariance.assignment import Fakes, describe_steps, make_counterfeits, place_rows
 from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
-from reissue.methods.invariance.signatures import recall, remember
+from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, recall, remember
 from reissue.methods.invariance.splitting import split
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
@@ -34,7 +34,8 @@ class MInvariance(Strategy):
 
     name: ClassVar[str] = "m-invariance"
     supports: ClassVar[Changes] = VALUES_PERSIST
-    stops: ClassVar[tuple[str, ...]] = ("association",)
+    stops: ClassVar[tuple[str, ...]] = ("association", *STOPPED_BY_EXCHANGE)
+    proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng = np.random.default_rng(history.seed)
@@ -44,34 +45,30 @@ class MInvariance(Strategy):
         decided = plan_buckets(demand, self.m, repair=self.on_ineligible == "counterfeit")  # counts only
         keys = hilbert_keys(snapshot.codes, snapshot.domains)
         placed = place_rows(decided, snapshot, bucket, keys)  # int32[rows]
-        fakes = make_counterfeits(decided, known, snapshot, placed, rng)
-        classes, fake_classes, boxes = self._classes(snapshot, placed, keys, fakes)
-        codes = fakes.codes
-        if self.publishing == "generalized":
-            codes = redraw_outside(snapshot.codes, classes, boxes, fake_classes, fakes, rng)
+        fakes = make_counterfeits(decided, known, snapshot, placed, self.publishing == "anatomized", rng)
+        classes, fake_classes, boxes = _make_classes(snapshot, placed, keys, fakes)
         return Candidate(
             boxes=boxes,
             classes=classes,
-            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(codes)),
+            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(fakes.codes)),
             steps=describe_steps(demand, decided, fakes, len(boxes)),
             anatomized=self.publishing == "anatomized",
         )
-
-    def _classes(self, snapshot: Coded, placed: Int32, keys: Int64, fakes: Fakes) -> tuple[Int32, Int32, Int32]:
-        """Phase 4: (int32[rows] classes, int32[fakes] classes, boxes)."""
-        rows = len(snapshot)
-        codes = np.concatenate([snapshot.codes, fakes.codes])
-        all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, snapshot.domains)])
-        bucket = np.concatenate([placed, fakes.signature])
-        values = np.concatenate([snapshot.values, fakes.value])
-        classes, number = split(codes, bucket, values, all_keys, snapshot.domains)
-        real, fake = classes[:rows], classes[rows:]
-        if self.publishing == "anatomized":  # the exact codes of counterfeits are published, so the box covers them
-            return real, fake, widen_to_nodes(bounding_boxes(codes, classes, number), snapshot.domains)
-        return real, fake, widen_to_nodes(bounding_boxes(snapshot.codes, real, number), snapshot.domains)
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         return remember(caches, release)
 
     def thresholds(self) -> Mapping[str, float]:
         return {"m": float(self.m), "invariant": 1.0}
+
+
+def _make_classes(snapshot: Coded, placed: Int32, keys: Int64, fakes: Fakes) -> tuple[Int32, Int32, Int32]:
+    """Phase 4: (int32[rows] classes, int32[fakes] classes, boxes). Counterfeits span boxes as people do: one around
+    the people of a class alone would be smaller than others."""
+    rows = len(snapshot)
+    codes = np.concatenate([snapshot.codes, fakes.codes])
+    all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, snapshot.domains)])
+    bucket = np.concatenate([placed, fakes.signature])
+    values = np.concatenate([snapshot.values, fakes.value])
+    classes, number = split(codes, bucket, values, all_keys, snapshot.domains)
+    return classes[:rows], classes[rows:], widen_to_nodes(bounding_boxes(codes, classes, number), snapshot.domains)

@@ -58,8 +58,14 @@ def _describe(evidence: PersonEvidence, words: Words, i: int, classes: list[tupl
     belief, alone, plain = float(judged.belief[i]), float(judged.alone[i]), float(judged.plain[i])
     possible = [words.value(int(v)) for v in np.flatnonzero(evidence.graph.published.possible[i])]
     releases = name_releases(words, [number for number, _ in classes])
-    seen = f"Laid side by side, the classes of {releases}" if len(classes) > 1 else f"The class of {releases}"
-    best = "the best of them says" if len(classes) > 1 else "it says"
+    if len(classes) > 1:
+        seen, they, best = (
+            f"Taken together, the classes of {releases} leave",
+            "they make",
+            "One of them alone gives at most",
+        )
+    else:
+        seen, they, best = f"The class of {releases} leaves", "it makes", "Alone it gives"
     true = float(judged.come_true[i])
     return Finding(
         attack=evidence.attack,
@@ -71,10 +77,10 @@ def _describe(evidence: PersonEvidence, words: Words, i: int, classes: list[tupl
         unit="belief in the true value",
         threshold=evidence.threshold,
         sentence=(
-            f"{seen} leave {list_names(possible, MOST_VALUES)} for {who}; weighed together with everybody else's, they "
-            f"make an attacker believe with {state_share(belief)} that it is {value}, rightly. By itself {best} "
-            f"{state_share(alone)}, and statistics over these values say {state_share(plain)}. Of the people believed "
-            f"so firmly, {100 * true:.0f}% are believed rightly. {evidence.source}"
+            f"{seen} {list_names(possible, MOST_VALUES)} for {who}; weighed together with everybody else's, {they} "
+            f"an attacker {state_share(belief)} sure that it is {value}, rightly. {best} {state_share(alone)} "
+            f"with the same statistics, and the statistics over these values {state_share(plain)}. Of the people "
+            f"guessed so firmly, {100 * true:.0f}% are guessed rightly. {evidence.source}"
         ),
         details={
             "belief": belief,

@@ -51,7 +51,7 @@ class Standing(Strategy):
     name: ClassVar[str] = "standing"
     supports: ClassVar[Changes] = ANYTHING
     stands: ClassVar[bool] = True
-    withstands: ClassVar[tuple[str, ...]] = (
+    stops: ClassVar[tuple[str, ...]] = (
         "intersection",
         "difference",
         "record-tracing",
@@ -61,6 +61,7 @@ class Standing(Strategy):
         "historical-correlation",
         "possible-worlds",
     )
+    proved: ClassVar[tuple[str, ...]] = stops
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,7 +118,7 @@ class Standing(Strategy):
                 f"row_l = {self.row_l} cannot hold: the {len(present):,} rows to publish show only {shown} different "
                 f'dealt values. Lower row_l to {shown}, or use form = "told".'
             )
-        return cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([seed, 13]), lone=True)
+        return cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([seed, 13]))
 
     def _facts(
         self,

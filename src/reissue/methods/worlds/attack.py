@@ -13,7 +13,15 @@ from reissue.arrays.sets import intersection, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
-from reissue.methods.wording import call_people, count_people, name_releases, name_subjects
+from reissue.methods.wording import (
+    begin_sentence,
+    call_people,
+    count_people,
+    count_rows,
+    list_names,
+    name_releases,
+    name_subjects,
+)
 from reissue.methods.worlds.solver import Inconsistent, Settled, settle
 from reissue.methods.worlds.worlds import Paths, Worlds, narrow, paths_of, truth, worlds_of
 from reissue.model.observed import Observed, ObservedRelease
@@ -202,18 +210,19 @@ class PossibleWorlds(Attack):
         notes, seconds = [], self.seconds
         if tallies["nobody"]:
             notes.append(
-                f"{tallies['nobody']:,} rows belong to nobody known (counterfeits, say); they may hold any values."
+                f"{count_rows(tallies['nobody'])} {'matches' if tallies['nobody'] == 1 else 'match'} no known person "
+                "(counterfeits, perhaps) and may hold any value."
             )
+        more = f"More may be found with `--set seconds={12 * max(seconds, 1):g}`."
         if tallies["left_out"]:
             notes.append(
-                f"{count_people(tallies['left_out'])} are in connected parts that {seconds:g} seconds of work did not "
-                f"reach: for them only what single equations imply was found. More may be found with "
-                f"`--set seconds={12 * max(seconds, 1):g}`."
+                f"{seconds:g} seconds of work did not reach the parts of {count_people(tallies['left_out'])}: for them "
+                f"only what single equations imply was found. {more}"
             )
         if tallies["undecided"]:
             notes.append(
-                f"{count_people(tallies['undecided'])} were checked only in part: what is said of them holds, but more "
-                f"may be found with `--set seconds={12 * max(seconds, 1):g}`."
+                f"Work ran out for {count_people(tallies['undecided'])}, so that they were checked only in part: what "
+                f"is said of them holds. {more}"
             )
         return tuple(notes)
 
@@ -253,17 +262,19 @@ class PossibleWorlds(Attack):
         few = share <= self.c and certain < size
         which = call_people(name_subjects(words, who), size)
         if few:
-            left = ", ".join(words.value(int(view.worlds.value[e])) for e in possible)
-            says = f"{which}: only {left} is possible" if len(possible) == 1 else f"{which}: only {left} are possible"
-            says += f", fewer than m = {self.m} values"
+            left = list_names(words.value(int(view.worlds.value[e])) for e in possible)
+            says = f"can only have {left}, fewer than m = {self.m} values"
         elif certain == size:
-            says = f"{which} certainly {'has' if size == 1 else 'have'} {value}"
+            says = f"certainly {'has' if size == 1 else 'have'} {value}"
         else:
-            says = f"{which}: at least {certain} of them certainly have {value} (at most {100 * self.c:.0f}% may)"
+            which, says = f"at least {certain} of {which}", f"certainly have {value} (limit: {100 * self.c:.0f}%)"
         joint = len(entries) > 1
-        why = "no other assignment of values fits all classes" if joint else "the classes share no other value"
+        whose = "this person's" if size == 1 else "their"
+        single = f"no other value appears in all {whose} classes"
+        why = "no other assignment of values fits all classes" if joint else single
         used = tuple(r.number for r in view.releases) if joint else tuple(number for number, _ in classes)
-        together = name_releases(words, used)
+        alone = len(used) == 1
+        together = f"{'On its own' if alone else 'Taken together'}, {name_releases(words, used)}"
         return Finding(
             attack=self.name,
             releases=used,
@@ -273,7 +284,7 @@ class PossibleWorlds(Attack):
             level=float(len(possible)) if few else share,
             unit="possible values" if few else "share of one value",
             threshold=float(self.m) if few else self.c,
-            sentence=f"Taking {together} together, {says}; {why}.",
+            sentence=f"{together} {'shows' if alone else 'show'} that {which} {says}: {why}.",
             details={"people": size, "share": (share, most / size), "joint": joint},
             rank=(0, -float(view.share[path]), len(possible), int(who[0])),
         )
@@ -283,9 +294,9 @@ class PossibleWorlds(Attack):
         who = name_subjects(words, subjects)
         never = entries[view.settled.most[entries] == 0]
         left = entries[view.settled.most[entries] > 0]
-        label = [", ".join(words.value(int(view.worlds.value[e])) for e in part) for part in (never, left)]
+        out, stay = ([words.value(int(view.worlds.value[e])) for e in part] for part in (never, left))
         size = int(view.paths.size[path])
-        verb = "has" if size == 1 else "have"
+        does, whose = ("does", "this person's") if size == 1 else ("do", "their")
         return Finding(
             attack=self.name,
             releases=tuple(r.number for r in view.releases),
@@ -295,9 +306,9 @@ class PossibleWorlds(Attack):
             unit="possible values",
             threshold=float(self.m),
             breach=False,
-            sentence=(
-                f"{call_people(who, size)} certainly {verb} not {label[0]}, although all their classes "
-                f"show it; left {'is' if len(left) == 1 else 'are'} {label[1]}."
+            sentence=begin_sentence(
+                f"{call_people(who, size)} certainly {does} not have {' or '.join(out)}, although all {whose} "
+                f"classes show {'it' if len(out) == 1 else 'them'}; what is left: {list_names(stay)}."
             ),
             details={"people": size, "joint": True},
             rank=(1, -float(view.share[path]), len(left), int(subjects[0])),

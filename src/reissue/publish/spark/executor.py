@@ -16,7 +16,7 @@ import numpy as np
 from reissue.arrays.types import Bool, Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format
-from reissue.engine.spark.counting import read_files
+from reissue.engine.spark.counting import count_values, read_files
 from reissue.history.identities import find_name, read_identities, refuse_lookalikes_on_spark
 from reissue.history.public_files import Extent, totals_table
 from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
@@ -41,6 +41,7 @@ from reissue.publish.spark.fragment import (
     survey_fragments,
 )
 from reissue.publish.spark.public_files import KEY, KEY_FIELD, FragmentRows, PublicWriter, number_columns
+from reissue.publish.traits import ColumnTraits
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -66,9 +67,11 @@ class OnSpark(Executor):
 
     def start(self, strategy: Strategy, progress: Callable[[str], None]) -> None:
         progress("start")
+        from reissue.engine.spark.preflight import check_workers
         from reissue.engine.spark.verbs import connect
 
         self._spark: Spark = connect(self._settings)
+        check_workers(self._spark, self._ledger.path / "private" / "staging")
         if self._table:
             self._spark.refuse_existing(self._table)
 
@@ -95,11 +98,20 @@ class OnSpark(Executor):
         some = self._encoded(partial(draw_sample, total=self._snapshot.rows, seed=self._ledger.seed))
         return cut_sample(self._spark, some, count, self._coding, side)
 
-    def survey(self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage) -> list[FragmentChanges]:
+    def survey(
+        self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage | None
+    ) -> list[FragmentChanges]:
+        assert stage is not None  # previews are made in this process
         rows = assign_fragments(self._numbered, division)
         self._jobs, self._writers = jobs, [stage.writer(job.fragment) for job in jobs]
         self._surveyed = survey_fragments(self._spark, rows, jobs, self._writers)
         return [one.survey for one in self._surveyed]
+
+    def measure_columns(self) -> list[ColumnTraits]:
+        """Values are counted by workers; the driver gets three numbers of each column."""
+        names = self._snapshot.schema.insensitive
+        counted = [count_values(self._spark, self._encoded(), f"i{place}") for place in range(len(names))]
+        return [ColumnTraits(name, *numbers) for name, numbers in zip(names, counted, strict=True)]
 
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
         """Where at most half are new it is not looked at, since it would read the snapshot again."""

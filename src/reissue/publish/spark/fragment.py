@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.types import Int64
 from reissue.coding import Coding
-from reissue.engine.spark.counting import add_numbers, empty_rows, join_latest, rename_columns
+from reissue.engine.spark.counting import add_numbers, empty_rows, join_latest, rename_columns, replace_numbers
 from reissue.history.identities import read_identities
-from reissue.history.public_files import find_source_rows, make_public_tables
+from reissue.history.public_files import find_sources, make_public_tables
 from reissue.history.spark_counts import (
     combinations_to_table,
     counts_from_table,
     counts_to_table,
 )
-from reissue.ledger import PartWriter, Shelf
-from reissue.ledger.parquet import pack, unpack
+from reissue.ledger import Marks, PartWriter, Shelf
+from reissue.ledger.parquet import numbers_of, pack, unpack
 from reissue.ledger.store import Staged
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
@@ -45,7 +44,10 @@ def safe_column_names(encoded: Frame, attributes: int) -> Frame:
 def join_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
     """The rows with `number`: the latest one of each identifier, -1 if it has none."""
     known = read_identities(spark, shelf) if shelf.state.of_role("identities") else None
-    return join_latest(spark, encoded, known)
+    rows, marks = join_latest(spark, encoded, known), Marks.read(shelf)  # of forgotten people only: few
+    if not len(marks):
+        return rows
+    return replace_numbers(rows, "number", lambda table: marks.fill(table["identifier"], numbers_of(table["number"])))
 
 
 def assign_fragments(rows: Frame, division: TableDivision) -> Frame:
@@ -125,7 +127,9 @@ def survey_fragments(
             for name, counted in counts.planned.items():
                 planned[name] = writers[fragment].rows(combinations_to_table(counted)), len(counted.columns)
             counts = replace(counts, nearby=Counts.none(), planned={})
-        return SurveyedFragment(FragmentChanges.of(permitted, rows), staged, counts, nearby, planned)
+        return SurveyedFragment(
+            FragmentChanges.of(permitted, rows, jobs[fragment].coding), staged, counts, nearby, planned
+        )
 
     found = spark.of_groups(frame, "fragment", survey, "summaries of fragments")
     missing = [job.fragment for job in jobs if job.fragment not in found]
@@ -198,11 +202,11 @@ class FragmentTask:
 
     def _public(self, rows: SnapshotRows, made: FragmentRelease) -> dict[str, pa.Table]:
         """As `make_public_tables`, without dictionaries: the parts are sorted together before they are published."""
-        sources: Int64 | None = None
-        if rows.insensitive is not None:
-            sources = find_source_rows(made.coded, made.candidate, made.facts, self.job.own_seed)
+        sources, insensitive = None, rows.insensitive
+        if insensitive is not None:
+            sources, insensitive = find_sources(made.coded, made.facts, insensitive, self.job.own_seed)
         order = np.arange(len(made.facts.subjects))
-        tables = make_public_tables(made.facts, rows.insensitive, sources, order, self.job.coding)
+        tables = make_public_tables(made.facts, insensitive, sources, order, self.job.coding)
         return {name: _resolve_dictionaries(table) for name, table in tables.items()}
 
 

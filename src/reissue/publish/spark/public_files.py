@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -14,8 +13,9 @@ from reissue.arrays.mixing import hash_numbers, permute_ids
 from reissue.engine.output import Format, write_table
 from reissue.history.public_files import name_class_column
 from reissue.ledger import PublicFile
-from reissue.ledger.disk import hash_file, sync_file
+from reissue.ledger.disk import hash_file
 from reissue.ledger.store import Staged
+from reissue.ledger.system import force_file, move
 from reissue.publish.fragment import FragmentJob
 
 KEY = "__reissue_order__"
@@ -92,7 +92,7 @@ class PublicWriter:
         name = f"{self.table}.{format}" + ("" if self.parts == 1 else f"/part-{part:05d}.{format}")
         beside, path = self.private / f"public-{token_hex(8)}", self.public / name
         write_table(rows, beside, format)
-        sync_file(beside)
+        force_file(beside)
         path.parent.mkdir(exist_ok=True)
-        os.replace(beside, path)
+        move(beside, path)
         return PublicFile(name, hash_file(path), path.stat().st_size)

@@ -206,11 +206,9 @@ def _cut_safely(
     Part 0 keeps the number of the class, the others are numbered from `classes`. ends: where each class begins and ends
     """
     a, b = ends[own]
-    if b - a < 2 * limits.k:
-        return 0, False
-    ranked, legal = measure(work, a, b, forest, scratch), False
-    for i in range(2 * ranked):
-        parts = try_cut(work, a, b, scratch.ranked[i // 2], i % 2 == 1, forest, limits, scratch)
+    listed, legal = measure(work, a, b, forest, limits.k, scratch), False
+    for number in range(listed):
+        parts = try_cut(work, a, b, number, forest, limits, scratch)
         if parts == 0:
             continue
         legal, changed = True, np.empty(parts, np.int64)

@@ -1,0 +1,144 @@
+"""How often the intervals of `reissue.estimate` hold the truth: Adult, every form of release, 500 random queries each.
+
+python experiments/estimate_adult.py [folder of the Adult data and ARX's hierarchies] [rows] [queries]
+
+Everything goes through files: people are published by a series, and the queries are asked of the release folder with
+nothing but the config. A query asks for one to three quasi-identifiers, each a range of neighbouring codes (5% to 60%
+of the domain; any leaves of a hierarchy), and for one to three values, one time in ten for all of them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import polars as pl
+
+import reissue as ri
+from learning_people import COLUMNS, OCCUPATION
+from reissue.estimating.answering import make_spread
+from reissue.estimating.intervals import Asked, Interval
+from reissue.estimating.reading import ReleaseRows, read_release
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMS: dict[str, ri.Static | ri.MInvariance | ri.EEquivalence | ri.Standing] = {
+    "generalized: static, k=10": ri.Static(k=10),
+    "generalized: m-invariance, m=4": ri.MInvariance(m=4),
+    "anatomized: e-equivalence, m=4, e=3": ri.EEquivalence(m=4, e=3),
+    "told: standing": ri.Standing(form="told"),
+    "told, totals: standing": ri.Standing(form="told", totals=0.5),
+    "flat: standing": ri.Standing(),
+    "flat, totals: standing": ri.Standing(totals=0.5),
+}
+Ranges = dict[int, list[tuple[int, int]]]
+
+
+def read_people(folder: Path) -> pl.DataFrame:
+    """Complete rows of both splits of Adult, in a random but fixed order."""
+    rows = []
+    for name in ("adult.data.gz", "adult.test.gz"):
+        with gzip.open(folder / "adult" / name, "rt") as lines:
+            rows += [row.strip().rstrip(".").split(", ") for row in lines if row.count(",") == 14 and "?" not in row]
+    places = {**COLUMNS, "occupation": OCCUPATION}
+    frame = pl.DataFrame({name: [row[place] for row in rows] for name, place in places.items()})
+    frame = frame.with_columns(pl.col("age").cast(pl.Int64))
+    order = np.random.default_rng(0).permutation(len(frame))
+    return frame[order].with_columns(pl.Series("person", np.arange(len(frame))))
+
+
+def make_schema(folder: Path) -> ri.Schema:
+    attributes: dict[str, ri.Numeric | ri.Categorical] = {
+        name: ri.Categorical(folder / "arx_adult" / f"adult_hierarchy_{name}.csv") for name in COLUMNS if name != "age"
+    }
+    return ri.Schema(
+        identifier="person", quasi_identifiers={"age": ri.Numeric(), **attributes}, sensitive=["occupation"]
+    )
+
+
+def months(people: pl.DataFrame, rows: int, releases: int) -> Iterator[pl.DataFrame]:
+    """A tenth leaves before each release, and as many come."""
+    for number in range(releases):
+        first = number * (rows // 10)
+        yield people[first : first + rows]
+
+
+def draw_queries(rows: ReleaseRows, count: int, rng: np.random.Generator) -> Iterator[tuple[Ranges, list[int] | None]]:
+    domains, values = rows.coding.domains, len(rows.coding.values)
+    for _ in range(count):
+        where: Ranges = {}
+        for a in rng.choice(len(domains), int(rng.integers(1, 4)), replace=False).tolist():
+            size = domains[a].hi - domains[a].lo + 1
+            length = max(1, round(size * rng.uniform(0.05, 0.6)))
+            low = domains[a].lo + int(rng.integers(0, size - length + 1))
+            where[a] = [(low, low + length - 1)]
+        chosen = rng.choice(values, int(rng.integers(1, min(4, values))), replace=False).tolist()
+        yield where, None if rng.random() < 0.1 else chosen
+
+
+def encode(people: pl.DataFrame, rows: ReleaseRows) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and values of the people in the codes of the release's readers."""
+    coding = rows.coding
+    columns = [
+        people[name].to_numpy() if name in coding.numbers else coding.hierarchies[name].encode(people[name].to_list())
+        for name in coding.attributes
+    ]
+    codes = {labels[0]: code for labels, code in coding.value_lookup.items()}
+    return np.stack(columns, axis=1), np.array([codes[value] for value in people[coding.schema.sensitive[0]].to_list()])
+
+
+def cover(rows: ReleaseRows, people: pl.DataFrame, count: int, seed: int = 1) -> dict[str, float]:
+    """The share of queries (with anybody in the truth) whose interval holds it; widths and errors beside."""
+    codes, truth = encode(people, rows)
+    spreads = {a: make_spread(rows.boxes[:, a], rows.coding, a) for a in range(codes.shape[1])}
+    held: dict[str, list[bool]] = {"counts": [], "rates": []}
+    off, wide = [], []
+    for where, values in draw_queries(rows, 3 * count, np.random.default_rng(seed)):
+        inside = np.ones(len(codes), dtype=np.bool_)
+        for a, [(low, high)] in where.items():
+            inside &= (codes[:, a] >= low) & (codes[:, a] <= high)
+        actual = int((inside & (np.ones_like(inside) if values is None else np.isin(truth, values))).sum())
+        if actual == 0 or len(held["counts"]) == count:
+            continue
+        found, _, rate = Asked(rows, spreads, where, values).answer()
+        held["counts"].append(_holds(found, actual))
+        held["rates"].append(_holds(rate, actual / int(inside.sum())))
+        off.append(abs(found.middle - actual) / actual)
+        wide.append((found.high - found.low) / actual)
+    told = {name: float(np.mean(some)) for name, some in held.items()}
+    return told | {"median error": float(np.median(off)), "median width": float(np.median(wide))}
+
+
+def _holds(found: Interval, actual: float) -> bool:
+    return found.low - 1e-9 <= actual <= found.high + 1e-9
+
+
+def measure(
+    people: pl.DataFrame, schema: ri.Schema, rows: int, releases: int, count: int
+) -> Iterator[tuple[str, Mapping[str, float]]]:
+    for name, strategy in FORMS.items():
+        with TemporaryDirectory() as folder:
+            series = ri.Series.create(Path(folder) / "s", schema, strategy, seed=1, formats=["parquet"])
+            for month in months(people, rows, releases):
+                release = series.publish(month)
+            series.close()
+            yield name, cover(read_release(release, schema), month, count)
+
+
+def main(folder: Path, rows: int, count: int) -> None:
+    people, schema = read_people(folder), make_schema(folder)
+    for releases in (1, 8):
+        for name, found in measure(people, schema, rows, releases, count):
+            print(f"release {releases}, {name:38s}", "  ".join(f"{key} {value:.3f}" for key, value in found.items()))
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    main(
+        Path(given[0]) if given else ROOT.parent / "shared" / "data",
+        int(given[1]) if len(given) > 1 else 8_000,
+        int(given[2]) if len(given) > 2 else 500,
+    )

@@ -1,0 +1,111 @@
+"""`reissue.estimate` and `reissue.weights`: what a reader of a release asks it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from os import PathLike
+
+import numpy as np
+import pyarrow as pa
+
+from reissue.arrays.types import Int32
+from reissue.coding import Coding
+from reissue.coding.numeric import MISSING_CODE
+from reissue.estimating.asking import Query, read_query
+from reissue.estimating.intervals import Asked, Interval
+from reissue.estimating.reading import InFolder, ReleaseRows, read_release
+from reissue.estimating.spreading import ROUNDS, Spread
+from reissue.schema import Schema
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How many people a query matches, and between which numbers that is in 95 of 100 queries.
+
+    count, low, high: of all that the query asks for
+    base:             of the query without its sensitive values; rate is count / base, with an interval of its own.
+                      None where the query asks for no sensitive value
+    others:           the query without its sensitive values, as it is written
+    """
+
+    count: float
+    low: float
+    high: float
+    base: float | None = None
+    rate: float | None = None
+    rate_low: float | None = None
+    rate_high: float | None = None
+    others: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+    def describe(self) -> str:
+        """In a sentence or two, for a terminal."""
+        told = f"About {self.count:,.0f} people (95%: {self.low:,.0f} to {self.high:,.0f})."
+        if self.rate is None:
+            return told
+        of = f"the {self.base:,.0f} with {self.others}" if self.others else f"all {self.base:,.0f}"
+        return f"{told}\nThat is {self.rate:.1%} of {of} (95%: {self.rate_low:.1%} to {self.rate_high:.1%})."
+
+
+def estimate(
+    release: str | PathLike[str] | InFolder, query: Query, *, config: str | PathLike[str] | Schema | None = None
+) -> Estimate:
+    """The people of a release who match a query, from its public files alone.
+
+    release: its folder, or what `Series.publish` returned
+    query:   `"age=30..39 sex=F diagnosis=Flu"` or `{"age": (30, 39), "sex": "F", "diagnosis": ["Flu"]}`
+    config:  the schema or its config file, needed to ask for columns that are published in groups
+    """
+    return answer(read_release(release, config), query)
+
+
+def answer(rows: ReleaseRows, query: Query) -> Estimate:
+    """The same of a release that was read before. O(rows) for every column of the query."""
+    question = read_query(query, rows.coding, rows.opaque)
+    spreads = {a: make_spread(rows.boxes[:, a], rows.coding, a) for a in question.where}
+    count, base, rate = Asked(rows, spreads, question.where, question.values).answer()
+    if question.values is None:
+        return Estimate(count.middle, count.low, count.high)
+    return Estimate(count.middle, count.low, count.high, base.middle, *_numbers(rate), question.others)
+
+
+def _numbers(found: Interval) -> tuple[float, float, float]:
+    return found.middle, found.low, found.high
+
+
+def make_spread(boxes: Int32, coding: Coding, a: int) -> Spread:
+    """How people are spread over an attribute. boxes: int32[rows, 2]."""
+    domain = coding.domains[a]
+    number = coding.numbers.get(domain.name)
+    low = domain.lo - 1 if number is not None and number.nulls else domain.lo
+    return Spread(
+        np.where(boxes == MISSING_CODE, low, boxes), low, domain.hi, ROUNDS["groups" if number is None else "numbers"]
+    )
+
+
+def weights(release: str | PathLike[str] | InFolder, *, config: str | PathLike[str] | Schema | None = None) -> pa.Table:
+    """Every row with each value it may have and how much it counts there, as survey weights.
+
+    Columns: `row` (from 1, as in the release), the sensitive columns, `weight`. Weights of all rows add up to the rows
+    of the release; where it has totals, the weights of a value add up to its total. O(rows * values of a class).
+    """
+    return list_weights(read_release(release, config))
+
+
+def list_weights(rows: ReleaseRows) -> pa.Table:
+    """The same of a release that was read before."""
+    if rows.values is not None:
+        row, value = np.arange(len(rows)), rows.values
+        weight = rows.amounts[value]
+    else:
+        home, found = np.nonzero(rows.amounts)
+        length = np.bincount(home, minlength=len(rows.amounts))[rows.classes]  # values that each row may have
+        row = np.repeat(np.arange(len(rows)), length)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+        value = found[np.searchsorted(home, rows.classes)[row] + within]
+        weight = rows.amounts[rows.classes[row], value]
+    columns = rows.coding.value_columns.items()
+    shown = {name: pa.array(np.array(labels, dtype=object)[value]) for name, labels in columns}
+    return pa.table({"row": row + 1, **shown, "weight": weight})

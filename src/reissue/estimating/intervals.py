@@ -1,0 +1,185 @@
+"""The count and the rate of a query, and how far off they may be.
+
+Three things are unknown, and each is let vary by as much as an analyst who sees only the release must allow:
+
+- *chance*: who of a box lies in the query, and who of a class has the value; binomial and hypergeometric variance.
+  Where values were dealt, chance acts twice: on what is true and on what was dealt. Values of people who left a class
+  count among those that those still there may have.
+- *lean*: people may lean to one end of their boxes, all in the same way. The odds of lying in the query are off by a
+  factor whose logarithm has the standard deviation LEAN * width^2, the width of a label as a share of its domain; a
+  label that says nothing may hide anything, a narrow one little.
+- *association*: inside a class, value and query may go together. The logarithm of their odds ratio has the
+  standard deviation ASSOCIATION * h, where h is the share of the query's variation that lies inside classes: if
+  everybody of a class is in the query or nobody, an association there does not matter. Where rows show their values,
+  it is the square root of h: there only rows whose boxes lie partly in the query move.
+
+The even spread and the learned one are both taken, half and half; BETWEEN of their difference is one more unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reissue.arrays.types import Float64
+from reissue.estimating.reading import ReleaseRows
+from reissue.estimating.spreading import Spread
+
+LEAN, ASSOCIATION, BETWEEN = 1.5, 1.0, 0.12
+Z = 1.96
+LEAST = 0.25
+"""Of a variance: a count is a whole number."""
+COUNTERFEITS = 0.003
+"""The share of rows that may stand for nobody, where a strategy may add such rows."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number, and between which two it is with 95%."""
+
+    middle: float
+    low: float
+    high: float
+
+
+class Asked:
+    """A query against the rows: float64[rows] parts of boxes inside, by attribute; weights of the asked values."""
+
+    def __init__(
+        self,
+        rows: ReleaseRows,
+        spreads: Mapping[int, Spread],
+        where: Mapping[int, Sequence[tuple[int, int]]],
+        values: Sequence[int] | None,
+    ) -> None:
+        self.rows, self.some_values = rows, values is not None
+        both = {a: spreads[a].parts(asked) for a, asked in where.items()}
+        self.even, self.learned = ([parts[i] for parts in both.values()] for i in (0, 1))
+        self.parts = [(one + other) / 2 for one, other in both.values()]
+        self.lean = [LEAN * spreads[a].width[spreads[a].of_row] ** 2 for a in where]
+        self.everybody = np.ones(len(rows))  # how many rows there are is told exactly, whatever the totals
+        self.wanted = self.everybody if values is None else rows.weigh(values)
+        self.inside = multiply(self.parts, len(rows))
+        self.count, self.base = float(self.inside @ self.wanted), float(self.inside @ self.everybody)
+
+    def answer(self) -> tuple[Interval, Interval, Interval]:
+        """(the count, the count whatever the value, the rate)."""
+        chance = self._chance()
+        moved = [*self._leaning(), *self._between(), *self._associated()]
+        count = _around(self.count, [(a, b) for (a, _), (b, _) in moved], chance[0])
+        base = _around(self.base, [(a, b) for (_, a), (_, b) in moved], chance[1])
+        rate = self.count / self.base if self.base > 0 else 0.0
+        rates = [(_divide(*low), _divide(*high)) for low, high in moved]
+        share = _around(rate, rates, chance[2])
+        possible = float(np.count_nonzero(self.inside))
+        shown = self.rows.style == "generalized"  # a row's value is its own
+        most = float(self.wanted[self.inside > 0].sum()) if shown else possible
+        return _clip(count, most), _clip(base, possible), _clip(share, 1.0)
+
+    def _chance(self) -> tuple[float, float, float]:
+        """Variances of count, base and rate."""
+        spread = self.inside * (1.0 - self.inside)
+        count, base = float(spread @ self.wanted), float(spread @ self.everybody)
+        rate = self.count / self.base if self.base > 0 else 0.0
+        of_rate = float(spread @ (self.wanted - rate) ** 2)
+        if self.rows.style != "generalized" and self.some_values:
+            inside, share, tokens = self._by_class()
+            dealt = (inside * share * (1 - share) * np.maximum(tokens - inside, 0) / np.maximum(tokens - 1, 1)).sum()
+            dealt = float(dealt) * (2.0 if self.rows.style == "flat" else 1.0)
+            count, of_rate = count + dealt, of_rate + dealt
+            of_totals = self.rows.noise * float((self.count / max(1.0, self.wanted.sum())) ** 2)
+            count, of_rate = count + of_totals, of_rate + of_totals
+        fakes = 0.0 if self.rows.style in ("told", "flat") else COUNTERFEITS**2
+        count, base = count + fakes * self.count**2, base + fakes * self.base**2
+        if self.parts or self.some_values:
+            count += LEAST
+        return count, base + LEAST * bool(self.parts), (of_rate + LEAST) / max(self.base, 1.0) ** 2
+
+    def _by_class(self) -> tuple[Float64, Float64, Float64]:
+        """float64[classes]: people inside the query, share of the asked values, tokens."""
+        rows = np.bincount(self.rows.classes).astype(np.float64)
+        inside: Float64 = np.bincount(self.rows.classes, self.inside).astype(np.float64)
+        share = np.clip(np.bincount(self.rows.classes, self.wanted) / rows, 0.0, 1.0)
+        return inside, share, np.maximum(self.rows.tokens, rows)
+
+    def _leaning(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        """Count and base if people lean away from the query, or to it, in one attribute after the other."""
+        return [
+            (self._totals(self._with(i, lean(part, -Z * by))), self._totals(self._with(i, lean(part, Z * by))))
+            for i, (part, by) in enumerate(zip(self.parts, self.lean, strict=True))
+        ]
+
+    def _between(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        one, other = (self._totals(multiply(parts, len(self.rows))) for parts in (self.even, self.learned))
+        off = Z * BETWEEN * abs(one[0] - other[0]), Z * BETWEEN * abs(one[1] - other[1])
+        return [((self.count - off[0], self.base - off[1]), (self.count + off[0], self.base + off[1]))]
+
+    def _associated(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        """Count and base if the asked values are the rarer, or the commoner, the more of a class is in the query."""
+        if not self.some_values or not self.parts:
+            return []
+        inside, share, tokens = self._by_class()
+        people = np.bincount(self.rows.classes).astype(np.float64)
+        all_in, everybody = float(inside.sum()), float(len(self.rows))
+        varies = max(all_in * (everybody - all_in) / everybody, 1e-9)
+        within = float((inside * (people - inside) / people).sum()) / varies
+        generalized = self.rows.style == "generalized"
+        by = Z * ASSOCIATION * (within**0.5 if generalized else within)
+        if generalized:
+            moved = []
+            for i, part in enumerate(self.parts):
+                counts = [float(self._with(i, lean(part, sign * by)) @ self.wanted) for sign in (-1, 1)]
+                moved.append(tuple((count, self.base + count - self.count) for count in counts))
+            return moved  # type: ignore[return-value]
+        alone = inside * share
+        counts = [
+            self.count + float((meet(inside, share * tokens, tokens, np.exp(sign * by)) - alone).sum())
+            for sign in (-1, 1)
+        ]
+        return [((counts[0], self.base), (counts[1], self.base))]
+
+    def _with(self, place: int, part: Float64) -> Float64:
+        return multiply([part if i == place else own for i, own in enumerate(self.parts)], len(self.rows))
+
+    def _totals(self, inside: Float64) -> tuple[float, float]:
+        return float(inside @ self.wanted), float(inside @ self.everybody)
+
+
+def lean(part: Float64, by: Float64 | float) -> Float64:
+    """The part with its odds multiplied by e^by; nothing and everything stay what they are."""
+    odds = np.exp(by)
+    return part * odds / (1.0 - part + part * odds)
+
+
+def meet(one: Float64, other: Float64, whole: Float64, odds: float) -> Float64:
+    """float64[n]: how many are in both sets of a class, given their sizes and the odds ratio (Cornfield's root)."""
+    if abs(odds - 1.0) < 1e-9:
+        return one * other / whole
+    a = odds - 1.0
+    b = -(odds * (one + other) + whole - one - other)
+    return (-b - np.sqrt(np.maximum(b * b - 4.0 * a * odds * one * other, 0.0))) / (2.0 * a)
+
+
+def multiply(parts: Sequence[Float64], rows: int) -> Float64:
+    product = np.ones(rows)
+    for part in parts:
+        product = product * part
+    return product
+
+
+def _divide(count: float, base: float) -> float:
+    return count / base if base > 0 else 0.0
+
+
+def _around(middle: float, moved: Sequence[tuple[float, float]], variance: float) -> Interval:
+    """What chance and every unknown may add up to: they are independent, so their squares are summed."""
+    below = sum(min(0.0, low - middle, high - middle) ** 2 for low, high in moved)
+    above = sum(max(0.0, low - middle, high - middle) ** 2 for low, high in moved)
+    chance = Z**2 * variance
+    return Interval(middle, middle - (below + chance) ** 0.5, middle + (above + chance) ** 0.5)
+
+
+def _clip(found: Interval, most: float) -> Interval:
+    return Interval(found.middle, max(0.0, found.low), max(found.middle, min(most, found.high)))

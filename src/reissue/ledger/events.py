@@ -1,0 +1,102 @@
+"""What was done to a series beside publishing: small private documents, kept in the same transaction as the change.
+
+A withdrawn release is such a document under its own number, so that the number is never given again. Nobody is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from reissue.ledger import parquet
+from reissue.ledger.records import CatalogueState, Document, ReleaseRecord, find_user
+from reissue.ledger.shelf import name_of
+from reissue.ledger.stage import document_table
+from reissue.model.release import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reissue.ledger.catalogue import Catalogue, Connection
+    from reissue.ledger.shelf import Shelf
+    from reissue.ledger.store import Staged, Store
+
+EVENT, WITHDRAWN = "event", "withdrawn"
+LOGGED = {"forget": "forget", "coding": "extend", "amend": "amend"}
+"""Changes that the log tells, by the name that the ledger gives them."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """what: forget, extend, amend or withdraw; time: UTC, ISO 8601; user: who did it; details: what else is kept."""
+
+    what: str
+    time: str
+    user: str
+    details: Mapping[str, object]
+
+    def document(self) -> Document:
+        return {"what": self.what, "time": self.time, "user": self.user, "details": dict(self.details)}
+
+
+def make_event(what: str, **details: object) -> Event:
+    """Something that is done now, by who runs this process."""
+    return Event(what, datetime.now(UTC).isoformat(timespec="seconds"), find_user(), details)
+
+
+def write_event(store: Store, state: CatalogueState, folder: Path, change: str) -> list[Staged]:
+    """Write into `folder` that such a change is made now, if the log tells of it; to be placed with the change."""
+    if change not in LOGGED:
+        return []
+    names = [int(file.name) for file in state.of_role(EVENT)]
+    event = make_event(LOGGED[change])
+    return [store.write(document_table(event.document()), folder, EVENT, name_of(max(names, default=0) + 1))]
+
+
+def write_caches(store: Store, caches: Mapping[str, Table], release: int, folder: Path) -> list[Staged]:
+    """Caches as they are after that release."""
+    return [store.write(parquet.pack(table), folder, "cache", name, release) for name, table in caches.items()]
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """The last release taken back: its files are no longer referred to; the fact and the reason stay."""
+
+    state: CatalogueState
+    reason: str
+
+    @property
+    def record(self) -> ReleaseRecord:
+        return self.state.releases[-1]
+
+    def write(self, store: Store, caches: Mapping[str, Table], folder: Path) -> list[Staged]:
+        """The caches after the release before it, and what stays of it."""
+        number, label = self.record.number, self.record.counts.get("label")
+        before = self.state.releases[-2].number if len(self.state.releases) > 1 else 0
+        kept = make_event("withdraw", release=number, label=label, reason=self.reason)
+        return [
+            *write_caches(store, caches, before, folder),
+            store.write(document_table(kept.document()), folder, WITHDRAWN, name_of(number), number),
+        ]
+
+    def drop(self, catalogue: Catalogue, connection: Connection) -> None:
+        """In the transaction, before its files are put. A coding on which a later one builds is kept."""
+        codings = self.state.of_role("coding")
+        own = [file for file in codings if file.release == self.record.number]
+        catalogue.drop_files(connection, "cache")
+        catalogue.drop_release(connection, self.record.number)
+        if own and own[-1] != codings[-1]:
+            catalogue.put_files(connection, [replace(file, release=0) for file in own])
+
+
+def read_events(shelf: Shelf) -> list[Event]:
+    """All events, oldest first."""
+    found = []
+    for file in [*shelf.state.of_role(EVENT), *shelf.state.of_role(WITHDRAWN)]:
+        kept = shelf.document(file.role, file.name)
+        details = kept["details"]
+        assert isinstance(details, Mapping)
+        found.append(Event(str(kept["what"]), str(kept["time"]), str(kept["user"]), details))
+    return sorted(found, key=lambda event: event.time)

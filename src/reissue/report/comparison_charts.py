@@ -1,0 +1,104 @@
+"""The charts of a comparison: risk against query error, and published rates against true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from reissue.report.charts import COLOURS, Rows, finish, import_altair
+from reissue.report.render import Spec
+
+
+def draw_map(document: Mapping[str, object]) -> Spec:
+    """Strategies by the share of people at risk and by query error; those on the frontier are filled and joined."""
+    alt = import_altair()
+    frontier = cast("Sequence[str]", document["frontier"])
+    taken = cast("Mapping[str, object]", document["recommendation"])["label"]
+    runs = [run for run in cast("Sequence[Mapping[str, object]]", document["runs"]) if run["status"] == "done"]
+    best = "recommended" if any(run["label"] == taken and withstands(run) for run in runs) else "comes closest"
+    rows: Rows = []
+    for run in runs:
+        label = str(run["label"])
+        kind = best if label == taken else "best of its risk" if label in frontier else "beaten"
+        rows.append({"label": label, "risk": run["risk"], "error": run["query_error"], "kind": kind})
+    _place_labels(rows)
+    share = alt.Axis(format="%", tickCount=10, labelFlush=False, labelOverlap=True, labelSeparation=4)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("risk:Q", title="share of people at risk", axis=share, scale=alt.Scale(nice=True)),
+        y=alt.Y("error:Q", title="query error", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
+        tooltip=["label:N", alt.Tooltip("risk:Q", format=".1%"), alt.Tooltip("error:Q", format=".1%")],
+    )
+    kinds = [best, "best of its risk", "beaten"]
+    shape = alt.Scale(domain=kinds, range=["diamond", "circle", "cross"])
+    colour = alt.Scale(domain=kinds, range=[COLOURS[2], COLOURS[0], COLOURS[7]])
+    points = base.mark_point(filled=True, size=140, opacity=1).encode(
+        shape=alt.Shape("kind:N", title=None, scale=shape), color=alt.Color("kind:N", title=None, scale=colour)
+    )
+    line = base.transform_filter("datum.kind != 'beaten'").mark_line(color=COLOURS[0], strokeDash=[4, 3], opacity=0.6)
+    layers = [line, points]
+    for side, align, dx in (("right", "left", 9), ("left", "right", -9)):
+        for height, dy in (("above", -7), ("below", 9)):
+            if not any((row["side"], row["height"]) == (side, height) for row in rows):
+                continue
+            here = base.transform_filter(f"datum.side == '{side}' && datum.height == '{height}'")
+            place = {"align": align, "dx": dx, "dy": dy, "limit": 260, "fontSize": 12}
+            around = here.mark_text(**place, stroke="var(--paper)", strokeWidth=4, strokeJoin="round")
+            text = here.mark_text(**place, color="var(--ink)")
+            layers += [around.encode(text="label:N"), text.encode(text="label:N")]  # readable on lines and points
+    return finish(alt.layer(*layers), 340)
+
+
+def draw_rates(document: Mapping[str, object]) -> Spec | None:
+    """Published rates against true ones, the recommended strategy first; a click on the legend shows another."""
+    taken = cast("Mapping[str, object]", document["recommendation"])["label"]
+    rows: Rows = []
+    for run in cast("Sequence[Mapping[str, object]]", document["runs"]):
+        measured = cast("Sequence[Mapping[str, object]]", run.get("rates") or ())
+        points = cast("Sequence[Sequence[float]]", measured[0]["points"]) if measured else ()
+        rows += [{"label": run["label"], "true": true, "published": told} for true, told in points]
+    if not rows:
+        return None
+    alt = import_altair()
+    names = list(dict.fromkeys(str(row["label"]) for row in rows))
+    first = taken if taken in names else names[0]
+    pick = alt.selection_point(fields=["label"], bind="legend", value=[{"label": first}])
+    most = max(max(cast("float", row["true"]), cast("float", row["published"])) for row in rows)
+    axis, scale = alt.Axis(format="%"), alt.Scale(domain=[0, most])
+    colour = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    points = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=50)
+        .encode(
+            x=alt.X("true:Q", title="true rate", axis=axis, scale=scale),
+            y=alt.Y("published:Q", title="published rate", axis=axis, scale=scale),
+            color=alt.Color("label:N", title=None, scale=colour),
+            opacity=alt.condition(pick, alt.value(0.8), alt.value(0.04)),
+            tooltip=["label:N", alt.Tooltip("true:Q", format=".1%"), alt.Tooltip("published:Q", format=".1%")],
+        )
+        .add_params(pick)
+    )
+    ends = alt.Data(values=[{"true": 0, "published": 0}, {"true": most, "published": most}])
+    line = alt.Chart(ends).mark_line(color="var(--soft)", strokeDash=[4, 3]).encode(x="true:Q", y="published:Q")
+    return finish(alt.layer(line, points), 300)
+
+
+def withstands(run: Mapping[str, object]) -> bool:
+    """Whether no attack on a comparison's run succeeded."""
+    attacks = cast("Mapping[str, Mapping[str, object]]", run["attacks"])
+    return not any(attack["status"] == "breached" for attack in attacks.values())
+
+
+def _place_labels(rows: Rows) -> None:
+    """Beside its point, towards the middle; below it where the label of a near point is above."""
+    most = max((cast("float", row["error"]) for row in rows), default=0.0) or 1.0
+    placed: Rows = []
+    for row in sorted(rows, key=lambda row: -cast("float", row["error"])):
+        row["side"] = "right" if cast("float", row["risk"]) < 0.6 else "left"
+        near = [
+            other
+            for other in placed
+            if abs(cast("float", other["error"]) - cast("float", row["error"])) < 0.06 * most
+            and abs(cast("float", other["risk"]) - cast("float", row["risk"])) < 0.35
+        ]
+        row["height"] = "below" if any(other["height"] == "above" for other in near) else "above"
+        placed.append(row)

@@ -1,0 +1,136 @@
+"""How a column may be coded: ranges, months and years, prefixes, ordered intervals, groups of about equal size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reissue.arrays.types import Int64
+from reissue.engine.profile import ColumnProfile
+from reissue.schema.proposal import Groups, ProposedColumn
+from reissue.suggest.clues import MARKS, OUTSIDERS, POSTAL, SECRETS, are_icd, rank, words_of
+from reissue.suggest.grouping import find_bins, group_by_frequency, group_in_order
+
+CATEGORIES = 30
+"""A sensitive column of whole numbers with more different values gets bins."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spelled:
+    """A column, the texts of it that stand for missing, the form of its dates, and whether decimals follow a comma."""
+
+    column: ColumnProfile
+    missing: tuple[str, ...]
+    date_form: str | None
+    commas: bool
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def is_secret(self) -> bool:
+        return rank(self.name, SECRETS) is not None
+
+    @cached_property
+    def known(self) -> tuple[list[str], Int64]:
+        """The values that are not missing, most frequent first, and their rows."""
+        kept = [place for place, label in enumerate(self.column.labels) if label.strip() not in self.missing]
+        return [self.column.labels[place] for place in kept], self.column.counts[np.array(kept, dtype=np.int64)]
+
+    @cached_property
+    def numbers(self) -> list[float]:
+        return [float(label.replace(",", ".") if self.commas else label) for label in self.known[0]]
+
+    @cached_property
+    def largest(self) -> float:
+        return max(map(abs, self.numbers), default=0.0)
+
+    @cached_property
+    def is_prefixed(self) -> bool:
+        """Whether the first characters of its values mean something: zip and ICD codes."""
+        return bool(POSTAL & set(words_of(self.name))) or are_icd(self.known[0])
+
+    def count_values(self) -> int:
+        """Different values, missing ones aside; bins where it gets some."""
+        return len(self.bins()) + 1 if self.bins() else len(self.known[0])
+
+    def bins(self) -> list[int | float]:
+        """Edges of bins for a column of many numbers, were it sensitive."""
+        decimals = self.column.kind == "float" or self.commas
+        if not self.column.whole or self.date_form or not (decimals or self.column.kind == "int"):
+            return []
+        if not decimals and len(self.known[0]) <= CATEGORIES:
+            return []
+        return find_bins(self.numbers, self.known[1])
+
+    def tell_missing(self) -> str:
+        if not self.missing:
+            return ""
+        return f" {', '.join(repr(code) for code in self.missing)} is read as missing."
+
+
+def find_top_share(one: Spelled) -> float:
+    """The share of rows that have the most frequent value, or bin; missing is a value, too."""
+    from reissue.schema import Bins
+
+    counts, edges = one.known[1], one.bins()
+    if edges:
+        counts = np.bincount(Bins(edges=tuple(edges)).index(np.array(one.numbers)), counts)
+    absent = one.column.rows - int(one.known[1].sum()) if one.column.whole else 0
+    return float(max(int(counts.max(initial=0)), absent) / max(one.column.rows, 1))
+
+
+def code_column(one: Spelled, alone: int | None, rows: int, refused: str | None) -> ProposedColumn:
+    """The column as a quasi-identifier, or left out for the reason `refused`."""
+    column = one.column
+    if refused is not None:
+        return ProposedColumn(
+            name=one.name, role="left out", reason=refused, distinct=column.distinct, alone=alone, missing=one.missing
+        )
+    coding, groups, how = _choose_coding(one)
+    why = "outsiders may know it" if rank(one.name, OUTSIDERS) is not None else "outsiders might know it"
+    singled = "nobody" if not alone else f"{alone:,} of {rows:,} people"
+    return ProposedColumn(
+        name=one.name,
+        role="quasi-identifier",
+        reason=f"{why}; {column.distinct:,} values, which alone single out {singled}. {how}{one.tell_missing()}",
+        coding=coding,
+        groups=groups,
+        missing=one.missing,
+        nulls=column.nulls > 0,
+        distinct=column.distinct,
+        alone=alone,
+    )
+
+
+def _choose_coding(one: Spelled) -> tuple[Mapping[str, object] | None, Groups, str]:
+    """(coding, groups, how it is published)."""
+    values, counts = one.known
+    column = one.column
+    if column.kind == "date" or one.date_form:
+        return {"type": "date", "levels": ["month", "year"]}, (), "Published as a day, month or year."
+    if POSTAL & set(words_of(one.name)):
+        length = max(map(len, values), default=1)
+        kept = list(range(length - 1, 0, -1)) or [1]
+        return {"prefix": kept}, (), f"Published by its first characters, {length} to 1."
+    if column.kind == "text" and are_icd(values):
+        return {"prefix": [3, 1]}, (), "ICD codes, published as a code, its category or its chapter's letter."
+    if one.commas or column.kind == "float":
+        return {"type": "float", "decimals": _count_decimals(values)}, (), "Published as ranges."
+    if column.kind == "int" and not (set(words_of(one.name)) & {*MARKS, "code", "type", "class"}):
+        return {"type": "int"}, (), "Published as ranges."
+    ordered = group_in_order(values)
+    if ordered:
+        return None, ordered, "Ordered intervals, published two, four, ... together."
+    groups = group_by_frequency(values, counts)
+    if groups:
+        return None, groups, "Grouped by the alphabet into groups of about equally many rows: better ones are yours."
+    return {"type": "categorical"}, (), "Published as it is or as *."
+
+
+def _count_decimals(values: list[str]) -> int:
+    return min(3, max((len(value.replace(",", ".").strip().partition(".")[2]) for value in values), default=0))

@@ -1,0 +1,215 @@
+"""Counts, rates and weights from release folders alone: what is exact is exact, what is wrong is named."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import reissue as ri
+from reissue.cli import main
+from reissue.errors import InputError, ReleaseError
+from reissue.estimating.reading import read_release
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "experiments"))
+experiment = pytest.importorskip("estimate_adult")
+WARDS = {"surgery": ["bones", "heart"], "medicine": ["lungs", "skin", "nerves"]}
+SCHEMA = ri.Schema(
+    identifier="patient",
+    quasi_identifiers={"age": ri.Numeric(), "sex": ri.Categorical(), "ward": ri.Categorical(WARDS)},
+    sensitive=["diagnosis"],
+)
+FORMS = {
+    "generalized": ri.MInvariance(m=4),
+    "anatomized": ri.EEquivalence(m=3, e=2),
+    "told": ri.Standing(form="told", totals=0.5),
+    "flat": ri.Standing(),
+}
+
+
+def patients(rows: int, seed: int = 0) -> pl.DataFrame:
+    """People whose diagnosis depends on age, sex and ward; wards are as uneven as real ones."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, rows)
+    sex = np.where(rng.random(rows) < 0.55, "F", "M")
+    wards = ["bones", "heart", "lungs", "skin", "nerves"]
+    ward = rng.choice(wards, rows, p=[0.1, 0.4, 0.3, 0.15, 0.05])
+    score = age / 30 + 1.5 * (sex == "M") + np.array([wards.index(one) for one in ward]) / 2
+    names = np.array(["Flu", "Asthma", "Gout", "Angina", "Cancer", "Migraine"])
+    noisy = np.clip(score + rng.normal(0, 1.5, rows), 0, 5.99)
+    return pl.DataFrame(
+        {"patient": np.arange(rows), "age": age, "sex": sex, "ward": ward, "diagnosis": names[noisy.astype(int)]}
+    )
+
+
+@pytest.fixture(scope="module")
+def people() -> pl.DataFrame:
+    return patients(1_500)
+
+
+@pytest.fixture(scope="module")
+def releases(people: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> dict[str, ri.Release]:
+    folder = tmp_path_factory.mktemp("forms")
+    made = {}
+    for form, strategy in FORMS.items():
+        with ri.Series.create(folder / form, SCHEMA, strategy, seed=1, formats=["csv"]) as series:
+            made[form] = series.publish(people)
+    return made
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_intervals_hold_the_truth_as_often_as_they_say(
+    form: str, people: pl.DataFrame, releases: dict[str, ri.Release]
+) -> None:
+    found = experiment.cover(read_release(releases[form], SCHEMA), people, 200)
+    assert found["counts"] >= 0.92
+    assert found["rates"] >= 0.92
+    assert found["median width"] < 2.5, "an interval that says nothing always holds"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_intervals_that_allow_for_chance_alone_do_not_hold(
+    form: str, people: pl.DataFrame, releases: dict[str, ri.Release], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So what is allowed for beside chance is needed, and the test above can fail."""
+    for name in ("LEAN", "ASSOCIATION", "BETWEEN"):
+        monkeypatch.setattr(f"reissue.estimating.intervals.{name}", 0.0)
+    assert experiment.cover(read_release(releases[form], SCHEMA), people, 200)["counts"] < 0.9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_release_tells_exactly_is_told_exactly(
+    form: str, people: pl.DataFrame, releases: dict[str, ri.Release]
+) -> None:
+    """How many rows there are, and in a first release without counterfeits how many have each value."""
+    everybody = ri.estimate(releases[form], {})
+    assert everybody.count == pytest.approx(releases[form].counts["published"])
+    assert everybody.rate is None
+    flu = ri.estimate(releases[form], "diagnosis=Flu")
+    assert flu.count == pytest.approx(
+        (people["diagnosis"] == "Flu").sum(), abs=1 + releases[form].counts["counterfeits"]
+    )
+    assert flu.rate == pytest.approx(flu.count / everybody.count)
+    assert flu.low <= flu.count <= flu.high
+
+
+def test_text_and_mapping_ask_the_same(releases: dict[str, ri.Release]) -> None:
+    text = ri.estimate(releases["flat"], "age=30..39 sex=F diagnosis=Flu,Gout")
+    mapping = ri.estimate(releases["flat"].path, {"age": (30, 39), "sex": "F", "diagnosis": ["Flu", "Gout"]})
+    assert text.count == mapping.count
+    assert text.others == "age=30..39 sex=F"
+    assert ri.estimate(releases["flat"], "age=..39").count == ri.estimate(releases["flat"], "age=18..39").count
+
+
+def test_parts_add_up_to_the_whole(releases: dict[str, ri.Release]) -> None:
+    for form, release in releases.items():
+        halves = [ri.estimate(release, f"age={ages} diagnosis=Angina").count for ages in ("..49", "50..")]
+        assert sum(halves) == pytest.approx(ri.estimate(release, "diagnosis=Angina").count), form
+        wards = [ri.estimate(release, f"ward={name}", config=SCHEMA).count for name in ("surgery", "medicine")]
+        assert sum(wards) == pytest.approx(ri.estimate(release, {}).count), form
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("ages=30", ["'ages'", "Did you mean 'age'?", "diagnosis"]),
+        ("patient=3", ["'patient'", "Columns: age, sex, ward, diagnosis"]),
+        ("age=old", ["age: 'old'", "25, 20-29"]),
+        ("age=39..30", ["age=39..30", "Exchange its ends"]),
+        ("age", ["'age'", "column=value", "age=30..39"]),
+        ("age=1 age=2", ["'age' twice", "age=a,b"]),
+        ("sex=X", ["sex=X", "F", "M"]),
+        ("diagnosis=flu", ["diagnosis=flu", "Did you mean 'Flu'?"]),
+        ("diagnosis=Flu..Gout", ["Flu..Gout", "List them"]),
+        ("ward=heart", ["'ward'", "groups", "--config"]),
+        ("sex='F", ["not closed"]),
+    ],
+)
+def test_a_wrong_query_is_answered_with_what_is_wrong_and_what_to_do(
+    query: str, words: list[str], releases: dict[str, ri.Release]
+) -> None:
+    with pytest.raises(InputError) as caught:
+        ri.estimate(releases["flat"], query)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=r"release\.json"):
+        ri.estimate(tmp_path, {})
+    with pytest.raises(ReleaseError, match="no folder"):
+        ri.estimate(tmp_path / "release.csv", {})
+
+
+def test_groups_are_asked_for_with_the_config(releases: dict[str, ri.Release], people: pl.DataFrame) -> None:
+    for form, release in releases.items():
+        found = ri.estimate(release, "ward=surgery", config=SCHEMA)
+        assert found.low <= people["ward"].is_in(WARDS["surgery"]).sum() <= found.high, form
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_weights_are_one_for_each_row_and_as_the_totals_for_each_value(
+    form: str, releases: dict[str, ri.Release]
+) -> None:
+    table = pl.from_arrow(ri.weights(releases[form]))
+    assert isinstance(table, pl.DataFrame)
+    assert table.columns == ["row", "diagnosis", "weight"]
+    by_row = table.group_by("row").agg(pl.col("weight").sum())
+    assert sorted(by_row["row"].to_list()) == list(range(1, len(by_row) + 1))
+    assert np.allclose(by_row["weight"].to_numpy(), 1.0)
+    for name, weight in table.group_by("diagnosis").agg(pl.col("weight").sum()).iter_rows():
+        assert weight == pytest.approx(ri.estimate(releases[form], {"diagnosis": name}).count, rel=1e-6)
+
+
+def test_flat_rows_weigh_what_the_totals_say(people: pl.DataFrame, tmp_path: Path) -> None:
+    """After people with one value left, dealt values are raked to the totals; rows still add up."""
+    with ri.Series.create(tmp_path / "s", SCHEMA, ri.Standing(totals=50.0), seed=1, formats=["csv"]) as series:
+        series.publish(people)
+        left = people.filter((pl.col("diagnosis") != "Angina") | (pl.col("patient") % 3 == 0))
+        release = series.publish(left)
+    truth = (left["diagnosis"] == "Angina").sum()
+    dealt = (pl.read_csv(release.path / "release.csv")["diagnosis"] == "Angina").sum()
+    raked = ri.estimate(release, "diagnosis=Angina").count
+    assert abs(raked - truth) < 0.1 * abs(dealt - truth)
+    assert pl.from_arrow(ri.weights(release))["weight"].sum() == pytest.approx(len(left))  # type: ignore[index]
+
+
+def test_the_command_answers_and_writes_weights(releases: dict[str, ri.Release], tmp_path: Path) -> None:
+    path = str(releases["told"].path)
+    asked = CliRunner().invoke(main, ["estimate", path, "age=30..49", "diagnosis=Flu"])
+    assert asked.exit_code == 0
+    assert re.match(r"About \d+ people \(95%: \d+ to \d+\)\.\nThat is [\d.]+% of the \d+ with age=30..49", asked.output)
+    written = CliRunner().invoke(main, ["estimate", path, "--weights", str(tmp_path / "w.csv")])
+    assert written.exit_code == 0
+    assert (tmp_path / "w.csv").read_text().startswith("row,diagnosis,weight\n1,")
+    nothing = CliRunner().invoke(main, ["estimate", path])
+    assert nothing.exit_code == 2
+    assert "Nothing is asked for" in nothing.output
+
+
+def test_the_pandas_recipe_of_the_page_runs(releases: dict[str, ri.Release], tmp_path: Path) -> None:
+    """Its code, on a release and weights under the names it uses, gives what `reissue.estimate` gives."""
+    text = (ROOT / "docs" / "estimating.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(# pandas.*?)```", text, flags=re.DOTALL)
+    assert code is not None
+    release = pl.read_csv(releases["told"].path / "release.csv")
+    release.write_csv(tmp_path / "release.csv")
+    table = pl.from_arrow(ri.weights(releases["told"]))
+    assert isinstance(table, pl.DataFrame)
+    table.write_csv(tmp_path / "weights.csv")
+    names: dict[str, object] = {}
+    exec(
+        code[1]
+        .replace('"release.csv"', repr(str(tmp_path / "release.csv")))
+        .replace('"weights.csv"', repr(str(tmp_path / "weights.csv"))),
+        names,
+    )
+    flu = names["counts"]["Flu"]  # type: ignore[index]
+    assert flu == pytest.approx(ri.estimate(releases["told"], "diagnosis=Flu").count)
+    assert 0 < names["rates"].loc["F", "Flu"] < 1  # type: ignore[attr-defined]

@@ -1,0 +1,106 @@
+"""Rates of values by two attributes: chosen, counted by hand, and read from the told form as its readers do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reissue.errors import InputError
+from reissue.methods.standing.strategy import Standing
+from reissue.model.domain import Domain
+from reissue.model.observed import ObservedRelease
+from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History
+from reissue.utility import Queries, choose_pair, estimate, find_pair, query_errors, random_queries, rate_errors
+from tests.support.histories import uniform_tree
+from tests.utility.support import random_snapshot, small_domains
+
+
+def exact(snapshot: Coded) -> Facts:
+    boxes = np.stack([snapshot.codes, snapshot.codes], axis=2).astype(np.int32)
+    rows = np.arange(len(snapshot), dtype=np.int32)
+    return Candidate(boxes, rows, Counterfeits.none(len(snapshot.domains)), ()).facts(1, snapshot)
+
+
+def people(rows: int = 600) -> Coded:
+    return random_snapshot(np.random.default_rng(3), rows, 3, small_domains(numeric=70))
+
+
+def test_rates_of_an_exact_release_are_right() -> None:
+    found = rate_errors(exact(people()), people())
+    assert found.median == 0.0
+    assert found.correlation == pytest.approx(1.0)
+    assert found.counted.any()
+
+
+def test_rates_are_those_counted_by_hand() -> None:
+    snapshot = people()
+    found = rate_errors(exact(snapshot), snapshot, (0, 2))
+    for cell, actual in zip(found.cells, found.actual, strict=True):
+        inside = np.ones(len(snapshot), dtype=np.bool_)
+        for a, (low, high) in zip((0, 2), cell.tolist(), strict=True):
+            inside &= (snapshot.codes[:, a] >= low) & (snapshot.codes[:, a] <= high)
+        if inside.any():
+            assert actual == pytest.approx(np.bincount(snapshot.values[inside], minlength=3) / inside.sum())
+    assert np.array_equal(np.unique(found.cells[:, 0], axis=0)[0], [0, 9]), "numbers are divided at round ones"
+
+
+def test_a_release_that_hides_everything_has_no_correlation_and_a_large_error() -> None:
+    snapshot = people()
+    skewed = Coded(
+        snapshot.subjects, snapshot.codes, snapshot.codes[:, 2].copy(), snapshot.domains, snapshot.value_count
+    )
+    boxes = np.array([[[d.lo, d.hi] for d in snapshot.domains]], dtype=np.int32)
+    one = Candidate(boxes, np.zeros(len(skewed), np.int32), Counterfeits.none(3), ()).facts(1, skewed)
+    found = rate_errors(one, skewed)
+    assert found.median > 0.3
+    assert np.isnan(found.correlation) or found.correlation < 0.5
+
+
+def test_the_pair_is_a_wide_number_and_a_narrow_attribute_or_what_the_config_says() -> None:
+    domains = small_domains()
+    assert choose_pair(domains) == (0, 2)
+    assert choose_pair(domains[1:]) == (1, 0), "without numbers the two narrowest"
+    assert choose_pair(domains[:1]) == (0,)
+    assert find_pair("place x age", [domain.name for domain in domains]) == (1, 0)
+    with pytest.raises(InputError, match=r"'ages'.*Did you mean 'age'\?"):
+        find_pair("ages x sex", ["age", "sex"])
+    with pytest.raises(InputError, match="different"):
+        find_pair("sex x sex", ["age", "sex"])
+
+
+def test_many_leaves_are_joined_to_the_groups_below_the_root() -> None:
+    domains = (Domain("place", 0, 23, uniform_tree(4, 6)), Domain("sex", 0, 1, uniform_tree(2)))
+    found = rate_errors(exact(random_snapshot(np.random.default_rng(0), 400, 2, domains)),
+                        random_snapshot(np.random.default_rng(0), 400, 2, domains), (0, 1))  # fmt: skip
+    assert len(found.cells) == 8
+
+
+def test_a_told_release_is_read_by_the_values_it_tells_not_by_those_that_were_dealt() -> None:
+    """Every row has the shares of its class: counted row by row here, through boxes there."""
+    snapshot = random_snapshot(np.random.default_rng(5), 400, 5, small_domains(numeric=30))
+    facts = Standing(form="told", k=5, c=0.5, l=2).publish(snapshot, History([], {}, 3)).facts(1, snapshot)
+    kept = facts.standing
+    assert kept is not None
+    queries = random_queries(np.random.default_rng(1), snapshot.domains, 5, count=40, selectivity=0.2)
+    shares = np.zeros((int(kept.standing.max()) + 1, 5))
+    shares[kept.tokens.standing, kept.tokens.value] = kept.tokens.count
+    shares /= shares.sum(axis=1, keepdims=True)
+    box = facts.boxes[facts.classes]
+    expected = []
+    for q in range(len(queries)):
+        part = np.ones(len(box))
+        for a in range(box.shape[1]):
+            both = np.minimum(box[:, a, 1], queries.high[q, a]) - np.maximum(box[:, a, 0], queries.low[q, a]) + 1
+            part *= np.maximum(both, 0) / (box[:, a, 1] - box[:, a, 0] + 1)
+        asked = slice(queries.value_low[q], queries.value_high[q] + 1)
+        expected.append(float(part @ shares[kept.standing][:, asked].sum(axis=1)))
+    for release in (facts, ObservedRelease.of(facts)):
+        assert estimate(queries, release, snapshot.domains) == pytest.approx(expected)
+
+
+def test_told_counts_are_nearer_to_the_truth_than_dealt_ones() -> None:
+    snapshot = random_snapshot(np.random.default_rng(6), 3_000, 5, small_domains(numeric=30))
+    told = Standing(form="told").publish(snapshot, History([], {}, 3)).facts(1, snapshot)
+    flat = Standing().publish(snapshot, History([], {}, 3)).facts(1, snapshot)
+    queries: Queries = random_queries(np.random.default_rng(1), snapshot.domains, 5, count=200, selectivity=0.05)
+    assert query_errors(queries, told, snapshot).median < query_errors(queries, flat, snapshot).median
