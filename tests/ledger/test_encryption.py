@@ -163,6 +163,7 @@ def test_a_forgotten_person_leaves_no_trace(tmp_path: Path, catalogue_url: str |
 
 def test_a_part_whose_people_are_all_forgotten_is_gone(series: Path) -> None:
     ledger = Ledger.open(series)
+    before = {key for key in ledger._state.files if key[0] != "identities"}
     for name in identifiers(1):
         assert ledger.forget([name], erase=True).people == 1
     names, numbers = ledger.identities()
@@ -170,4 +171,8 @@ def test_a_part_whose_people_are_all_forgotten_is_gone(series: Path) -> None:
     assert ledger._state.of_role("identities") == []
     assert ledger.next_subject == 10
     assert Ledger.open(series).verify() == []
-    assert len(os.listdir(series / "private" / "files")) == 8  # one of them the receipts
+    left = ledger._state.files
+    assert {key for key in left if key[0] != "event"} == {*before, ("receipts", "receipts")}
+    assert set(os.listdir(series / "private" / "files")) == {file.path for file in left.values()}
+    assert all_identifiers(series) == set()
+    assert not any(b"patient-" in content for content in contents(series).values())
