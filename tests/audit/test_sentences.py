@@ -319,7 +319,7 @@ def growing() -> Iterator[Observed]:
 
 
 def from_a_town() -> Iterator[Observed]:
-    yield publish(MInvariance(m=4, on_ineligible="counterfeit"), live_on(town(700), 300, 4))
+    yield publish(MInvariance(m=4, on_ineligible="counterfeit"), live_on(town(2400, dependence=3.0), 1000, 4))
 
 
 CASES: dict[str, tuple[Callable[[], Iterator[Observed]], object, Callable[[Truth, Finding, object], None], int]] = {

@@ -287,4 +287,4 @@ def test_a_series_made_on_spark_is_audited_there(tmp_path: Path) -> None:
         series.publish(table, engine="embedded")
         stages: list[str] = []
         series.audit(attacks=["intersection"], progress=stages.append)
-        assert stages == ["start", "read", "intersection"]
+        assert stages == ["start", "read", "1 of 1, intersection"]
