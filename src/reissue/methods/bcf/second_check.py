@@ -24,15 +24,15 @@ from reissue.arrays.types import Int64
 from reissue.methods.plain_release import FEW, PlainRelease, draw_some, meet_boxes
 from reissue.model.observed import Members, Observed
 
+FEW_ROWS = 2_000
+"""Where the newest release has so few rows, everybody's candidates are counted, and all by moving rows, too."""
 PEOPLE = 12, 20_000
-"""Whose candidates are counted: so many people and one more for so many rows, and as many of those who came later."""
+"""Else those of so many people and one more for so many rows, and of as many of those who came later."""
 TOLERANCE = 1e-9
 """Entropies are compared in floating point, to the publisher's favour."""
 
 WEAKEST = 6
 """For how many of them, those with the fewest candidates, rows are moved where sets do not tell all."""
-FEW_ROWS = 2_000
-"""As long as the newest release has so few rows."""
 
 Group = tuple[int, int]
 """(position of a release in the chain, class)."""
@@ -46,11 +46,12 @@ def find_breach(series: Observed, promised: Mapping[str, float], seed: int) -> s
     rng, chain = np.random.default_rng(seed), _Chain(_find_chain(series))
     newest = chain.releases[-1].subjects
     later = newest[chain.releases[0].find_classes(newest) < 0]
-    chosen = np.concatenate([who[draw_some(rng, len(who), PEOPLE, len(newest))] for who in (newest, later)])
+    some, weakest = ((FEW_ROWS, 1), None) if len(newest) <= FEW_ROWS else (PEOPLE, WEAKEST)
+    chosen = np.concatenate([who[draw_some(rng, len(who), some, len(newest))] for who in (newest, later)])
     paths = np.stack([release.find_classes(chosen) for release in chain.releases], axis=1)
     counted = [(chain.count_candidates(groups), groups) for groups in sorted({*map(_find_groups, paths.tolist())})]
     counted.sort(key=lambda item: int(item[0].sum()))
-    counted += [(chain.count_candidates(groups, exactly=True), groups) for _, groups in counted[:WEAKEST]]
+    counted += [(chain.count_candidates(groups, exactly=True), groups) for _, groups in counted[:weakest]]
     for candidates, groups in counted:
         broken = _find_broken(candidates, promised)
         if broken is not None:
