@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.engine import text
-from reissue.engine.text import find_repeated, hash_identifiers, join_identifiers, normalize
+from reissue.arrays.texts import has_twins
+from reissue.engine import identifiers
+from reissue.engine.identifiers import find_repeated, hash_identifiers, join_identifiers, normalize
 
 
 @pytest.mark.parametrize(
@@ -48,9 +49,30 @@ def test_repeated() -> None:
 
 
 def test_different_identifiers_with_one_hash_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "hash_identifiers", lambda some: np.zeros(len(some), dtype=np.uint64))
+    monkeypatch.setattr(identifiers, "hash_identifiers", lambda some: np.zeros(len(some), dtype=np.uint64))
     assert find_repeated(pa.array(["a", "b", None])) == (0, [])
     assert find_repeated(pa.array(["a", "b", None, "b"]))[0] == 1
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\n", "\x1c", "\x1f", "\x85", "\xa0", "\u2003", "\u3000"])
+def test_every_space_around_an_identifier_goes_wherever_it_stands(space: str) -> None:
+    plain = ["a", "ä", "b c", "7"]
+    for row in range(len(plain)):
+        for around in (f"{space}{plain[row]}", f"{plain[row]}{space}"):
+            text, _ = normalize(pa.chunked_array([[*plain[:row], around, *plain[row + 1 :]]]))
+            assert text.to_pylist() == plain
+
+
+def test_twins_are_found_among_many_hashes_wherever_they_are() -> None:
+    rng = np.random.default_rng(8)
+    for size in (0, 1, 2, 100, 10_000, 40_000):
+        hashes = np.unique(rng.integers(0, 2**63, size).astype(np.uint64) * np.uint64(2))
+        rng.shuffle(hashes)
+        assert not has_twins(hashes)
+        if len(hashes) > 1:
+            one, other = rng.choice(len(hashes), 2, replace=False)
+            hashes[one] = hashes[other]
+            assert has_twins(hashes)
 
 
 @given(st.dictionaries(st.text(max_size=4), st.integers(0, 2**62)), st.lists(st.text(max_size=4)))

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import reissue as ri
+from reissue.engine.identifiers import hash_identifiers
 from reissue.engine.spark import verbs
-from reissue.engine.text import hash_identifiers
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError, SnapshotError
 from reissue.methods.strategy import Strategy
 from reissue.publish.spark import executor

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from reissue.arrays.sets import difference
 from reissue.coding import LARGEST_CODE, MISSING
+from reissue.engine.identifiers import Repeated, find_repeated, normalize
 from reissue.engine.numbers import Numbers, numbers_of
 from reissue.engine.problems import Check, Problems
 from reissue.engine.read import missing_columns
 from reissue.engine.respelling import respell
-from reissue.engine.text import Repeated, Text, find_repeated, normalize, text_of
+from reissue.engine.text import Text, text_of
 from reissue.schema import Bins, Numeric, Schema
 from reissue.schema.spelling import USUAL
 

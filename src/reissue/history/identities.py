@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reissue.arrays.types import Bool, Int64
-from reissue.engine.text import join_identifiers, simplify
+from reissue.engine.identifiers import join_identifiers, simplify
 from reissue.errors import SnapshotError
 from reissue.ledger import Ledger, Marks, Shelf
 

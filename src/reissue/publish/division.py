@@ -88,7 +88,7 @@ class TableDivision:
         """int32[rows]: the fragment of each; known subjects stay where they are, whatever their codes are now."""
         if self.tree is None:
             return np.zeros(len(rows), dtype=np.int32)
-        from reissue.engine.text import hash_identifiers
+        from reissue.engine.identifiers import hash_identifiers
 
         found = self.tree.of(rows.codes, hash_identifiers(rows.identifiers) if self.tree.by_identifier else None)
         known = rows.numbers >= 0

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from reissue.arrays.mixing import UInt64, hash_numbers
 from reissue.arrays.types import Bool, Int32
 from reissue.coding import Coding
-from reissue.engine.text import hash_identifiers, simplify, text_of
+from reissue.engine.identifiers import hash_identifiers, simplify
+from reissue.engine.text import text_of
 from reissue.publish.changes import ComparedRows
 
 STEP = np.uint64(0x9E3779B97F4A7C15)

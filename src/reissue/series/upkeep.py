@@ -8,8 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from reissue.coding import Coding
+from reissue.engine.identifiers import normalize
 from reissue.engine.read import find
-from reissue.engine.text import normalize
 from reissue.errors import SchemaError, SeriesError, SettingsError, SnapshotError
 from reissue.hierarchy import Hierarchy
 from reissue.history.identities import Identities

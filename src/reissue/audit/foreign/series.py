@@ -16,8 +16,9 @@ from reissue.audit.foreign.labels import PLAIN_NUMBER, Told, learn_labels, list_
 from reissue.audit.foreign.matching import BY_CONTENT, Matched, match_by_content, match_by_order, match_exactly
 from reissue.audit.foreign.reading import Published, read_published, refuse_long_labels
 from reissue.coding import Coding, CodingWords
+from reissue.engine.identifiers import join_identifiers
 from reissue.engine.snapshot import Snapshot, load
-from reissue.engine.text import Text, join_identifiers
+from reissue.engine.text import Text
 from reissue.errors import ReleaseError, SettingsError
 from reissue.history.identities import Identities, refuse_lookalikes
 from reissue.model.boxes import bounding_boxes, widen_to_nodes

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
+from reissue.engine.identifiers import hash_identifiers, normalize
 from reissue.engine.spark.tasks import column_named, map_partitions
-from reissue.engine.text import hash_identifiers, normalize
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

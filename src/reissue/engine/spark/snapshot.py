@@ -13,6 +13,7 @@ import pyarrow as pa
 from reissue.arrays.types import Bool, Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.coding.learning import Counted, Labels
+from reissue.engine.identifiers import Repeated, normalize
 from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_repeated
 from reissue.engine.problems import Check, Problems, SnapshotProblem, WrongLabels
 from reissue.engine.snapshot import Snapshot
@@ -21,7 +22,6 @@ from reissue.engine.spark.found import Found, SparkRows
 from reissue.engine.spark.sources import SparkSource
 from reissue.engine.spark.summary import COUNTED, SENSITIVE, SnapshotPart
 from reissue.engine.spark.tasks import spark_schema
-from reissue.engine.text import Repeated, normalize
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _find_repeated(
         return []
 
     def hashed(table: pa.Table, _: Int64) -> Iterable[pa.Table]:
-        from reissue.engine.text import hash_identifiers
+        from reissue.engine.identifiers import hash_identifiers
 
         yield pa.table({"hash": hash_identifiers(normalize(table.column(name), plain)[0].drop_null()).view(np.int64)})
 

@@ -15,13 +15,14 @@ import pyarrow as pa
 from reissue.arrays.types import Int64
 from reissue.coding import Kind, NumericSummary
 from reissue.coding.learning import Labels
+from reissue.engine.identifiers import are_whole_floats
 from reissue.engine.numbers import Numbers, dates_and_numbers
 from reissue.engine.parsing import Forms, parse
 from reissue.engine.problems import SHOWN, Check, Problems, SnapshotProblem, WrongLabels
 from reissue.engine.read import is_text
 from reissue.engine.respelling import respell
 from reissue.engine.snapshot import count_labels, count_text, join_labels, summarize_numbers
-from reissue.engine.text import Text, are_whole_floats, is_plain, text_of
+from reissue.engine.text import Text, is_plain, text_of
 from reissue.schema import Numeric, Schema
 from reissue.schema.attributes import MOST_DECIMALS
 from reissue.schema.spelling import USUAL
