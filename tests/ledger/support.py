@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -116,6 +117,15 @@ def assert_is_whole(ledger: Ledger, releases: int) -> None:
     referred = {file.path for file in ledger._state.files.values()}
     assert set(os.listdir(ledger.path / "private" / "files")) == referred
     assert sorted(os.listdir(ledger.path)) == ["private", "reissue.toml", "releases"]
+
+
+def make_older(path: Path) -> None:
+    """As the version before wrote it: format 1, and nothing of what format 2 adds."""
+    ledger = Ledger.open(path)
+    pointer = json.dumps({**json.loads(ledger._state.pointer), "format": 1}, indent=2) + "\n"
+    with ledger._catalogue.writing() as connection:
+        ledger._catalogue.put_format(connection, 1, pointer)
+    (path / "private" / "series.json").write_text(pointer)
 
 
 def in_child(work: Callable[[], object], fault: str = "") -> int:

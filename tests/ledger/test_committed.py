@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -10,6 +12,7 @@ import pytest
 
 from reissue.errors import SeriesError
 from reissue.ledger import Ledger, stage, store
+from reissue.ledger.catalogue import Connection
 from reissue.ledger.system import move
 from tests.ledger.support import assert_is_whole, create, publish
 
@@ -78,3 +81,31 @@ def test_a_disk_that_fails_after_the_commit_is_a_warning(series: Path, monkeypat
         assert not (series / "releases" / "0002").exists()
     with Ledger.open(series) as ledger:
         assert_is_whole(ledger, 2)
+
+
+@pytest.mark.parametrize("withdrawn", [0, 1])
+def test_a_lost_answer_is_asked_for_by_the_number_of_the_release(
+    series: Path, withdrawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers of withdrawn releases are not given again: how many releases there are says nothing."""
+    with Ledger.open(series) as ledger:
+        publish(ledger, 2)
+        if withdrawn:
+            ledger.withdraw("a mistake", {})
+        writing, lost = ledger._catalogue.writing, iter([True])
+
+        @contextmanager
+        def lose_answer() -> Iterator[Connection]:
+            with writing() as connection:
+                yield connection
+            if next(lost, False):
+                raise SeriesError("The answer was lost.")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(ledger._catalogue, "writing", lose_answer)
+            record = publish(ledger, 3)
+        assert (record.number, ledger.releases[-1].number) == (3, 3)
+        assert len(ledger.releases) == 3 - withdrawn
+    with Ledger.open(series) as ledger:
+        assert ledger.verify() == []
+        assert (series / "releases" / "0003").is_dir()

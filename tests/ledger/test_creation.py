@@ -71,7 +71,7 @@ def test_an_unknown_format_is_refused(series: Path) -> None:
     pointer = series / "private" / "series.json"
     content = json.loads(pointer.read_text())
     pointer.write_text(json.dumps(content | {"format": 99}))
-    with pytest.raises(SeriesError, match="has format 99; this version of Reissue reads format 1"):
+    with pytest.raises(SeriesError, match="has format 99; this version of Reissue reads format 2"):
         Ledger.open(series)
     pointer.write_text("{")
     with pytest.raises(LedgerDamaged, match=r"private/series.json: it is not what was written"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -21,6 +22,7 @@ from tests.ledger.support import (
     create,
     identifiers,
     in_child,
+    make_older,
     publish,
     some_caches,
 )
@@ -41,6 +43,7 @@ ON_THE_SERVER = {
     *("create.transaction", "create.catalogue", "create.config", "stage.facts", "commit.moved", "commit.transaction"),
     *("commit.committed", "commit.renamed", "commit.marked", "commit.swept", "forget.transaction", "forget.committed"),
     *("coding.transaction", "caches.committed", "withdraw.transaction", "withdraw.committed"),
+    *("upgrade.transaction", "upgrade.committed", "back.transaction", "back.committed"),
 }
 
 
@@ -54,7 +57,19 @@ def on_both(points: Iterable[str]) -> list[object]:
 def test_the_points_cover_every_step() -> None:
     assert len(set(FAULT_POINTS)) == len(FAULT_POINTS)
     assert {point.split(".")[0] for point in FAULT_POINTS} == {
-        *("create", "stage", "commit", "catalogue", "coding", "caches", "forget", "withdraw")
+        *(
+            "create",
+            "stage",
+            "commit",
+            "catalogue",
+            "coding",
+            "caches",
+            "forget",
+            "withdraw",
+            "amend",
+            "upgrade",
+            "back",
+        )
     }
 
 
@@ -133,7 +148,24 @@ CHANGES: dict[str, tuple[Callable[[Ledger], object], Callable[[Ledger], object],
         ([1], [], identifiers(1)),
         ([], [1], []),
     ),
+    "amend": (
+        lambda one: one.add_coding(3, {"a": 1}, {"b": 2}),
+        lambda one: (one.coding_versions, "b" in one.meta),
+        ([1, 2], False),
+        ([1, 2, 3], True),
+    ),
+    "upgrade": (lambda one: one.upgrade(), lambda one: format_of(one), (1, 1), (2, 2)),
+    "back": (lambda one: one.upgrade(back=True), lambda one: format_of(one), (2, 2), (1, 1)),
 }
+PREPARED: dict[str, list[Callable[[Path], None]]] = {
+    "upgrade": [make_older],
+    "back": [make_older, lambda path: Ledger.open(path).upgrade()],
+}
+
+
+def format_of(ledger: Ledger) -> tuple[int, int]:
+    """What the catalogue and series.json say."""
+    return ledger._state.format, json.loads((ledger.path / "private" / "series.json").read_text())["format"]
 
 
 @pytest.mark.parametrize(
@@ -146,6 +178,8 @@ def test_a_killed_change_is_nothing_or_whole(tmp_path: Path, catalogue_url: str 
     path = tmp_path / "s"
     with create(path, catalogue_url) as ledger:
         publish(ledger, 1)
+    for prepare in PREPARED.get(point.split(".")[0], []):
+        prepare(path)
     assert in_child(lambda: change(Ledger.open(path)), point) == KILLED
     done = point.split(".")[1] in ("committed", "swept", "hidden")
     with Ledger.open(path) as ledger:

@@ -58,14 +58,12 @@ def publish(
     SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation). On Spark it may
     also be a folder of Parquet files, or table:NAME.
     """
-    from reissue.series import Series
-
     leave_out_pandas()
     backlog = show.Backlog(snapshots, as_json)
     single = [name for name, given in (("table", table), ("dry-run", dry_run), ("label", label)) if given]
     if single and len(snapshots) > 1:
         raise click.UsageError(f"--{single[0]} takes one snapshot at a time.")
-    with Series.open(series, key=key) as opened, backlog, show_progress("publishing") as progress:
+    with show.open_series(series, key) as opened, backlog, show_progress("publishing") as progress:
         show.warn_of_edits(opened)
         chosen = opened.changed_strategy(strategy, settings)
         if dry_run:
@@ -94,9 +92,7 @@ def publish(
 @KEY
 def log(series: str, as_json: bool, key: str | None) -> None:
     """List what was done to SERIES: every release, withdrawal, forgetting and extension, when and by whom."""
-    from reissue.series import Series
-
-    with Series.open(series, key=key) as opened:
+    with show.open_series(series, key) as opened:
         events, releases = opened.log(), {release.number: release for release in opened.releases}
     if as_json:
         show.print_document([show.write_event(event, releases) for event in events])
@@ -112,9 +108,7 @@ def log(series: str, as_json: bool, key: str | None) -> None:
 @KEY
 def withdraw(series: str, not_handed_out: bool, reason: str, as_json: bool, key: str | None) -> None:
     """Take back the last release of SERIES, if it was not handed out; its number is not used again."""
-    from reissue.series import Series
-
-    with Series.open(series, key=key) as opened:
+    with show.open_series(series, key) as opened:
         release = opened.withdraw(reason, not_handed_out=not_handed_out)
     if as_json:
         show.print_document(release.to_dict())
@@ -129,9 +123,7 @@ def withdraw(series: str, not_handed_out: bool, reason: str, as_json: bool, key:
 @KEY
 def verify(series: str, rebuild: bool, as_json: bool, key: str | None) -> None:
     """Re-hash every file of SERIES and name what is damaged (exit code 2)."""
-    from reissue.series import Series
-
-    with Series.open(series, key=key) as opened:
+    with show.open_series(series, key) as opened:
         damages = opened.verify(rebuild=rebuild)
     if as_json:
         show.print_document([asdict(damage) for damage in damages])
@@ -151,10 +143,9 @@ def forget(
     series: str, identifiers: tuple[str, ...], file: str | None, erase: bool, as_json: bool, key: str | None
 ) -> None:
     """Forget who IDENTIFIERS are: delete the only link from these people to the ledger's numbers."""
-    from reissue.series import Series
     from reissue.series.upkeep import describe_receipt
 
-    with Series.open(series, key=key) as opened:
+    with show.open_series(series, key) as opened:
         receipt = opened.forget(*identifiers, file=file, erase=erase)
         sentences = describe_receipt(receipt, opened.strategy)
     if as_json:
@@ -176,9 +167,7 @@ def forget(
 @KEY
 def extend(series: str, hierarchies: tuple[str, ...], key: str | None) -> None:
     """Add values to hierarchies of SERIES; earlier releases stay valid."""
-    from reissue.series import Series
-
-    with Series.open(series, key=key) as opened:
+    with show.open_series(series, key) as opened:
         for sentence in opened.extend_from_files(hierarchies):
             tell(sentence)
 
@@ -194,10 +183,23 @@ def amend(series: str, config: str, key: str | None) -> None:
     changed: it is refused with the reason, and nothing is changed.
     """
     from reissue.schema import read_config
-    from reissue.series import Series
 
-    with Series.open(series, key=key) as opened:
+    with show.open_series(series, key) as opened:
         tell("\n".join(opened.amend(read_config(config).schema)) or "The series reads tables like that already.")
+
+
+@click.command()
+@SERIES
+@click.option("--back", is_flag=True, help="Undo it, for the version before; only if nothing else was changed since.")
+@KEY
+def upgrade(series: str, back: bool, key: str | None) -> None:
+    """Bring SERIES of an older version to today's format, as the next publish would do."""
+    with show.open_series(series, key) as opened:
+        opened.upgrade(back=back)
+        if back:
+            tell("The ledger is as the version before wrote it.")
+        elif not opened.upgraded:
+            tell("The series is up to date.")
 
 
 @click.command()
@@ -243,6 +245,7 @@ commands = (
     forget,
     extend,
     amend,
+    upgrade,
     demo,
     warm_up,
 )

@@ -25,6 +25,7 @@ OVERVIEW = {
     "extend": ("Add values to hierarchies.", "reissue extend clinic.reissue --hierarchy zip=zip.csv"),
     "amend": ("Change how tables are read.", "reissue amend clinic.reissue --config clinic.toml"),
     "verify": ("Check every file of a series.", "reissue verify clinic.reissue"),
+    "upgrade": ("Bring an older series to this version.", "reissue upgrade clinic.reissue"),
     "serve": ("Open the steward's page in a browser.", "reissue serve clinic.reissue"),
     "schema": ("Print the JSON Schema of a document.", "reissue schema audit"),
     "warm-up": ("Compile everything now, not at first use.", "reissue warm-up"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +17,27 @@ if TYPE_CHECKING:
     from reissue.ledger import Event
     from reissue.series import Series
     from reissue.series.release import Release
+
+
+_DONE = {
+    "forget": "Forgot people",
+    "extend": "Extended hierarchies",
+    "amend": "Amended how tables are read",
+    "upgrade": "Upgraded the ledger",
+}
+
+
+@contextmanager
+def open_series(path: str, key: str | None) -> Iterator[Series]:
+    """The series, for a command that may change it; that it was upgraded is told on the side."""
+    from reissue.series import Series
+
+    with Series.open(path, key=key) as opened:
+        try:
+            yield opened
+        finally:
+            if opened.upgraded:
+                tell(opened.upgraded, err=True)
 
 
 def print_document(content: object) -> None:
@@ -91,7 +113,7 @@ def describe_event(event: Event, releases: Mapping[int, Release]) -> str:
     if event.what == "withdraw":
         name = details["label"] or details["release"]
         return f"Withdrawn {event.time}{by}: release {name} (number {details['release']}). {details['reason']}"
-    return f"{ {'forget': 'Forgot people', 'extend': 'Extended hierarchies'}[event.what] } {event.time}{by}."
+    return f"{_DONE[event.what]} {event.time}{by}."
 
 
 def warn_of_missing(releases: Sequence[Release]) -> None:

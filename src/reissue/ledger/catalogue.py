@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from reissue.errors import LedgerDamaged, SeriesError
-from reissue.ledger.records import FORMAT, CatalogueState, PrivateFile, PublicFile, ReleaseRecord
+from reissue.ledger.records import FORMAT, OLDER_FORMATS, CatalogueState, PrivateFile, PublicFile, ReleaseRecord
 
 Row = Mapping[str, Any]
 
@@ -20,6 +20,7 @@ SERIES = "reissue_series"
 FILES = "reissue_files"
 RELEASES = "reissue_releases"
 PUBLIC = "reissue_public"
+CREATED = (SERIES, FILES, RELEASES, PUBLIC)
 
 CREATE = (
     f"""CREATE TABLE IF NOT EXISTS {SERIES} (
@@ -121,9 +122,7 @@ class Catalogue(ABC):
 
     def add_series(self, connection: Connection, row: dict[str, object], files: Iterable[PrivateFile]) -> None:
         """Record a new series; rows that a killed attempt left under the same id are replaced."""
-        for table in (FILES, RELEASES, PUBLIC):
-            connection.execute(f"DELETE FROM {table} WHERE series = :series", series=self._series)
-        connection.execute(f"DELETE FROM {SERIES} WHERE id = :series", series=self._series)
+        self.replace_rows(connection, dict.fromkeys(CREATED, ()))
         _insert(connection, SERIES, id=self._series, **row)
         self.put_files(connection, files)
 
@@ -158,18 +157,40 @@ class Catalogue(ABC):
         row = {
             "number": record.number,
             "created": record.created,
-            "strategy": record.strategy,
-            "settings": json.dumps(dict(record.settings)),
             "seed": str(record.seed),
             "coding_version": record.coding_version,
-            "counts": json.dumps(dict(record.counts)),
-            "steps": json.dumps({"sealed": record.sealed} if record.sealed else list(record.steps), ensure_ascii=False),
             "revealed": False,
         }
-        _insert(connection, RELEASES, series=self._series, **row)
+        _insert(connection, RELEASES, series=self._series, **row, **_words_of(record))
         for file in record.files:
             row = {"release": record.number, "path": file.name, "sha256": file.sha256, "size": file.size}
             _insert(connection, PUBLIC, series=self._series, **row)
+
+    def put_words(self, connection: Connection, record: ReleaseRecord) -> None:
+        """Keep the words of a recorded release as this record has them."""
+        words = _words_of(record)
+        values = ", ".join(f"{name} = :{name}" for name in words)
+        statement = f"UPDATE {RELEASES} SET {values} WHERE series = :series AND number = :number"
+        connection.execute(statement, series=self._series, number=record.number, **words)
+
+    def put_format(self, connection: Connection, number: int, pointer: str) -> None:
+        statement = f"UPDATE {SERIES} SET format = :number, pointer = :pointer WHERE id = :series"
+        connection.execute(statement, number=number, pointer=pointer, series=self._series)
+
+    def copy_rows(self) -> dict[str, list[Row]]:
+        """All rows of the series, by table."""
+        with self.reading() as connection:
+            return {
+                table: [dict(row) for row in connection.execute(_rows_in("SELECT *", table), series=self._series)]
+                for table in CREATED
+            }
+
+    def replace_rows(self, connection: Connection, rows: Mapping[str, Iterable[Row]]) -> None:
+        """Put rows that were copied in the place of those that are there."""
+        for table in CREATED:
+            connection.execute(_rows_in("DELETE", table), series=self._series)
+            for row in rows[table]:
+                _insert(connection, table, **row)
 
     def drop_release(self, connection: Connection, number: int) -> None:
         """Forget a release and the files that belong to it alone."""
@@ -199,7 +220,7 @@ class Catalogue(ABC):
                 "Give the database with which the series was created, or restore both from a backup."
             )
         row = found[0]
-        if row["format"] != FORMAT:
+        if row["format"] not in (FORMAT, *OLDER_FORMATS):
             raise SeriesError(
                 f"{self.place} has format {row['format']}; this version of Reissue reads format {FORMAT}."
             )
@@ -213,6 +234,7 @@ class Catalogue(ABC):
                 key_check=row["key_check"],
                 pointer=row["pointer"],
                 config_sha256=row["config_sha256"],
+                format=row["format"],
                 files={(one["role"], one["name"]): PrivateFile(**one) for one in files},
                 releases=tuple(_record_from(one, shown.get(one["number"], [])) for one in releases),
                 waiting=tuple(one["number"] for one in releases if not one["revealed"]),
@@ -231,6 +253,19 @@ def _insert(connection: Connection, table: str, **row: object) -> None:
     names = ", ".join(row)
     places = ", ".join(f":{name}" for name in row)
     connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", **row)
+
+
+def _rows_in(act: str, table: str) -> str:
+    return f"{act} FROM {table} WHERE {'id' if table == SERIES else 'series'} = :series"
+
+
+def _words_of(record: ReleaseRecord) -> dict[str, str]:
+    return {
+        "strategy": record.strategy,
+        "settings": json.dumps(dict(record.settings)),
+        "counts": json.dumps(dict(record.counts)),
+        "steps": json.dumps({"sealed": record.sealed} if record.sealed else list(record.steps), ensure_ascii=False),
+    }
 
 
 def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:

@@ -23,7 +23,7 @@ from reissue.ledger.disk import (
 )
 from reissue.ledger.keys import key_check, same_check
 from reissue.ledger.lock import SeriesLock
-from reissue.ledger.records import FORMAT, CatalogueState, Document, Layout
+from reissue.ledger.records import FORMAT, OLDER_FORMATS, CatalogueState, Document, Layout
 from reissue.ledger.shelf import name_of
 from reissue.ledger.stage import document_table
 from reissue.ledger.store import Store
@@ -101,10 +101,10 @@ def read_pointer(layout: Layout) -> Document:
         raise LedgerDamaged(
             f"{layout.relative(layout.pointer)}: it is not what was written. Restore it from a backup of the series."
         ) from error
-    if version != FORMAT:
+    if version not in (FORMAT, *OLDER_FORMATS):
         raise SeriesError(
             f"The series {layout.root} has format {version}; this version of Reissue reads format {FORMAT}. "
-            "Install the version of Reissue with which it was last written."
+            "Install the version of Reissue with which it was last written, or a newer one."
         )
     if not isinstance(series, str) or not isinstance(catalogue, str):
         raise LedgerDamaged(f"{layout.relative(layout.pointer)}: it is not what was written. Restore it from a backup.")

@@ -149,7 +149,7 @@ class HashingFile:
         return self._hash.hexdigest()
 
 
-_CHANGES = ("coding", "caches", "forget", "withdraw")
+_CHANGES = ("coding", "caches", "forget", "withdraw", "amend", "upgrade")
 _CHANGE_STEPS = ("written", "moved", "transaction", "committed", "swept")
 
 FAULT_POINTS: tuple[str, ...] = (
@@ -179,6 +179,7 @@ FAULT_POINTS: tuple[str, ...] = (
     "catalogue.sealed",
     *(f"{change}.{step}" for change in _CHANGES for step in _CHANGE_STEPS),
     "withdraw.hidden",
+    *(f"back.{step}" for step in _CHANGE_STEPS if step != "moved"),
 )
 """Every point over the whole sequence, in order: creation, staging, commit, and the changes made alone."""
 

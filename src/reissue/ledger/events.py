@@ -5,13 +5,14 @@ A withdrawn release is such a document under its own number, so that the number 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from reissue.ledger import parquet
-from reissue.ledger.records import CatalogueState, Document, ReleaseRecord, find_user
+from reissue.ledger.disk import explain_os_errors, fault, make_private_folder, remove_tree
+from reissue.ledger.records import CatalogueState, Document, Layout, ReleaseRecord, find_user
 from reissue.ledger.shelf import name_of
 from reissue.ledger.stage import document_table
 from reissue.model.release import Table
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from reissue.ledger.store import Staged, Store
 
 EVENT, WITHDRAWN = "event", "withdrawn"
-LOGGED = {"forget": "forget", "coding": "extend", "amend": "amend"}
+LOGGED = {"forget": "forget", "coding": "extend", "amend": "amend", "upgrade": "upgrade"}
 """Changes that the log tells, by the name that the ledger gives them."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """what: forget, extend, amend or withdraw; time: UTC, ISO 8601; user: who did it; details: what else is kept."""
+    """what: one of LOGGED, or withdraw; time: UTC, ISO 8601; user: who did it; details: what else is kept."""
 
     what: str
     time: str
@@ -55,9 +56,49 @@ def write_event(store: Store, state: CatalogueState, folder: Path, change: str) 
     return [store.write(document_table(event.document()), folder, EVENT, name_of(max(names, default=0) + 1))]
 
 
+@dataclass(frozen=True)
+class Change:
+    """One change outside a release.
+
+    write: writes files into a folder; first: what is done in the transaction before they are put
+    """
+
+    name: str
+    write: Callable[[Path], list[Staged]] = lambda folder: []
+    first: Callable[[Connection], None] = lambda connection: None
+
+    def make(
+        self, layout: Layout, catalogue: Catalogue, store: Store, state: CatalogueState, confirm: Callable[[], None]
+    ) -> CatalogueState:
+        """Write files beside, place them, one transaction, sweep what it replaced; confirm: of the lock."""
+        folder = layout.staging / "change"
+        with explain_os_errors("Preparing a change"):
+            remove_tree(folder)
+            make_private_folder(folder)
+        staged = [*self.write(folder), *write_event(store, state, folder, self.name)]
+        fault(f"{self.name}.written")
+        store.place(staged, f"{self.name}.moved")
+        with catalogue.writing() as connection:
+            self.first(connection)
+            catalogue.put_files(connection, [one.file for one in staged])
+            fault(f"{self.name}.transaction")
+            confirm()
+        fault(f"{self.name}.committed")
+        state = catalogue.load()
+        store.sweep(state.files.values())
+        remove_tree(folder)
+        fault(f"{self.name}.swept")
+        return state
+
+
 def write_caches(store: Store, caches: Mapping[str, Table], release: int, folder: Path) -> list[Staged]:
     """Caches as they are after that release."""
     return [store.write(parquet.pack(table), folder, "cache", name, release) for name, table in caches.items()]
+
+
+def write_documents(store: Store, documents: Sequence[tuple[Document, str, str]], folder: Path) -> list[Staged]:
+    """Documents, each with its role and name."""
+    return [store.write(document_table(one), folder, role, name) for one, role, name in documents]
 
 
 @dataclass(frozen=True)

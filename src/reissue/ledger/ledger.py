@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -19,18 +19,19 @@ from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger import checking, creation
-from reissue.ledger.disk import explain_os_errors, fault, hash_file, make_private_folder, remove_tree
-from reissue.ledger.events import Withdrawal, write_caches, write_event
+from reissue.ledger.disk import hash_file
+from reissue.ledger.events import Change, Withdrawal, write_caches, write_documents
 from reissue.ledger.forgetting import Forgetting, Receipt
 from reissue.ledger.lock import SeriesLock
-from reissue.ledger.records import CatalogueState, Damage, Document, Layout, ReleaseRecord
+from reissue.ledger.records import FORMAT, CatalogueState, Damage, Document, Layout, ReleaseRecord
 from reissue.ledger.shelf import Shelf, name_of
-from reissue.ledger.stage import Stage, check_version, document_table
-from reissue.ledger.store import Staged, Store, hide_withdrawn, needs_recovery, recover, refuse_hidden
+from reissue.ledger.stage import Stage, check_version
+from reissue.ledger.store import Store, hide_withdrawn, needs_recovery, recover, refuse_hidden
+from reissue.ledger.upgrading import Upgrade, restore_rows
 from reissue.model.release import Facts, Table
 
 if TYPE_CHECKING:
-    from reissue.ledger.catalogue import Catalogue, Connection
+    from reissue.ledger.catalogue import Catalogue
 
 
 class Ledger:
@@ -47,6 +48,7 @@ class Ledger:
         self._state = state
         self._lock = SeriesLock(layout.lock)
         self._depth = 0
+        self.upgraded = ""
         self._documents: dict[str, bytes] = {}
         self._facts: WeakValueDictionary[int, Facts] = WeakValueDictionary()
 
@@ -175,6 +177,12 @@ class Ledger:
         self._current("cache")
         return self.shelf.caches(fragment)
 
+    @property
+    def has_older_caches(self) -> bool:
+        """Whether the caches are still those that an older version made: this one may make others of the same facts."""
+        last = self._state.releases[-1].number if self._state.releases else 0
+        return any(file.release == last > 0 for file in self._state.of_role("before"))
+
     def identities(self) -> tuple[pa.Array, NDArray[np.int64]]:
         """All identifiers that are not forgotten, and their subject numbers, in the same order."""
         self._current("identities")
@@ -183,11 +191,11 @@ class Ledger:
     # Publishing
 
     @contextmanager
-    def publisher(self, *, patience: float = 0.3) -> Iterator[Self]:
+    def publisher(self, *, patience: float = 0.3, upgrade: bool = True) -> Iterator[Self]:
         """Be the only publisher of this series; raises SeriesBusy at once if somebody else is.
 
-        Enters with the series settled. What is staged but not committed is discarded on leaving. `patience`: seconds,
-        since somebody who merely opens the series may hold the lock for a moment to sweep it.
+        Enters with the series settled, and in today's format (`upgrade`). What is staged but not committed is discarded
+        on leaving. `patience`: seconds, since who merely opens the series may hold the lock for a moment to sweep it.
         """
         if self._depth:
             self._depth += 1
@@ -202,6 +210,8 @@ class Ledger:
                 self._depth = 1
                 self._refuse_damaged()
                 self._recover()
+                if upgrade and self._state.format != FORMAT:
+                    self._upgrade()
                 try:
                     yield self
                 finally:
@@ -231,19 +241,14 @@ class Ledger:
         with self.publisher():
             check_version(version, self.coding_versions)
             new = [(document, "coding", name_of(version)), *([] if meta is None else [(meta, "meta", "meta")])]
-            self._change(
-                "coding" if meta is None else "amend",
-                lambda folder: [self._store.write(document_table(one), folder, role, name) for one, role, name in new],
-            )
+            write = partial(write_documents, self._store, new)
+            self._change(Change("coding" if meta is None else "amend", write))
 
     def replace_caches(self, caches: Mapping[str, Table]) -> None:
         """Put rebuilt caches in the place of those of the last release."""
         last = self._state.releases[-1].number if self._state.releases else 0
-        self._change(
-            "caches",
-            partial(write_caches, self._store, caches, last),
-            lambda connection: self._catalogue.drop_files(connection, "cache"),
-        )
+        write = partial(write_caches, self._store, caches, last)
+        self._change(Change("caches", write, lambda connection: self._catalogue.drop_files(connection, "cache")))
 
     def forget(self, identifiers: Iterable[str], *, erase: bool = False, sha256: str | None = None) -> Receipt:
         """Delete people's rows of the identity map, in one transaction; what binds later releases stays.
@@ -258,17 +263,27 @@ class Ledger:
                 return replace(receipt, people=0, unknown=tuple(planned.unknown))
             if receipt.people:
                 self._change(
-                    "forget",
-                    lambda folder: planned.write(self.shelf, folder, erase, receipt),
-                    lambda connection: self._catalogue.drop_these(connection, planned.replaced),
+                    Change(
+                        "forget",
+                        lambda folder: planned.write(self.shelf, folder, erase, receipt),
+                        lambda connection: self._catalogue.drop_these(connection, planned.replaced),
+                    )
                 )
         return receipt
 
     def withdraw(self, reason: str, caches: Mapping[str, Table]) -> None:
         """Take the last release back; caches: those after the one before it. A kill leaves all of it, or nothing."""
         planned = Withdrawal(self._state, reason)
-        self._change("withdraw", partial(planned.write, self._store, caches), partial(planned.drop, self._catalogue))
+        write, drop = partial(planned.write, self._store, caches), partial(planned.drop, self._catalogue)
+        self._change(Change("withdraw", write, drop))
         hide_withdrawn(self._layout, self._state)
+
+    def upgrade(self, back: bool = False) -> None:
+        """Bring the series to today's format, as any change does; back: undo it, if nothing else was done since."""
+        with self.publisher():
+            if back:
+                self._change(Change("back", first=partial(restore_rows, self._catalogue, self.shelf)))
+                self._recover()
 
     # Proof
 
@@ -278,31 +293,16 @@ class Ledger:
 
     # Inside
 
-    def _change(
-        self,
-        name: str,
-        write: Callable[[Path], list[Staged]],
-        first: Callable[[Connection], None] = lambda connection: None,
-    ) -> None:
-        """One change outside a release: write files beside, place them, one transaction, sweep what it replaced."""
+    def _change(self, change: Change) -> None:
         with self.publisher():
-            folder = self._layout.staging / "change"
-            with explain_os_errors("Preparing a change"):
-                remove_tree(folder)
-                make_private_folder(folder)
-            staged = [*write(folder), *write_event(self._store, self._state, folder, name)]
-            fault(f"{name}.written")
-            self._store.place(staged, f"{name}.moved")
-            with self._catalogue.writing() as connection:
-                first(connection)
-                self._catalogue.put_files(connection, [one.file for one in staged])
-                fault(f"{name}.transaction")
-                self._lock.confirm()
-            fault(f"{name}.committed")
-            self.refresh()
-            self._store.sweep(self._state.files.values())
-            remove_tree(folder)
-            fault(f"{name}.swept")
+            self._state = change.make(self._layout, self._catalogue, self._store, self._state, self._lock.confirm)
+
+    def _upgrade(self) -> None:
+        """Bring the series of an older version to today's format, before anything else is changed."""
+        planned = Upgrade(self._catalogue, self._store, self._state)
+        self.upgraded = planned.sentence
+        self._change(Change("upgrade", planned.write, planned.put))
+        self._recover()
 
     def _settle(self) -> None:
         """On opening: recover if a killed run left something, unless a live publisher is at work."""
@@ -316,7 +316,7 @@ class Ledger:
                 )
             return
         try:
-            with self.publisher(patience=0.0):
+            with self.publisher(patience=0.0, upgrade=False):
                 pass  # entering settles
         except (SeriesBusy, LedgerDamaged):
             pass  # a publisher is at work; or damage, of which `verify` and the next publisher will tell

@@ -21,6 +21,7 @@ _MEANINGS = {
     "marks": "the marks of forgotten people",
     "receipts": "the receipts of what was forgotten",
     "fragments": "how the table is divided into fragments",
+    "before": "the catalogue as an older version wrote it",
     "event": "what was done to the series, number {number}",
     "withdrawn": "that release {release} was withdrawn, and why",
 }
@@ -77,7 +78,7 @@ class ReleaseRecord:
 class PrivateFile:
     """One immutable file of `private/files/`, as the catalogue refers to it.
 
-    role: facts, shape, cache, identities, marks, receipts, coding, fragments or meta; (role, name) is unique
+    role: facts, shape, cache, identities, marks, coding, ... (see _MEANINGS); (role, name) is unique
     release: the release it belongs to, 0 if it belongs to the series
     salt: hex; from it and the master key comes the file's own key; empty if the file is not encrypted
     """
@@ -118,6 +119,7 @@ class Damage:
 class CatalogueState:
     """The catalogue's content at one moment.
 
+    format: FORMAT, or an older one that can be read
     files: by (role, name), ordered by role and name; waiting: numbers of releases committed but not yet revealed
     """
 
@@ -126,6 +128,7 @@ class CatalogueState:
     key_check: str
     pointer: str
     config_sha256: str
+    format: int
     files: Mapping[tuple[str, str], PrivateFile] = field(default_factory=dict)
     releases: tuple[ReleaseRecord, ...] = ()
     waiting: tuple[int, ...] = ()
@@ -145,7 +148,9 @@ class CatalogueState:
         return [file for (kind, _), file in self.files.items() if kind == role]
 
 
-FORMAT = 1
+FORMAT = 2
+OLDER_FORMATS = (1,)
+"""Formats that are read as they are, and brought to FORMAT by the first change: see `upgrading`."""
 _PRIVATE_NAME = re.compile(r"[0-9a-f]{64}\.parquet")
 
 

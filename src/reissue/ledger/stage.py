@@ -197,13 +197,13 @@ class Stage:
                 self._confirm()
         except SeriesError as error:
             try:
-                there = len(self._catalogue.load().releases)
+                there = self.number in [known.number for known in self._catalogue.load().releases]
             except SeriesError:
                 raise SeriesError(
                     f"Whether release {self.number} was committed is not known: {error} The next command that opens "
                     "the series tells (`reissue log`); look before you publish this snapshot again."
                 ) from error
-            if there < self.number:
+            if not there:
                 raise
 
     def _clear(self) -> ReleaseRecord:

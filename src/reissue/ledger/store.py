@@ -26,6 +26,7 @@ from reissue.ledger.disk import (
     make_private_folder,
     names_in,
     remove_tree,
+    write_durably,
 )
 from reissue.ledger.keys import SALT_BYTES, file_key, new_salt
 from reissue.ledger.records import CatalogueState, Damage, Layout, PrivateFile, ReleaseRecord, is_ours
@@ -180,7 +181,8 @@ def _altered(size: int, expected: int) -> str:
 def needs_recovery(layout: Layout, catalogue: Catalogue, store: Store, state: CatalogueState) -> bool:
     """Whether a killed run left something, or a publisher is at work right now."""
     leftovers = names_in(layout.staging) or _half_written(layout) or store.orphans(state.files.values())
-    return bool(state.waiting or leftovers or _shown_withdrawn(layout, state)) or catalogue.needs_settling()
+    half = leftovers or _shown_withdrawn(layout, state) or _pointer_behind(layout, state)
+    return bool(state.waiting or half) or catalogue.needs_settling()
 
 
 def recover(layout: Layout, catalogue: Catalogue, store: Store) -> CatalogueState:
@@ -198,6 +200,8 @@ def recover(layout: Layout, catalogue: Catalogue, store: Store) -> CatalogueStat
     if state.waiting:
         state = catalogue.load()
     hide_withdrawn(layout, state)
+    if _pointer_behind(layout, state):
+        write_durably(layout.pointer, state.pointer.encode())
     with explain_os_errors("Discarding what an interrupted run left"):
         leftovers = names_in(layout.staging)
         for name in leftovers:
@@ -223,6 +227,15 @@ def hide_withdrawn(layout: Layout, state: CatalogueState) -> None:
 
 def _shown_withdrawn(layout: Layout, state: CatalogueState) -> list[int]:
     return [number for number in state.withdrawn if layout.release(number).exists()]
+
+
+def _pointer_behind(layout: Layout, state: CatalogueState) -> bool:
+    """Whether a change of format was killed between the catalogue and series.json: they differ in nothing else."""
+    try:
+        there, known = (json.loads(text) for text in (layout.pointer.read_bytes(), state.pointer))
+        return bool(there != known and {**there, "format": 0} == {**known, "format": 0})
+    except (OSError, ValueError, TypeError):  # damaged, of which `verify` tells
+        return False
 
 
 def _half_written(layout: Layout) -> list[Path]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding
-from reissue.errors import SettingsError
+from reissue.errors import SeriesError, SettingsError
 from reissue.ledger import Ledger
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
@@ -96,6 +96,9 @@ def list_members(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
 
     Where classes stand for life, class is that one, beside the box that the row shows and the value dealt to it.
     """
+    numbers = [record.number for record in ledger.releases]
+    if number not in numbers:
+        raise SeriesError(f"There is no release {number}; the series has {', '.join(map(str, numbers)) or 'none'}.")
     facts = ledger.facts(number)
     identifiers, known = ledger.identities()
     order = np.argsort(known, kind="stable")

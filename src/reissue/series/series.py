@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from reissue.coding import Coding
-from reissue.errors import SeriesError, SettingsError
+from reissue.errors import SettingsError
 from reissue.hierarchy import Hierarchy
 from reissue.ledger import Damage, Event, Ledger, Receipt, ReleaseRecord
 from reissue.methods.registry import ADOPTED, restore_strategy
@@ -109,9 +108,7 @@ class Series:
     def __enter__(self) -> Series:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -124,14 +121,22 @@ class Series:
         return self._ledger.config_edited
 
     @property
+    def upgraded(self) -> str:
+        """What was done to an older version's ledger since it was opened, if it was upgraded."""
+        return self._ledger.upgraded
+
+    def upgrade(self, *, back: bool = False) -> None:
+        """Bring an older version's ledger to today's format, as any change does; back: undo it, if it was the last."""
+        self._ledger.upgrade(back)
+
+    @property
     def strategy(self) -> Strategy:
         """The strategy of the next release: that of the last one, or at first the one the series was created with."""
         return self._find_strategy(self._ledger.releases)
 
     def _find_strategy(self, releases: Sequence[ReleaseRecord]) -> Strategy:
-        last = releases[-1] if releases else None
-        if last is not None and last.strategy != ADOPTED:
-            return restore_strategy(last.strategy, last.settings)
+        if releases and releases[-1].strategy != ADOPTED:
+            return restore_strategy(releases[-1].strategy, releases[-1].settings)
         settings = dict(_mapping(self._ledger.meta["policy"]))
         return restore_strategy(str(settings.pop("strategy")), settings)
 
@@ -178,6 +183,10 @@ class Series:
             raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
         asked = Attempt(on_change=on_change, formats=formats, allow=allow, label=label, progress=progress)
         with self._ledger.publisher():
+            if self._ledger.has_older_caches:
+                from reissue.series.upkeep import mend_caches
+
+                mend_caches(self._ledger, self.strategy, self.coding)
             ahead = begin_reading(snapshot, self.schema) if chosen["name"] == "embedded" else None
             executor = make_executor(self._ledger, chosen, table, ahead)
             attempt = asked.prepare(self._ledger, self.coding, strategy or self.strategy, snapshot, executor)
@@ -211,8 +220,7 @@ class Series:
         draft = attempt.draft(snapshot)
         unseen, say = executor.show_unseen(draft.record), attempt.progress
         audits = audit_twice(self._ledger, draft, attempt.strategy, unseen, attacks, names, say) if audit else ()
-        last = self.releases[-1] if self._ledger.releases else None
-        return make_preview(self._release(draft.record), last, draft.stops, audits)
+        return make_preview(self._release(draft.record), next(reversed(self.releases), None), draft.stops, audits)
 
     def log(self) -> list[Event]:
         """Everything done to the series, oldest first: publish, withdraw, forget, extend; when and by whom."""
@@ -242,9 +250,6 @@ class Series:
         """
         from reissue.series.release import list_members
 
-        numbers = [record.number for record in self._ledger.releases]
-        if number not in numbers:
-            raise SeriesError(f"There is no release {number}; the series has {', '.join(map(str, numbers)) or 'none'}.")
         return list_members(self._ledger, number, self.coding)
 
     def audit(
@@ -310,7 +315,7 @@ class Series:
 
         given = read_assignments(assignments)
         with self._ledger.publisher():
-            grown = extend(self._ledger, self.coding, [(column, hierarchy) for column, _, hierarchy in given])
+            grown = extend(self._ledger, self.coding, [(one[0], one[2]) for one in given])
         return [
             f"Extended {column} by {file}." if new else f"{file} holds nothing new for {column}; nothing was changed."
             for (column, file, _), new in zip(given, grown, strict=True)
