@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "reissue"
 FLOORS = [
     {"__main__"},
     {"cli"},
-    {"demo", "warming"},
+    {"demo", "page", "warming"},
     {"compare", "estimating"},
     {"series"},
     {"publish", "audit"},
@@ -36,7 +36,7 @@ FLOORS = [
     {"hierarchy"},
     {"model"},
     {"arrays"},
-    {"errors", "lazy"},
+    {"errors", "lazy", "progress"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # A room builds on the floors below; two papers build on m-invariance, and attackers with statistics read them as those
@@ -118,7 +118,7 @@ def test_nobody_reaches_into_the_private_names_of_another(path: Path) -> None:
 
 
 OPTIONAL = {"adbc_driver_manager", "adbc_driver_postgresql", "altair", "jinja2", "markupsafe", "pandas", "psycopg"}
-OPTIONAL |= {"fastexcel", "pyreadstat", "pyspark", "vl_convert"}
+OPTIONAL |= {"fastexcel", "pyreadstat", "pyspark", "starlette", "uvicorn", "vl_convert"}
 """What extras bring, imported where it is needed."""
 
 
@@ -196,6 +196,7 @@ def test_no_function_and_no_file_is_too_long() -> None:
 
 def test_import_reissue_is_light() -> None:
     heavy = ["altair", "jinja2", "numba", "numpy", "polars", "pyarrow", "pydantic", "pyspark", "psycopg", "scipy"]
+    heavy += ["starlette", "uvicorn"]
     code = f"import sys, reissue; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 

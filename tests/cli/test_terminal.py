@@ -10,7 +10,8 @@ import pytest
 
 from reissue.arrays import announce
 from reissue.cli import terminal
-from reissue.cli.terminal import PREPARING, STAGES, Share, show_progress, tell, wrap
+from reissue.cli.terminal import PREPARING, show_progress, tell, wrap
+from reissue.progress import STAGES, Share
 
 LONG = "The attacker knows who is in which class of every release, and that values do not change, and much more."
 

@@ -18,6 +18,7 @@ from reissue.cli.estimate import estimate
 from reissue.cli.init import init
 from reissue.cli.options import ENGINE, JSON, KEY, SERIES
 from reissue.cli.report import report
+from reissue.cli.serve import serve
 from reissue.cli.terminal import show_progress, tell
 from reissue.errors import GateStopped
 
@@ -246,6 +247,7 @@ commands = (
     extend,
     amend,
     upgrade,
+    serve,
     demo,
     warm_up,
 )

@@ -22,8 +22,8 @@ from typing import TextIO
 import click
 
 from reissue.errors import escape_controls
+from reissue.progress import Share
 
-STAGES = ("read", "compare", "anonymize", "write", "commit")
 PREPARING = "Preparing (first use only)"
 _WIDTH = 24
 _IN_LETTERS = {"✗": "x", "✓": "ok"}
@@ -32,7 +32,6 @@ _COLOURS = {"breached": "red", "Error:": "red", "✗": "red", "partly": "yellow"
 )
 _COLOURED = re.compile(r"(?m)^(?:breached|held|partly|Error:|Warning:)(?= )|✗|✓")
 _HANGS = re.compile(r"\s*(?:\d+\. |- |\w+: |(?:breached|partly|held|measured|skipped) +)?")
-_COUNTED = re.compile(r"(\d+) of (\d+)")
 
 
 def make_printable(stream: TextIO) -> None:
@@ -133,7 +132,7 @@ _BARS = _Bars()
 def show_progress(title: str) -> Iterator[Callable[[str], None]]:
     """A callback that moves a bar; it does nothing when the output is piped.
 
-    A stage is one of STAGES, or says itself how far it is: "3 of 11, equivalence".
+    A stage is one of `progress.STAGES`, or says itself how far it is: "3 of 11, equivalence".
     """
     if not sys.stderr.isatty():
         yield lambda stage: None
@@ -160,24 +159,3 @@ def show_progress(title: str) -> Iterator[Callable[[str], None]]:
 
     with _BARS.shown(line), listening(prepare):
         yield move
-
-
-class Share:
-    """How much is done, from 0 to 1; it never goes back while the same thing is being counted."""
-
-    def __init__(self) -> None:
-        self.done = 0.0
-        self._of = 0
-
-    def move(self, stage: str) -> None:
-        """Counts inside counts divide a step: "2 of 4, standing: release 1 of 2"."""
-        counted = [(int(number) - 1, max(int(total), 1)) for number, total in _COUNTED.findall(stage)]
-        if stage in STAGES:
-            counted = [(STAGES.index(stage), len(STAGES))]
-        share = 0.0
-        for number, total in reversed(counted):
-            share = (number + share) / total
-        if counted:
-            again = counted[0][1] != self._of or (counted[0][0] == 0 and len(counted) == 1)
-            self.done = share if again else max(self.done, share)
-            self._of = counted[0][1]

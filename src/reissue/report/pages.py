@@ -24,22 +24,37 @@ Object = Mapping[str, object]
 
 def render_audit(document: Object, *, findings: int = FINDINGS) -> str:
     """One self-contained page that loads nothing: verdict, timeline, risk, findings, utility, steps, assumptions."""
+    drawn, context = prepare_audit(document, findings=findings)
+    return render_page("audit.html.j2", drawn, **context)
+
+
+def prepare_audit(
+    document: Object, *, findings: int = FINDINGS, attack: str | None = None, release: int | None = None
+) -> tuple[dict[str, Spec], dict[str, object]]:
+    """(charts, what the template needs). attack, release: only findings by this attack, and about this release."""
     _check_format(document, AUDIT, "report", "audit")
     missing = [key for key in KEYS if key not in document]
     if missing:
         raise InputError(f"The report cannot be made from this document: it lacks {', '.join(missing)}.")
     audit = cast("dict[str, object]", clean_all(document))
     attributes = cast("Sequence[Object]", audit["attributes"])
-    attacks = [_prepare_attack(one, attributes, findings) for one in cast("Sequence[Object]", audit["attacks"])]
-    return render_page(
-        "audit.html.j2",
-        charts.draw_audit(audit),
-        audit=audit,
-        attacks=attacks,
-        ran=[one for one in attacks if one["status"] != "skipped"],
-        skipped=[one for one in attacks if one["status"] == "skipped"],
-        grid=_prepare_grid(audit),
-    )
+    attacks = [
+        _prepare_attack(_select_findings(one, release), attributes, findings)
+        for one in cast("Sequence[Object]", audit["attacks"])
+    ]
+    return charts.draw_audit(audit), {
+        "audit": audit,
+        "attacks": attacks,
+        "ran": [one for one in attacks if one["status"] != "skipped" and attack in (None, one["name"])],
+        "grid": _prepare_grid(audit),
+    }
+
+
+def _select_findings(attack: Object, release: int | None) -> Object:
+    """The attack with findings about that release only; without a release with all. How many it has, stays."""
+    listed = cast("Sequence[Object]", attack["findings"])
+    about = [one for one in listed if release is None or release in cast("Sequence[int]", one["releases"])]
+    return {**attack, "findings": about}
 
 
 def _prepare_attack(attack: Object, attributes: Sequence[Object], limit: int) -> dict[str, object]:

@@ -34,19 +34,24 @@ def require() -> None:
 
 def render_page(template: str, charts: Mapping[str, Spec], **context: object) -> str:
     """The template as one HTML page with these charts, by the id of their element."""
-    environment = _make_environment()
-    chart_data = text.to_script_json(charts)
-    script = _read_file("page.js")
-    bundle = _make_bundle() if charts else ""
+    environment = make_environment()
+    script = read_file("page.js")
+    bundle = make_bundle() if charts else ""
     return environment.get_template(template).render(
         **context,
+        layout="base.html.j2",
         charts=charts,
-        style=_mark_safe(_read_file("style.css")),
-        chart_data=_mark_safe(chart_data),
+        style=_mark_safe(read_file("style.css")),
+        chart_data=write_chart_data(charts),
         bundle=_mark_safe(bundle),
         script=_mark_safe(script),
         policy=_write_policy(bundle, script),
     )
+
+
+def write_chart_data(charts: Mapping[str, Spec]) -> object:
+    """The charts as what may stand inside a script element of a template."""
+    return _mark_safe(text.to_script_json(charts))
 
 
 def render_picture(spec: Spec, format: str) -> bytes:
@@ -68,14 +73,15 @@ def _write_policy(*scripts: str) -> str:
 
 
 @cache
-def _make_environment() -> jinja2.Environment:
+def make_environment(*packages: str) -> jinja2.Environment:
+    """Our templates with their filters, and those of other packages that use them."""
     try:
         import jinja2
     except ImportError as error:
         raise MissingExtra(NEEDED) from error
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reissue.report"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in (*packages, "reissue.report")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -110,12 +116,13 @@ def _mark_safe(part: str) -> object:
     return Markup(part)  # only ever our own files, and JSON that cannot end its element
 
 
-def _read_file(name: str) -> str:
+def read_file(name: str) -> str:
+    """One of our own files beside the templates."""
     return resources.files("reissue.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache
-def _make_bundle() -> str:
+def make_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script. About 0.9 MB; bundling takes seconds, once per process."""
     try:
         import vl_convert

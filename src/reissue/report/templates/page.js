@@ -2,7 +2,8 @@
   "use strict";
   const data = document.getElementById("charts");
   if (!data || !window.reissueEmbed) return;
-  const options = { actions: false, renderer: "svg", ast: true, loader: { target: "_self" } };
+  // Styles are the page's own: what Vega would add is more than a strict policy allows.
+  const options = { actions: false, renderer: "svg", ast: true, loader: { target: "_self" }, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
   const drawn = Object.entries(JSON.parse(data.textContent)).map(([id, spec]) => {
     const place = document.getElementById("chart-" + id);
     spec.config.legend.columns = Math.max(1, Math.floor(place.clientWidth / 200));

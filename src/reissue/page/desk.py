@@ -1,0 +1,76 @@
+"""What the page has in hand: for each series its jobs, the last audit and the snapshot that waits for approval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+
+from reissue.page.jobs import Bench
+
+if TYPE_CHECKING:
+    from reissue.audit import Audit
+    from reissue.ledger import Damage
+    from reissue.series import Series
+
+
+@dataclass(eq=False)
+class Desk:
+    """One series. name: as its address has it; audited, verified: the releases that audit and damages are about."""
+
+    name: str
+    path: Path
+    key: str | None
+    bench: Bench = field(default_factory=Bench)
+    audit: Audit | None = None
+    audited: tuple[int, ...] = ()
+    damages: list[Damage] | None = None
+    verified: tuple[int, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return f"/series/{self.name}"
+
+    def open(self) -> Series:
+        """The series, for one request or one job: none is shared by threads."""
+        from reissue.series import Series
+
+        return Series.open(self.path, key=self.key)
+
+
+class Office:
+    """All series of a server. home: where new ones are made; key: of those that are encrypted."""
+
+    def __init__(self, home: Path, series: Iterable[Path], key: str | None = None) -> None:
+        self.home, self.key = home, key
+        self._desks: dict[str, Desk] = {}
+        for path in series:
+            self.add(path)
+
+    @property
+    def desks(self) -> Mapping[str, Desk]:
+        return self._desks
+
+    def add(self, path: Path) -> Desk:
+        """A desk for a series; one that has a desk keeps it."""
+        for desk in self._desks.values():
+            if desk.path.resolve() == path.resolve():
+                return desk
+        plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in path.name) or "series"
+        same = sum(name == plain or name.startswith(f"{plain}~") for name in self._desks)
+        desk = Desk(f"{plain}~{same + 1}" if same else plain, path, self.key)
+        self._desks[desk.name] = desk
+        return desk
+
+    def find(self, name: str) -> Desk:
+        if name not in self._desks:
+            raise HTTPException(404, "There is no such series on this page.")
+        return self._desks[name]
+
+
+def find_series(folder: Path) -> list[Path]:
+    """The series that lie in a folder."""
+    return sorted(path.parent.parent for path in folder.glob("*/private/series.json"))

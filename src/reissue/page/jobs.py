@@ -1,0 +1,77 @@
+"""Long work behind a page: one piece at a time for a series, in a thread of its own, and how far it is.
+
+Whoever ends the server ends it, too: a release is published as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+
+from reissue.errors import ReissueError, SeriesBusy
+from reissue.progress import Share
+
+Work = Callable[[Callable[[str], None]], None]
+"""Gets a callback for its stages."""
+
+FAULT = (
+    "This is a fault in Reissue, not in your data. Nothing was lost: a release is published as a whole or not at all. "
+    "Please report what the terminal of `reissue serve` shows, with anything private removed."
+)
+
+
+class Job:
+    """What is being done, or was done last. error: why it ended early, in words; None where it did not."""
+
+    def __init__(self, title: str, work: Work) -> None:
+        self.title, self.stage, self.error = title, "", None
+        self._share, self._work = Share(), work
+        self.running = True
+
+    error: str | None
+
+    def run(self) -> None:
+        try:
+            self._work(self._move)
+        except ReissueError as error:
+            self.error = str(error)
+        except MemoryError:
+            self.error = "This machine ran out of memory. Nothing was lost; use a larger machine, or Spark."
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            self.error = FAULT
+        finally:
+            self.running = False
+
+    def _move(self, stage: str) -> None:
+        self._share.move(stage)
+        self.stage = stage
+
+    def to_dict(self) -> dict[str, object]:
+        """For the page's script."""
+        return {"running": self.running, "title": self.title, "stage": self.stage, "share": self._share.done}
+
+
+class Bench:
+    """Where the jobs of one series are done, one after the other."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.job: Job | None = None
+
+    @property
+    def busy(self) -> bool:
+        return self.job is not None and self.job.running
+
+    def start(self, title: str, work: Work) -> None:
+        """Begin; SeriesBusy where something else is being done. A browser that comes later sees how far it is."""
+        with self._lock:
+            if self.job is not None and self.job.running:
+                raise SeriesBusy(
+                    f"{self.job.title} is at work in this series, asked for by this page or another one. "
+                    "Wait until it has finished, then try again. Nothing was changed."
+                )
+            self.job = Job(title, work)
+            threading.Thread(target=self.job.run, daemon=True, name=title).start()
