@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,12 @@ class Overlap:
     def link(self) -> Int64:
         """int64[shared subjects]: the link of each; many questions need it for few of them, or not at all."""
         return _number_links(self.own, self.other, self.left, self.right)
+
+    def only(self, kept: Bool) -> Overlap:
+        """Without some of the shared subjects: bool[shared subjects] kept."""
+        shared = np.bincount(self.link[kept], minlength=len(self.left))
+        links = self.left[shared > 0], self.right[shared > 0], shared[shared > 0]
+        return Overlap(*links, self.own[kept], self.other[kept], self.at_left[kept], self.at_right[kept])
 
     def swap_sides(self) -> Overlap:
         """The same with the sides exchanged."""

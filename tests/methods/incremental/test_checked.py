@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -15,8 +17,9 @@ from reissue.model.boxes import widen_to_nodes
 from reissue.model.release import Coded, Facts, History
 from reissue.model.requirement import Requirement
 from reissue.model.requirement_check import violations
-from tests.methods.incremental.insertions import NOTHING, attacks, few_values, findings, history, partition
-from tests.support.histories import observe, run_series
+from tests.methods.incremental.insertions import NOTHING, SHARES, attacks, few_values, findings, history, partition
+from tests.methods.incremental.tiny import break_the_papers_definition
+from tests.support.histories import Turnover, generate, observe, run_series
 
 
 def published(strategy: CheckedMondrian | CheckedIncognito, snapshots: list[Coded]) -> list[Facts]:
@@ -37,6 +40,20 @@ def test_checked_mondrian_gives_nothing_away(seed: int) -> None:
     for facts, snapshot in zip(releases, snapshots if releases else [], strict=True):
         assert violations(Requirement(k=k, c=c), facts.classes, facts.values, snapshot.value_count) == ()
         assert np.array_equal(widen_to_nodes(facts.boxes, snapshot.domains), facts.boxes)
+
+
+@pytest.mark.parametrize("seed", [33, 82, 110, 138, 172, 173, 179, 199])
+def test_checked_mondrian_meets_the_papers_definition_of_tracing(seed: int) -> None:
+    """Small series in which rows were once judged by the hull of their possible boxes: the union holds too few."""
+    rng = np.random.default_rng(seed)
+    many, rows, kinds = int(rng.integers(2, 5)), int(rng.integers(12, 60)), int(rng.integers(2, 6))
+    arrive = float(rng.choice([0.3, 0.8, 1.0]))
+    snapshots = generate(rng, releases=many, rows=rows, values=kinds, turnover=Turnover(arrive=arrive))
+    k, c = int(rng.integers(2, 6)), SHARES[seed % 4]
+    series = observe(run_series(CheckedMondrian(k=k, c=c), snapshots), snapshots[-1])
+    assert len(series) == many
+    for older, newer in combinations(series.releases, 2):
+        assert not break_the_papers_definition(older, newer, k)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -107,10 +107,14 @@ def test_record_tracing_equals_enumeration(seed: int) -> None:
             expected = set()
             for older, newer in combinations(series.releases, 2):
                 if newest in (None, newer.number):
-                    expected |= {(older.number, newer.number, *one) for one in traced(older, newer, k)}
+                    expected |= {(older.number, newer.number, *one) for one in traced(older, newer, k) or ()}
             assert outcome.total == len(expected)
-            told = {(*f.releases, int(str(f.value)[1:]), f.level) for f in outcome.findings}
-            assert told == {(i, j, value, float(fit)) for i, j, value, _, fit in expected}
+            told = {
+                (*f.releases, int(str(f.value)[1:]), frozenset(int(who[1:]) for who in f.subjects))
+                for f in outcome.findings
+            }
+            assert told == expected
+            assert all(f.level == len(f.subjects) for f in outcome.findings)
 
 
 def test_the_tiny_series_have_something_to_find_and_something_to_pass() -> None:

@@ -91,11 +91,15 @@ def test_figure_8_i_one_compatible_class_narrows_the_row() -> None:
     assert [f for f in RecordTracing(k=2).run(series).findings if f.value == "v0"] == []
 
 
-def test_figure_8_ii_two_compatible_classes_leave_their_hull() -> None:
-    """A new row of the same value makes both classes possible: the hull [0-6] holds all four people."""
-    rows = {0: (0, S), 1: (1, OTHER), 2: (5, OTHER), 3: (6, OTHER), 4: (5, S)}
-    series = trace_of(rows, [[[0, 1, 2, 3]], [[0, 1], [2, 3, 4]]], [[[(0, 9)]], [[(0, 1)], [(5, 6)]]])
+def test_figure_8_ii_two_compatible_classes_leave_both_and_nothing_between() -> None:
+    """A new row of the same value makes both classes possible: [0-1] and [5-6] hold four of the five people."""
+    rows = {0: (0, S), 1: (1, OTHER), 2: (5, OTHER), 3: (6, OTHER), 4: (3, OTHER), 5: (5, S)}
+    classes = [[[0, 1, 2, 3, 4]], [[0, 1], [2, 3, 5], [4]]]
+    series = trace_of(rows, classes, [[[(0, 9)]], [[(0, 1)], [(5, 6)], [(3, 3)]]])
     assert [f for f in RecordTracing(k=4).run(series).findings if f.value == "v0"] == []
+    found = [f for f in RecordTracing(k=5).run(series).findings if f.value == "v0"]
+    assert [(f.level, f.subjects) for f in found] == [(4.0, ("#0", "#1", "#2", "#3"))]
+    assert "fit a0 0-1 or a0 5-6, fewer than k = 5." in found[0].sentence
 
 
 def test_figure_9_i_the_other_row_takes_the_place() -> None:

@@ -125,44 +125,106 @@ def intersections(releases: Sequence[ObservedRelease]) -> dict[int, Counter[int]
     return result
 
 
-def traced(older: ObservedRelease, newer: ObservedRelease, k: int) -> set[tuple[int, tuple[int, ...], int]]:
-    """(value, box, people who fit) of every row traced to fewer than k people, from all placements of the rows."""
+def traced(older: ObservedRelease, newer: ObservedRelease, k: int) -> set[tuple[int, frozenset[int]]] | None:
+    """(value, people who fit) of every row traced to fewer than k people, from all placements of all rows.
+
+    None if there is none. As Byun et al. have it (section 4.5, example 3): the box of a row, cut with the union of the
+    boxes it can be in. Rows of a class are gone, of whatever value, if their people left or moved out of a box.
+    """
     assert older.members is not None
-    found = set()
-    codes = older.members.codes
+    found, people, codes = set(), older.members.subjects, older.members.codes
 
-    def note(value: int, box: np.ndarray) -> None:
-        fit = int(((codes >= box[:, 0]) & (codes <= box[:, 1])).all(axis=1).sum())
-        if fit < k:
-            found.add((value, tuple(box.reshape(-1).tolist()), fit))
+    def note(value: int, one: np.ndarray, others: Sequence[np.ndarray]) -> None:
+        fits = _inside(codes, one) & np.any([_inside(codes, other) for other in others], axis=0)
+        if fits.sum() < k:
+            found.add((value, frozenset(people[fits].tolist())))
 
-    for value in set(older.values.tolist()):
-        supply = Counter(older.classes[older.values == value].tolist())
-        demand = Counter(newer.classes[newer.values == value].tolist())
-        edges = [(u, v) for u in supply for v in demand if _meet(older.boxes[u], newer.boxes[v])]
-        flows = _placements(supply, demand, edges)
-        possible = [e for e, edge in enumerate(edges) if any(flow[e] for flow in flows)]
+    for value, edges, flows in _worlds(older, newer):
+        if not flows:
+            return None
+        possible = [e for e, (_, v) in enumerate(edges) if v is not None and any(flow[e] for flow in flows)]
         for e, (u, v) in enumerate(edges):
-            if min(flow[e] for flow in flows) > 0:
-                note(value, _cut(older.boxes[u], newer.boxes[v]))
-        for u in supply:
-            note(value, _cut(older.boxes[u], _hull([newer.boxes[edges[e][1]] for e in possible if edges[e][0] == u])))
-        for v in demand:
+            if v is not None and min(flow[e] for flow in flows) > 0:
+                note(value, older.boxes[u], [newer.boxes[v]])
+        for u in {u for u, _ in edges}:
+            may_go = any(flow[e] for e, edge in enumerate(edges) if edge == (u, None) for flow in flows)
+            if not may_go:
+                note(value, older.boxes[u], [newer.boxes[edges[e][1]] for e in possible if edges[e][0] == u])
+        for v in {edges[e][1] for e in possible}:
             into = [e for e in possible if edges[e][1] == v]
-            if into and min(sum(flow[e] for e in into) for flow in flows) > 0:
-                note(value, _cut(newer.boxes[v], _hull([older.boxes[edges[e][0]] for e in into])))
+            if min(sum(flow[e] for e in into) for flow in flows) > 0:
+                note(value, newer.boxes[v], [older.boxes[edges[e][0]] for e in into])
     return found
 
 
-def placeable(older: ObservedRelease, newer: ObservedRelease) -> bool:
-    """Whether every row of the older release can be in some class of the newer whose box meets its own."""
-    for value in set(older.values.tolist()):
+def break_the_papers_definition(older: ObservedRelease, newer: ObservedRelease, k: int) -> bool:
+    """Whether a row's box, cut with the union of all compatible boxes, holds fewer than k people (Byun et al., 4.5).
+
+    The paper's own simplest form, before any edge is removed: no flow and no placement in it.
+    """
+    assert older.members is not None
+    codes = older.members.codes
+    for own, value in set(zip(older.classes.tolist(), older.values.tolist(), strict=True)):
+        there = set(newer.classes[newer.values == value].tolist())
+        fits = np.any(
+            [_inside(codes, newer.boxes[v]) for v in there if _meet(older.boxes[own], newer.boxes[v])], axis=0
+        )
+        if (fits & _inside(codes, older.boxes[own])).sum() < k:
+            return True
+    return False
+
+
+Edges = list[tuple[int, int | None]]
+
+
+def _worlds(older: ObservedRelease, newer: ObservedRelease) -> list[tuple[int, Edges, list[tuple[int, ...]]]]:
+    """Of each value the ways its rows can go, (class, class) or (class, None) if they are gone; and how many go which.
+
+    From a class as many rows are gone, over all values, as people of it; or more, if rows of it are nobody's.
+    """
+    left, nobody = _gone(older, newer)
+    ways: list[tuple[int, Edges, list[tuple[int, ...]]]] = []
+    for value in sorted(set(older.values.tolist())):
         supply = Counter(older.classes[older.values == value].tolist())
         demand = Counter(newer.classes[newer.values == value].tolist())
-        edges = [(u, v) for u in supply for v in demand if _meet(older.boxes[u], newer.boxes[v])]
-        if not _placements(supply, demand, edges):
-            return False
-    return True
+        edges: Edges = [(u, v) for u in supply for v in demand if _meet(older.boxes[u], newer.boxes[v])]
+        edges += [(u, None) for u in supply]
+        keyed = [(u, v if v is not None else -1 - u) for u, v in edges]
+        room = {**demand, **{-1 - u: min(n, left[u] + nobody[u]) for u, n in supply.items()}}
+        ways.append((value, edges, _placements(supply, room, keyed)))
+    gone = [
+        [tuple(sum(flow[e] for e, x in enumerate(edges) if x == (u, None)) for u in sorted(left)) for flow in flows]
+        for _, edges, flows in ways
+    ]
+    kept = []
+    low, high = [left[u] for u in sorted(left)], [left[u] + nobody[u] for u in sorted(left)]
+    for i, (value, edges, flows) in enumerate(ways):
+        rest = {(0,) * len(left)}
+        for j, vectors in enumerate(gone):
+            if j != i:
+                rest = {tuple(map(sum, zip(x, y, strict=True))) for x in rest for y in set(vectors)}
+
+        def holds(own: tuple[int, ...], rest: set[tuple[int, ...]] = rest) -> bool:
+            sums = (tuple(map(sum, zip(own, other, strict=True))) for other in rest)
+            return any(all(a <= x <= b for a, x, b in zip(low, one, high, strict=True)) for one in sums)
+
+        kept.append((value, edges, [flow for flow, own in zip(flows, gone[i], strict=True) if holds(own)]))
+    return kept
+
+
+def _gone(older: ObservedRelease, newer: ObservedRelease) -> tuple[dict[int, int], dict[int, int]]:
+    """(class -> people who left or moved out of a box, class -> rows that are nobody's)."""
+    assert older.members is not None
+    assert newer.members is not None
+    there = dict(zip(newer.members.subjects.tolist(), newer.members.classes.tolist(), strict=True))
+    left, rows = dict.fromkeys(range(older.class_count), 0), Counter(older.classes.tolist())
+    for subject, own, code in zip(
+        older.members.subjects.tolist(), older.members.classes.tolist(), older.members.codes, strict=True
+    ):
+        rows[own] -= 1
+        stays = subject in there and _inside(code[None], older.boxes[own])[0]
+        left[own] += not (stays and _inside(code[None], newer.boxes[there[subject]])[0])
+    return left, rows
 
 
 def _placements(
@@ -186,14 +248,9 @@ def _placements(
     return [flow for flow, _ in placed]
 
 
+def _inside(codes: np.ndarray, box: np.ndarray) -> np.ndarray:
+    return np.asarray(((codes >= box[:, 0]) & (codes <= box[:, 1])).all(axis=1))
+
+
 def _meet(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(((one[:, 0] <= other[:, 1]) & (other[:, 0] <= one[:, 1])).all())
-
-
-def _cut(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.stack([np.maximum(one[:, 0], other[:, 0]), np.minimum(one[:, 1], other[:, 1])], axis=1)
-
-
-def _hull(boxes: Sequence[np.ndarray]) -> np.ndarray:
-    every = np.stack(boxes)
-    return np.stack([every[..., 0].min(axis=0), every[..., 1].max(axis=0)], axis=1)

@@ -58,15 +58,18 @@ class Transport:
         """(lefts, rights): nodes reached from what stays unsent. The rights are all that these lefts can reach."""
         return _reachable_nodes(self.graph, self.search)
 
-    def possible(self) -> Bool:
+    def possible(self, full: Bool | None = None) -> Bool:
         """bool[edges]: edges that some maximum flow uses; for a maximum flow at hand. One pass, O(edges).
 
         An unused edge can be used iff its ends lie on a cycle of the residual graph: in one strong component.
+        full: bool[rights] nodes that take all they can in every flow that counts, as they do in the one at hand.
         """
         graph, lefts, rights = self.graph, len(self.graph.unsent), len(self.graph.room)
         source, sink = lefts + rights, lefts + rights + 1
         used = graph.flow > 0
         taken = sums(graph.right, graph.flow, rights) > 0
+        if full is not None:
+            taken &= ~full
         given = sums(graph.left, graph.flow, lefts) > 0
         some, more = np.flatnonzero(graph.room > 0) + lefts, np.flatnonzero(taken) + lefts
         late, done = np.flatnonzero(graph.unsent > 0), np.flatnonzero(given)

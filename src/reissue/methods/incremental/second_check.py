@@ -5,7 +5,7 @@ would deceive maker and checker alike. Here people are looked up one by one, set
 moved one at a time: all of them where there are few, else those around a seeded sample. What is found is there; finding
 nothing proves it only for what was looked at. The work is bounded by counts, so that it stays a tenth of publishing.
 
-Measured against the attacks' definitions as stated there: a traced row's box is cut with the hull of the boxes it can
+Measured against the attacks' definitions as stated there: a traced row's box is cut with the union of the boxes it can
 be in, and a set with a class that exceeds c all by itself is judged by its size alone.
 """
 

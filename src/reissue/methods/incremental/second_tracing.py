@@ -68,10 +68,10 @@ class _Known:
             self._meets[left] = self.newer.find_meeting(self.older.boxes[left])
         return self._meets[left]
 
-    def count_people(self, box: Int32, k: int) -> int:
-        """How many people of the older release lie in a box; k stands for k and more."""
-        near = int(_inside(self._near, box).sum())
-        return k if near >= k else int(_inside(self.older.members.codes, box).sum())
+    def count_people(self, box: Int32, others: Int32, k: int) -> int:
+        """How many people of the older release lie in a box and in one of some others; k stands for k and more."""
+        near = _count_inside(self._near, box, others)
+        return k if near >= k else _count_inside(self.older.members.codes, box, others)
 
 
 class _Placing:
@@ -97,7 +97,7 @@ class _Placing:
             if thin and len(thin) == len(self.sends[left]) and self._narrows(left, thin):
                 return self._tell(f"rows of class {left} of release {older.number}")
             for right in thin:
-                few = self._few(_cut(older.boxes[left], newer.boxes[right]))
+                few = self._few(older.boxes[left], newer.boxes[[right]])
                 if few and not self._can_move([left], right, shut=False):
                     return self._tell(f"rows of class {left} of release {older.number} in class {right}")
         for right in self.known.rights:
@@ -110,20 +110,20 @@ class _Placing:
     def _narrows(self, left: int, sent: list[int]) -> bool:
         """Whether fewer than k people fit the box of a left class cut with all that its rows can be in."""
         box, boxes = self.known.older.boxes[left], self.known.newer.boxes
-        if not self._few(_cut(box, _hull(boxes[sent]))):
+        if not self._few(box, boxes[sent]):
             return False
         possible = [right for right in self.known.reach(left) if self._is_possible(left, right)]
-        return self._few(_cut(box, _hull(boxes[possible])))
+        return self._few(box, boxes[possible])
 
     def _narrows_back(self, right: int, come: list[int]) -> bool:
         """Whether fewer than k people fit the box of a right class cut with all that its rows can come from."""
         box, older = self.known.newer.boxes[right], self.known.older
-        if not self._few(_cut(box, _hull(older.boxes[come]))):
+        if not self._few(box, older.boxes[come]):
             return False
         meeting = older.find_meeting(box)
         older.count_values(meeting)
         possible = [left for left in meeting if older.counts[left][self.value] and self._is_possible(left, right)]
-        return self._few(_cut(box, _hull(older.boxes[possible])))
+        return self._few(box, older.boxes[possible])
 
     def _is_possible(self, left: int, right: int) -> bool:
         """Whether one row of the left class could be in the right one, others making way."""
@@ -190,8 +190,9 @@ class _Placing:
                     self.flow[right][mover] -= 1
             left = mover
 
-    def _few(self, box: Int32) -> bool:
-        return self.known.count_people(box, self.k) < self.k
+    def _few(self, box: Int32, others: Int32) -> bool:
+        """Whether fewer than k people lie in a box and in one of some others."""
+        return self.known.count_people(box, others, self.k) < self.k
 
     def _tell(self, what: str) -> str:
         return f"{what} with one value can be those of fewer than {self.k} people (record tracing)"
@@ -204,9 +205,6 @@ def _inside(codes: Int32, box: Int32) -> Bool:
     return inside
 
 
-def _hull(boxes: Int32) -> Int32:
-    return np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=-1)
-
-
-def _cut(one: Int32, other: Int32) -> Int32:
-    return np.stack([np.maximum(one[:, 0], other[:, 0]), np.minimum(one[:, 1], other[:, 1])], axis=-1)
+def _count_inside(codes: Int32, box: Int32, others: Int32) -> int:
+    codes = codes[_inside(codes, box)]
+    return int(np.any([_inside(codes, other) for other in others], axis=0).sum())

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reissue.errors import InputError
-from reissue.methods.incremental.tracing_filter import members_fit_classes, same
 from reissue.model.box_index import Points
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.overlap import Groups, Overlap
@@ -40,22 +39,6 @@ class Side:
     def people(self) -> Points:
         """Where the members lie in code space."""
         return Points(self.members.codes)
-
-    @cached_property
-    def settled(self) -> bool:
-        """Whether all members lie in the boxes of their classes and have rows of their values there."""
-        return members_fit_classes(
-            self.groups, self.release.boxes, self.members.classes, self.people.codes, self.members.values
-        )
-
-    def is_unchanged_in(self, other: Side, overlap: Overlap) -> bool:
-        """Whether all who are in both releases are settled in both, with the same attributes and value."""
-        mine = self.people.codes, self.members.values, overlap.at_left
-        return (
-            self.settled
-            and other.settled
-            and bool(same(*mine, other.people.codes, other.members.values, overlap.at_right))
-        )
 
     def overlap_with(self, other: Side) -> Overlap:
         return Overlap.of(

@@ -1,7 +1,7 @@
 """Where the rows of an older release must be in a newer one, and how far that narrows down whose they are.
 
 Rows of one value are traced on a group graph: every row of the older release sits in one class of the newer whose box
-meets its own (or has gone, as far as the members tell). The box of a traced row is cut with the hull of the boxes it
+meets its own (or has gone, as far as the members tell). The box of a traced row is cut with the union of the boxes it
 can be in, and the people who fit are counted. Most of two releases can be left out beforehand: see `tracing_filter`.
 """
 
@@ -21,15 +21,14 @@ from reissue.methods.incremental.tracing_filter import (
     GroupGraph,
     Laid,
     TracingPart,
+    find_followed,
     group_graph,
-    members_fit_classes,
-    suspicious,
     trace_rows,
 )
 from reissue.model.box_index import Points, cut, find_meeting
 from reissue.model.overlap import Groups, Overlap
 
-__all__ = ["BACKWARD", "FORCED", "FORWARD", "Traces", "suspicious", "traces"]
+__all__ = ["BACKWARD", "FORCED", "FORWARD", "Traces", "traces"]
 
 SMALL = 4
 """A part that is looked at instead of the whole has at most one in so many of its components."""
@@ -37,11 +36,12 @@ SMALL = 4
 
 @dataclass(frozen=True, eq=False)
 class Traces:
-    """Rows whose box is narrowed down to fewer than k people of the older release.
+    """Rows that are narrowed down to fewer than k people of the older release.
 
-    kind: int8[n] FORWARD, FORCED or BACKWARD; value: int32[n]; rows: int64[n] how many rows are traced so
+    kind: int64[n] FORWARD, FORCED or BACKWARD; value: int32[n]; rows: int64[n] how many rows are traced so
     left: int64[n] class in the older release (-1: several); right: int64[n] class in the newer (-1: several)
-    boxes: int32[n, attributes, 2]; fit: int64[n] people of the older release who fit
+    boxes: int32[, attributes, 2] where the rows can be, of each trace up to its end in box_end: int64[n]
+    people: int64[] who fits one of them, ascending, by their rows in the older release, up to person_end: int64[n]
     """
 
     kind: Int64
@@ -50,44 +50,58 @@ class Traces:
     left: Int64
     right: Int64
     boxes: Int32
-    fit: Int64
+    box_end: Int64
+    people: Int64
+    person_end: Int64
     complete: bool = True
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    @property
+    def fit(self) -> Int64:
+        """int64[n]: how many people fit."""
+        return np.diff(self.person_end, prepend=0)
+
+    def boxes_of(self, i: int) -> Int32:
+        return self.boxes[self.box_end[i - 1] if i else 0 : self.box_end[i]]
+
+    def people_of(self, i: int) -> Int64:
+        return self.people[self.person_end[i - 1] if i else 0 : self.person_end[i]]
 
 
 def traces(
     older: tuple[Int32, Groups],
     newer: tuple[Int32, Groups],
     overlap: Overlap,
-    values: Int32,
+    members: tuple[Points, Int32, Int32],
     value_count: int,
-    people: Points,
     k: int,
-    gone: Int64,
-    *,
-    unchanged: bool = False,
 ) -> Traces:
-    """All rows of the older release that its boxes and values narrow down to fewer than k people, exactly.
+    """All rows of the older release that boxes and values narrow down to fewer than k people, exactly.
 
-    older, newer: boxes int32[classes, attributes, 2] and groups; people: the members of the older release;
-    values: int32[shared subjects] in the overlap's order; gone: as in `Laid`; unchanged: whether it is known already
-    that everybody shared lies in both boxes and has rows of the same value in both classes.
-    If so, most of the two releases is left out of account, as long as that suffices: see `_quiet`.
+    older, newer: boxes int32[classes, attributes, 2] and groups; members: of the older release, where they lie, their
+    classes and values. Whoever lies outside the box of one of the two classes has moved: attackers know that from the
+    snapshots, so that person's row counts as gone from the older release and as new in the newer one.
+    If all others have rows of their values in both classes, most of the two releases is left out of account, as long
+    as that suffices: see `_quiet`.
     """
-    laid, boxes = Laid(older[1], newer[1], overlap, values, value_count, gone), (older[0], newer[0])
-    if (unchanged or _nobody_changed(laid, boxes, people)) and _quiet(laid, boxes, people, k):
+    (people, classes, values), boxes, at = members, (older[0], newer[0]), overlap.at_left
+    left, right = _with_boxes(*older), _with_boxes(*newer)
+    followed, settled = find_followed(left, right, overlap.own, overlap.other, at, people.codes, values[at])
+    if not followed.all():
+        overlap = overlap.only(followed)
+    rows = np.bincount(classes, minlength=len(older[0]))
+    stay = np.bincount(overlap.own, minlength=len(older[0]))
+    gone, surely = np.maximum(0, older[1].sizes - stay), older[1].sizes == rows
+    laid = Laid(older[1], newer[1], overlap, values[overlap.at_left], value_count, gone, surely)
+    if settled and _quiet(laid, boxes, people, k):
         return _no_traces(older[0].shape[1])
     return _trace_pairs(laid, boxes, find_meeting(*boxes), people, k)
 
 
-def _nobody_changed(laid: Laid, boxes: tuple[Int32, Int32], people: Points) -> bool:
-    """Whether everybody shared lies in both boxes and has rows of the same value in both classes. O(shared)."""
-    overlap, codes = laid.overlap, people.codes[laid.overlap.at_left]
-    return members_fit_classes(laid.newer, boxes[1], overlap.other, codes, laid.values) and members_fit_classes(
-        laid.older, boxes[0], overlap.own, codes, laid.values
-    )
+def _with_boxes(boxes: Int32, groups: Groups) -> tuple[Int64, Int32, Int64, Int32]:
+    return groups.start, groups.value, groups.count.copy(), np.ascontiguousarray(boxes)
 
 
 def _quiet(laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int) -> bool:
@@ -155,34 +169,26 @@ def _trace_pairs(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int
     """As `traces`, if rows can go only along these pairs of classes, sorted by left, then right."""
     (left_boxes, right_boxes), (pair_left, pair_right), overlap = boxes, pairs, laid.overlap
     own = _pair_of(overlap, pair_left, pair_right, len(right_boxes))
-    graph = group_graph(laid.older, laid.newer, pair_left, pair_right, _to_pairs(own, laid.went()), laid.gone)
+    graph = group_graph(laid, pair_left, pair_right, _to_pairs(own, laid.went()))
     met = _cuts(left_boxes, right_boxes, pair_left, pair_right)
-    narrowed: dict[bool, tuple[Int64, Int32]] = {}
 
-    def hull_fit(edges: Int64, nodes: Int64, backward: bool) -> Int64:
-        there, which = graph.pair[edges], sorted_unique(nodes)
-        if backward:
-            outer, mine = left_boxes[pair_left[there]], right_boxes[laid.newer.classes[which]]
-        else:
-            outer, mine = right_boxes[pair_right[there]], left_boxes[laid.older.classes[which]]
-        narrowed[backward] = which, _hulls(outer, np.searchsorted(which, nodes), mine)
-        return people.inside(narrowed[backward][1], k)
+    def fits(edges: Int64, place: Int64) -> Int64:
+        return np.bincount(
+            _find_people(people, met[graph.pair[edges]], place)[0], minlength=int(place.max(initial=-1)) + 1
+        )
 
     known = _count_known(overlap.link, overlap.at_left, people.codes, met, own)
-    found = trace_rows(graph, known, lambda asked: people.inside(met[asked], k), k, hull_fit)
+    found = trace_rows(graph, known, lambda asked: people.inside(met[asked], k), k, fits)
     if found is None:
         return _no_traces(left_boxes.shape[1], complete=False)
-    return _describe(found, graph, laid, (pair_left, pair_right, met), narrowed)
+    return _describe(found, graph, laid, pairs, met, people)
 
 
-def _hulls(outer: Int32, place: Int64, mine: Int32) -> Int32:
-    """int32[len(mine), attributes, 2]: each box cut with the hull of the outer boxes at its place."""
-    boxes = np.empty_like(mine)
-    boxes[..., 0], boxes[..., 1] = np.iinfo(np.int32).max, np.iinfo(np.int32).min
-    np.minimum.at(boxes[..., 0], place, outer[..., 0])
-    np.maximum.at(boxes[..., 1], place, outer[..., 1])
-    boxes[..., 0], boxes[..., 1] = np.maximum(boxes[..., 0], mine[..., 0]), np.minimum(boxes[..., 1], mine[..., 1])
-    return boxes
+def _find_people(people: Points, boxes: Int32, place: Int64) -> tuple[Int64, Int64]:
+    """(place, person), ascending, each once: who lies in one of the boxes at a place; for boxes with few people."""
+    box, person = people.within(boxes)
+    both: Int64 = sorted_unique(place[box] * len(people) + person)
+    return both // max(1, len(people)), both % max(1, len(people))
 
 
 def _pair_of(overlap: Overlap, pair_left: Int64, pair_right: Int64, rights: int) -> Int64:
@@ -216,30 +222,33 @@ def _count_known(link: Int64, at: Int64, codes: Int32, met: Int32, pair: Int64) 
 
 
 def _describe(
-    found: tuple[Int64, Int64, Int64, Int64],
+    found: list[tuple[int, Int64, Int64, Int64, Int64]],
     graph: GroupGraph,
     laid: Laid,
-    pairs: tuple[Int64, Int64, Int32],
-    narrowed: dict[bool, tuple[Int64, Int32]],
+    pairs: tuple[Int64, Int64],
+    met: Int32,
+    people: Points,
 ) -> Traces:
-    kind, at, rows, fit = found
-    pair_left, pair_right, met = pairs
-    value, left = np.empty(len(kind), np.int32), np.full(len(kind), -1, np.int64)
-    right, boxes = np.full(len(kind), -1, np.int64), np.empty((len(kind), *met.shape[1:]), np.int32)
-    one = kind == FORCED
-    pair = graph.pair[at[one]]
-    value[one] = laid.older.value[graph.left[at[one]]]
-    left[one], right[one], boxes[one] = pair_left[pair], pair_right[pair], met[pair]
-    for backward, groups, which in ((False, laid.older, kind == FORWARD), (True, laid.newer, kind == BACKWARD)):
-        if which.any():
-            nodes, hulls = narrowed[backward]
-            value[which] = groups.value[at[which]]
-            (right if backward else left)[which] = groups.classes[at[which]]
-            boxes[which] = hulls[np.searchsorted(nodes, at[which])]
-    return Traces(kind, value, rows, left, right, boxes, fit)
+    kind = np.concatenate([np.full(len(at), kind) for kind, at, *_ in found])
+    rows, edges = (np.concatenate([one[i] for one in found]) for i in (2, 3))
+    sizes = np.concatenate([np.diff(ends, prepend=0) for *_, ends in found])
+    pair, first = graph.pair[edges], edges[np.cumsum(sizes) - sizes]
+    left, right = (of[graph.pair[first]] for of in pairs)
+    place, person = _find_people(people, met[pair], np.repeat(np.arange(len(kind)), sizes))
+    return Traces(
+        kind,
+        laid.older.value[graph.left[first]],
+        rows,
+        np.where(kind == BACKWARD, -1, left),
+        np.where(kind == FORWARD, -1, right),
+        met[pair],
+        np.cumsum(sizes),
+        person,
+        np.cumsum(np.bincount(place, minlength=len(kind))),
+    )
 
 
 def _no_traces(attributes: int, *, complete: bool = True) -> Traces:
     none = np.empty(0, dtype=np.int64)
     boxes = np.empty((0, attributes, 2), dtype=np.int32)
-    return Traces(none, none.astype(np.int32), none, none, none, boxes, none, complete)
+    return Traces(none, none.astype(np.int32), none, none, none, boxes, none, none, none, complete)

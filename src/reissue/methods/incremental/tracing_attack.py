@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
+from reissue.arrays.types import Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, merge_steps
 from reissue.methods.incremental.sides import Side, pairs_of
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
@@ -18,12 +19,15 @@ from reissue.methods.wording import count_people, count_rows, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.settings import PeopleCount
 
+MOST_BOXES = 3
+"""Places of a row that a sentence spells out."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecordTracing(Attack):
     """Find rows whose possible places in another release leave fewer than k people they can belong to.
 
-    k: how many people of the older release must fit a row's traced box
+    k: how many people of the older release must fit the boxes that a row can be in
     """
 
     k: PeopleCount = 2
@@ -45,47 +49,32 @@ class RecordTracing(Attack):
 
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
         found = self._traces(older, newer)
-        _, inside = older.people.within(found.boxes) if len(found) else (None, np.empty(0, dtype=np.int64))
+        once, fit = _find_first(found), found.fit
         where = f"Releases {older.number} and {newer.number}"
-        lost = () if found.complete else (f"{where}: values or quasi-identifiers have changed, rows cannot be traced.",)
-        worst = np.lexsort((found.kind, found.fit))[: self.limit]
+        lost = () if found.complete else (f"{where}: values have changed, rows cannot be traced.",)
+        worst = once[np.lexsort((found.kind[once], fit[once]))][: self.limit]
         return Outcome(
             attack=self.name,
             findings=tuple(self._finding(series, older, newer, found, int(i)) for i in worst),
-            total=len(found),
-            at_risk={older.number: union(older.members.subjects[inside])},
+            total=len(once),
+            at_risk={older.number: union(older.members.subjects[found.people])},
             measures={
-                "fewest_people": float(found.fit.min(initial=self.k)),
-                "rows_traced": float(found.rows.sum()),
+                "fewest_people": float(fit.min(initial=self.k)),
+                "rows_traced": float(found.rows[once].sum()),
             },
             notes=lost,
         )
 
     def _traces(self, older: Side, newer: Side) -> Traces:
-        overlap = older.overlap_with(newer)
-        values = older.members.values[overlap.at_left]
-        stay = np.bincount(overlap.left, weights=overlap.shared, minlength=older.release.class_count).astype(np.int64)
-        gone = np.maximum(0, older.groups.sizes - stay)
-        return _once(
-            traces(
-                (older.release.boxes, older.groups),
-                (newer.release.boxes, newer.groups),
-                overlap,
-                values,
-                older.value_count,
-                older.people,
-                self.k,
-                gone,
-                unchanged=older.is_unchanged_in(newer, overlap),
-            )
-        )
+        one, other = (older.release.boxes, older.groups), (newer.release.boxes, newer.groups)
+        members = older.people, older.members.classes, older.members.values
+        return traces(one, other, older.overlap_with(newer), members, older.value_count, self.k)
 
     def _finding(self, series: Observed, older: Side, newer: Side, found: Traces, i: int) -> Finding:
         words, kind, value = series.words, int(found.kind[i]), series.words.value(int(found.value[i]))
-        _, inside = older.people.within(found.boxes[i : i + 1])
-        who = name_subjects(words, np.sort(older.members.subjects[inside]))
+        who = name_subjects(words, older.members.subjects[found.people_of(i)])
         one, other = words.release(older.number), words.release(newer.number)
-        count, fit = int(found.rows[i]), int(found.fit[i])
+        count, fit = int(found.rows[i]), len(found.people_of(i))
         classes = [(older.number, int(found.left[i])), (newer.number, int(found.right[i]))]
         old, new = f"class {classes[0][1]} of {one}", f"class {classes[1][1]} of {other}"
         if kind == FORCED:
@@ -95,8 +84,9 @@ class RecordTracing(Attack):
         else:
             what = f"{count_rows(count)} with {value} in {old} can be only in some classes of {other}"
         called = "nobody" if fit == 0 else f"only {count_people(fit)} ({', '.join(who)})"
-        box = words.box(found.boxes[i])
-        fits = f"{called} of {one} fit{'' if fit > 1 else 's'} {'there' if box == 'everyone' else box}"
+        boxes = [words.box(box) for box in np.unique(found.boxes_of(i), axis=0)]
+        where = " or ".join(boxes) if len(boxes) <= MOST_BOXES else f"one of these {len(boxes)} boxes"
+        fits = f"{called} of {one} fit{'' if fit > 1 else 's'} {'there' if 'everyone' in boxes else where}"
         return Finding(
             attack=self.name,
             releases=(older.number, newer.number),
@@ -112,21 +102,11 @@ class RecordTracing(Attack):
         )
 
 
-def _once(found: Traces) -> Traces:
-    """Rows of one value traced to one box in several ways are one finding; the way that names both classes is kept."""
-    if len(found) == 0:
-        return found
+def _find_first(found: Traces) -> Int64:
+    """int64[]: rows of one value traced to the same people are one finding; the way that names both classes is kept."""
+    key = np.full((len(found), 1 + int(found.fit.max(initial=0))), -1, dtype=np.int64)
+    key[:, 0] = found.value
+    for i in range(len(found)):
+        key[i, 1 : 1 + found.fit[i]] = found.people_of(i)
     order = np.lexsort((found.kind, found.kind != FORCED))
-    key = np.concatenate([found.value[:, None], found.boxes.reshape(len(found), -1)], axis=1)[order]
-    _, first = np.unique(key, axis=0, return_index=True)
-    kept = np.sort(order[first])
-    return Traces(
-        found.kind[kept],
-        found.value[kept],
-        found.rows[kept],
-        found.left[kept],
-        found.right[kept],
-        found.boxes[kept],
-        found.fit[kept],
-        found.complete,
-    )
+    return np.sort(order[np.unique(key[order], axis=0, return_index=True)[1]])

@@ -28,7 +28,8 @@ class GroupGraph:
     """Groups of one value in two releases and where rows may have gone.
 
     pair: int64[edges] the class pair of an edge (-1: gone); left, right: int64[edges] groups
-    flow: int64[edges] the true placement; demand: int64[rights] with one further right node per left group: gone
+    flow: int64[edges] the true placement; demand: int64[rights] with one further right node per left class: its rows
+    that may be gone, of whatever value; full: bool[rights] those that are gone for sure
     """
 
     left: Int64
@@ -37,30 +38,30 @@ class GroupGraph:
     flow: Int64
     supply: Int64
     demand: Int64
+    full: Bool
 
 
-def group_graph(
-    older: Groups, newer: Groups, pair_left: Int64, pair_right: Int64, true: tuple[Int64, Int64, Int64], gone: Int64
-) -> GroupGraph:
+def group_graph(laid: Laid, pair_left: Int64, pair_right: Int64, true: tuple[Int64, Int64, Int64]) -> GroupGraph:
     """The graph over the given pairs of classes (sorted by left, then right).
 
     true: (pair, value, count), sorted by pair then value: how many rows of a value really went from one class to the
-    other; gone: int64[older classes] rows of a class that may be missing from the newer release.
+    other. What has gone from a class is one budget for all its values.
     """
+    older, newer = laid.older, laid.newer
     edge_left, edge_right, pair, flow = _group_edges(
         pair_left, pair_right, older.start, older.value, newer.start, newer.value, *true
     )
-    missing = np.minimum(gone[older.classes], older.count)
-    some = np.flatnonzero(missing > 0)
-    last = len(newer.count)
+    fewer, place = _renumber(laid.gone > 0)
+    some = np.flatnonzero(place[older.classes] >= 0)
     sent = older.count - sums(edge_left, flow, len(older.count))
     return GroupGraph(
         np.concatenate([edge_left, some]),
-        np.concatenate([edge_right, last + np.arange(len(some))]),
+        np.concatenate([edge_right, len(newer.count) + place[older.classes[some]]]),
         np.concatenate([pair, np.full(len(some), -1)]),
         np.concatenate([flow, sent[some]]),
         older.count,
-        np.concatenate([newer.count, missing[some]]),
+        np.concatenate([newer.count, laid.gone[fewer]]),
+        np.concatenate([np.zeros(len(newer.count), np.bool_), laid.surely[fewer]]),
     )
 
 
@@ -102,12 +103,16 @@ def _group_edges(
     return left[:found].copy(), right[:found].copy(), pair[:found].copy(), flow[:found].copy()
 
 
-def place_rows(graph: GroupGraph) -> Transport | None:
-    """A flow that places every row, or None if there is none: somebody changed, and rows cannot be traced."""
+def place_rows(graph: GroupGraph) -> tuple[Transport, Bool | None] | None:
+    """A flow that places every row and the nodes it must fill, or None if there is none: rows cannot be traced.
+
+    Where somebody's value changed the true placement is none; then any that places all rows counts, whoever has gone.
+    """
     transport = Transport.of(graph.supply, graph.demand, graph.left, graph.right, graph.flow)
-    if (transport.graph.unsent < 0).any() or (transport.graph.room < 0).any():
-        transport = Transport.of(graph.supply, graph.demand, graph.left, graph.right)
-    return transport if transport.saturate() == 0 else None
+    full = graph.full if (transport.graph.unsent == 0).all() else None
+    if (graph.flow < 0).any() or (transport.graph.unsent < 0).any() or (transport.graph.room < 0).any():
+        transport, full = Transport.of(graph.supply, graph.demand, graph.left, graph.right), None
+    return (transport, full) if transport.saturate() == 0 else None
 
 
 def trace_rows(
@@ -115,51 +120,48 @@ def trace_rows(
     known: Int64,
     count: Callable[[Int64], Int64],
     k: int,
-    hull_fit: Callable[[Int64, Int64, bool], Int64],
-) -> tuple[Int64, Int64, Int64, Int64] | None:
-    """(kind, at, rows, fit) of every trace to fewer than k people; None if the rows cannot be placed.
+    fits: Callable[[Int64, Int64], Int64],
+) -> list[tuple[int, Int64, Int64, Int64, Int64]] | None:
+    """(kind, at, rows, edges, ends): traces to fewer than k people by kind; None if the rows cannot be placed.
 
     known: int64[pairs] people who fit both boxes for sure (those whom the classes share); count(pairs): all who do, up
-    to k; hull_fit(edges, nodes, backward): for possible edges grouped by node (their left or right group), how many
-    people fit the hull per distinct node. at: an edge for FORCED, else the group.
+    to k; fits(edges, place): how many people fit one of the edges at each place, all of them edges that fewer than k
+    fit. at: an edge for FORCED, else the group; rows: so many are traced; edges: int64[] the places of all traces, one
+    after the other up to its end in ends.
     """
-    transport = place_rows(graph)
-    if transport is None:
+    placed = place_rows(graph)
+    if placed is None:
         return None
-    possible, real = transport.possible(), graph.pair >= 0
+    transport, full = placed
+    possible, real = transport.possible(full), graph.pair >= 0
     usable = possible & (graph.demand[graph.right] > 0) & (graph.supply[graph.left] > 0)
-    fit, thin = _thin(graph, usable, transport.flow > 0, known, count, k)
+    thin = _thin(graph, usable, transport.flow > 0, known, count, k)
     forced = np.flatnonzero(thin & (transport.flow > 0))
     least = transport.least(forced)
-    found = [(FORCED, forced[least > 0], least[least > 0], fit[graph.pair[forced[least > 0]]])]
-    wide = np.zeros(len(graph.supply), np.bool_)
-    wide[graph.left[usable & ~thin]] = True  # also rows that may have gone: they may be anywhere in their box
-    edges = np.flatnonzero(usable & ~wide[graph.left])
-    if len(edges):
-        nodes, people = sorted_unique(graph.left[edges]), hull_fit(edges, graph.left[edges], False)
-        few = people < k
-        found.append((FORWARD, nodes[few], graph.supply[nodes[few]], people[few]))
-    wide = np.zeros(len(graph.demand), np.bool_)
-    wide[graph.right[usable & ~thin]] = True
-    edges = np.flatnonzero(usable & real & ~wide[graph.right])
-    if len(edges):
-        nodes, people = sorted_unique(graph.right[edges]), hull_fit(edges, graph.right[edges], True)
-        nodes, people = nodes[people < k], people[people < k]
-        least = transport.least_into(nodes)
-        found.append((BACKWARD, nodes[least > 0], least[least > 0], people[least > 0]))
-    kind = np.concatenate([np.full(len(one[1]), one[0], dtype=np.int64) for one in found])
-    at, rows, people = (np.concatenate([one[i] for one in found]) for i in (1, 2, 3))
-    return kind, at, rows, people
+    forced, least = forced[least > 0], least[least > 0]
+    found = [(FORCED, forced, least, forced, np.arange(1, len(forced) + 1))]
+    for kind, end, nodes in ((FORWARD, graph.left, len(graph.supply)), (BACKWARD, graph.right, len(graph.demand))):
+        wide = np.zeros(nodes, np.bool_)
+        wide[end[usable & ~thin]] = True  # also rows that may have gone: they may be anywhere in their box
+        edges = np.flatnonzero(usable & real & ~wide[end])
+        at, place = np.unique(end[edges], return_inverse=True)
+        few = fits(edges, place) < k
+        least = graph.supply[at] if kind == FORWARD else np.zeros(len(at), np.int64)
+        if kind == BACKWARD:
+            least[few] = transport.least_into(at[few])
+        few &= least > 0
+        edges, place = edges[few[place]], place[few[place]]
+        edges = edges[np.argsort(place, kind="stable")]
+        found.append((kind, at[few], least[few], edges, np.cumsum(np.bincount(place, minlength=len(at))[few])))
+    return found
 
 
-def _thin(
-    graph: GroupGraph, usable: Bool, used: Bool, known: Int64, count: Callable[[Int64], Int64], k: int
-) -> tuple[Int64, Bool]:
-    """(fit int64[pairs], thin bool[edges]): edges whose boxes fewer than k people fit, where that can matter.
+def _thin(graph: GroupGraph, usable: Bool, used: Bool, known: Int64, count: Callable[[Int64], Int64], k: int) -> Bool:
+    """bool[edges]: edges whose boxes fewer than k people fit, where that can matter.
 
-    It matters for edges in use, and for groups whose usable edges are not known to hold k people together: the hull of
-    any other group holds them all. Nothing must come to a newer group that no edge in use leads to. An edge that does
-    not matter counts as wide, which keeps its groups from being traced; they cannot be.
+    It matters for edges in use, and for groups whose usable edges are not known to hold k people together: the region
+    of any other group holds them all. Nothing must come to a newer group that no edge in use leads to. An edge that
+    does not matter counts as wide, which keeps its groups from being traced; they cannot be.
     """
     real = graph.pair >= 0
     sure = np.where(real, known[graph.pair], k) if len(known) else np.full(len(real), k)
@@ -169,7 +171,7 @@ def _thin(
     asked = real & (sure < k) & (used | (usable & (left[graph.left] | right[graph.right])))
     pairs, fit = sorted_unique(graph.pair[asked]), np.full(len(known), k, dtype=np.int64)
     fit[pairs] = count(pairs)
-    return fit, asked & (np.where(real, fit[graph.pair], k) < k) if len(known) else asked
+    return asked & (np.where(real, fit[graph.pair], k) < k) if len(known) else asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +179,8 @@ class Laid:
     """Two releases laid over each other.
 
     older, newer: the values in their classes; values: int32[shared subjects] in the overlap's order
-    gone: int64[older classes] rows of a class that may be missing from the newer release
+    gone: int64[older classes] rows of a class that may be missing from the newer release; surely: bool[older classes]
+    whether so many are, since all of them are somebody's
     """
 
     older: Groups
@@ -186,6 +189,7 @@ class Laid:
     values: Int32
     value_count: int
     gone: Int64
+    surely: Bool
 
     def went(self) -> tuple[Int64, Int64, Int64]:
         """(link, value, count), sorted: how many subjects of each value the two classes of a link share."""
@@ -229,6 +233,7 @@ class Laid:
             self.values[shared],
             self.value_count,
             self.gone[lefts],
+            self.surely[lefts],
         )
         return TracingPart(laid, lefts, rights, label[lefts], right_label[rights])
 
@@ -249,26 +254,13 @@ class TracingPart:
     def suspicious(self, k: int) -> bool:
         """Whether the surest attacker would trace anything."""
         overlap = self.laid.overlap
-        graph = group_graph(
-            self.laid.older, self.laid.newer, overlap.left, overlap.right, self.laid.went(), self.laid.gone
-        )
+        graph = group_graph(self.laid, overlap.left, overlap.right, self.laid.went())
 
-        def hull_fit(edges: Int64, nodes: Int64, backward: bool) -> Int64:
-            which, place = np.unique(nodes, return_inverse=True)
-            return sums(place, overlap.shared[graph.pair[edges]], len(which))
+        def fits(edges: Int64, place: Int64) -> Int64:
+            return sums(place, overlap.shared[graph.pair[edges]], int(place.max(initial=-1)) + 1)
 
-        found = trace_rows(graph, overlap.shared, lambda pairs: np.minimum(overlap.shared[pairs], k), k, hull_fit)
-        return found is None or len(found[0]) > 0
-
-
-def suspicious(
-    older: Groups, newer: Groups, overlap: Overlap, values: Int32, value_count: int, k: int, gone: Int64
-) -> bool:
-    """Whether anything might be traced: False proves that nothing is, without looking at a single box."""
-    if (overlap.shared >= k).all():
-        return False
-    laid = Laid(older, newer, overlap, values, value_count, gone)
-    return laid.only(laid.find_tangled(k)).suspicious(k)
+        found = trace_rows(graph, overlap.shared, lambda pairs: np.minimum(overlap.shared[pairs], k), k, fits)
+        return found is None or any(len(at) for _, at, *_ in found)
 
 
 def _renumber(kept: Bool) -> tuple[Int64, Int64]:
@@ -278,44 +270,41 @@ def _renumber(kept: Bool) -> tuple[Int64, Int64]:
     return np.flatnonzero(kept), place
 
 
-def members_fit_classes(groups: Groups, boxes: Int32, classes: Int32 | Int64, codes: Int32, values: Int32) -> bool:
-    """Whether all of some people lie in the boxes of their classes and have rows of their values there. O(people).
+@njit(cache=True)
+def find_followed(
+    older: tuple[Int64, Int32, Int64, Int32],
+    newer: tuple[Int64, Int32, Int64, Int32],
+    own: Int32 | Int64,
+    other: Int32 | Int64,
+    at: Int64,
+    codes: Int32,
+    values: Int32,
+) -> tuple[Bool, bool]:
+    """(bool[people], bool): who lies in the boxes of both classes; whether they all have rows of their values there.
 
-    boxes: int32[classes, attributes, 2]; classes, values: [people]; codes: int32[people, attributes]
+    older, newer: (start, value, rows that nobody has taken yet) of the groups, boxes int32[classes, attributes, 2];
+    own, other: [people] their classes; at: int64[people] their places in codes; values: int32[people]. O(people).
     """
-    contiguous = np.ascontiguousarray(boxes), classes, np.ascontiguousarray(codes), values
-    return bool(_members_fit_classes(*contiguous, groups.start, groups.value, groups.count.copy()))
-
-
-@njit(cache=True)
-def _members_fit_classes(
-    boxes: Int32, classes: Int32 | Int64, codes: Int32, values: Int32, start: Int64, value: Int32, free: Int64
-) -> bool:
-    """free: int64[groups] rows that nobody has taken yet."""
-    for i in range(len(classes)):
-        own = classes[i]
+    followed, settled = np.ones(len(at), np.bool_), True
+    for i in range(len(at)):
         for a in range(codes.shape[1]):
-            if codes[i, a] < boxes[own, a, 0] or codes[i, a] > boxes[own, a, 1]:
-                return False
-        group, end = start[own], start[own + 1]
-        while group < end and value[group] < values[i]:
-            group += 1
-        if group == end or value[group] != values[i] or free[group] == 0:
-            return False
-        free[group] -= 1
-    return True
+            low, high = (
+                max(older[3][own[i], a, 0], newer[3][other[i], a, 0]),
+                min(older[3][own[i], a, 1], newer[3][other[i], a, 1]),
+            )
+            followed[i] &= low <= codes[at[i], a] <= high
+        if followed[i]:
+            settled &= _take_row(older, own[i], values[i]) and _take_row(newer, other[i], values[i])
+    return followed, settled
 
 
 @njit(cache=True)
-def same(
-    one_codes: Int32, one_values: Int32, at_one: Int64, other_codes: Int32, other_values: Int32, at_other: Int64
-) -> bool:
-    """Whether people have the same codes and values in two tables; at_one, at_other: int64[people] their rows there."""
-    for i in range(len(at_one)):
-        one, other = at_one[i], at_other[i]
-        if one_values[one] != other_values[other]:
-            return False
-        for a in range(one_codes.shape[1]):
-            if one_codes[one, a] != other_codes[other, a]:
-                return False
+def _take_row(side: tuple[Int64, Int32, Int64, Int32], own: int, wanted: int) -> bool:
+    start, value, free, _ = side
+    group, end = start[own], start[own + 1]
+    while group < end and value[group] < wanted:
+        group += 1
+    if group == end or value[group] != wanted or free[group] == 0:
+        return False
+    free[group] -= 1
     return True

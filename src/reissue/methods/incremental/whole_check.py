@@ -14,7 +14,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory
 from reissue.methods.incremental.difference import gaps
 from reissue.methods.incremental.running_knowledge import intersections, most_frequent
-from reissue.methods.incremental.tracing import suspicious, traces
+from reissue.methods.incremental.tracing import traces
 from reissue.model.box_index import Points
 from reissue.model.overlap import Groups, Overlap
 from reissue.model.release import Facts, History, Table
@@ -125,13 +125,8 @@ class WholeCheck:
         return bool((most * self.share[1] > common.sizes * self.share[0]).any())
 
     def _traced(self, older: EarlierRelease, overlap: Overlap, groups: Groups, boxes: Int32) -> bool:
-        values, own = self.past.snapshot.value_count, older.values[overlap.at_left]
-        stay = np.bincount(overlap.left, weights=overlap.shared, minlength=len(older.boxes)).astype(np.int64)
-        gone = np.maximum(0, older.groups.sizes - stay)
-        if not suspicious(older.groups, groups, overlap, own, values, self.k, gone):
-            return False
-        found = traces((older.boxes, older.groups), (boxes, groups), overlap, own, values, older.people, self.k, gone)
-        return len(found) > 0
+        sides, people = ((older.boxes, older.groups), (boxes, groups)), (older.people, older.classes, older.values)
+        return len(traces(*sides, overlap, people, self.past.snapshot.value_count, self.k)) > 0
 
 
 def with_class_boxes(caches: Mapping[str, Table], release: Facts) -> Table:

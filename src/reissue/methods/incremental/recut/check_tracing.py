@@ -87,18 +87,19 @@ def _people(scene: Scene, box: Int32) -> int:
     """How many rows of the earlier release lie in a box, up to k."""
     count = 0
     for row in range(len(scene.there)):
-        if scene.there[row] < 0:
-            continue
-        inside = True
-        for a in range(len(box)):
-            if scene.codes[row, a] < box[a, 0] or scene.codes[row, a] > box[a, 1]:
-                inside = False
-                break
-        if inside:
+        if scene.there[row] >= 0 and _lies_in(scene.codes[row], box):
             count += 1
             if count == scene.k:
                 break
     return count
+
+
+@njit(cache=True)
+def _lies_in(codes: Int32, box: Int32) -> bool:
+    for a in range(len(box)):  # noqa: SIM110 (numba)
+        if codes[a] < box[a, 0] or codes[a] > box[a, 1]:
+            return False
+    return True
 
 
 @njit(cache=True)
@@ -147,18 +148,22 @@ def _sends(true: Int64, left: int, right: int) -> bool:
 
 @njit(cache=True)
 def _wide_enough(scene: Scene, true: Int64, edge: Bool, free: Int64, left: int, right: int) -> bool:
-    """Whether the hull of the possible classes, cut with the box of class `left` (or `right`), holds k people."""
-    attributes = scene.codes.shape[1]
-    hull = np.empty((attributes, 2), np.int32)
-    hull[:, 0], hull[:, 1] = 2**31 - 1, -(2**31)
-    for other in range(true.shape[1] if left >= 0 else true.shape[0]):
+    """Whether k people lie in the box of class `left` (or `right`) and in one of its possible classes."""
+    others = true.shape[1] if left >= 0 else true.shape[0]
+    possible = np.zeros(others, np.bool_)
+    for other in range(others):
         u, v = (left, other) if left >= 0 else (other, right)
-        if true[u, v] == 0 and (left < 0 or not edge[u, v] or free[v] <= 0):
+        if true[u, v] > 0 or (left >= 0 and edge[u, v] and free[v] > 0):
+            if scene.fit[u, v] >= scene.k:
+                return True
+            possible[other] = True
+    mine, outer = (scene.old[left], scene.new) if left >= 0 else (scene.new[right], scene.old)
+    count = 0
+    for row in range(len(scene.there)):
+        if scene.there[row] < 0 or not _lies_in(scene.codes[row], mine):
             continue
-        if scene.fit[u, v] >= scene.k:
-            return True
-        outer = scene.new[v] if left >= 0 else scene.old[u]
-        for a in range(attributes):
-            hull[a, 0], hull[a, 1] = min(hull[a, 0], outer[a, 0]), max(hull[a, 1], outer[a, 1])
-    cut(hull, scene.old[left] if left >= 0 else scene.new[right], hull)
-    return _people(scene, hull) >= scene.k
+        for other in range(others):
+            if possible[other] and _lies_in(scene.codes[row], outer[other]):
+                count += 1
+                break
+    return count >= scene.k
