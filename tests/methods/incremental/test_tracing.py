@@ -67,7 +67,8 @@ def cases(seed: int, change: Change) -> Iterator[tuple[Observed, int]]:
 
 def agrees(series: Observed, k: int) -> bool:
     """Whether tracing says what enumeration says: that rows cannot be placed, or which are traced to whom."""
-    expected = traced(*series.releases, k)
+    older, newer = series.releases
+    expected = traced(older, newer, k)
     outcome = RecordTracing(k=k, limit=10_000).run(series)
     if expected is None:
         return outcome.notes != () and outcome.total == 0
