@@ -17,6 +17,7 @@ from reissue.ledger import Marks, Shelf
 from reissue.ledger.parquet import numbers_of
 from reissue.ledger.records import PrivateFile
 from reissue.methods.attack import Finding, Outcome
+from reissue.methods.wording import begin_sentence
 from reissue.model.observed import Words
 from reissue.model.placeholders import fill_in_all_words, fill_in_words
 
@@ -91,7 +92,7 @@ def _name_finding(finding: Finding, words: Words) -> Finding:
         finding,
         subjects=tuple(fill_in_words(subject, words) for subject in finding.subjects),
         value=None if finding.value is None else fill_in_words(finding.value, words),
-        sentence=fill_in_words(finding.sentence, words),
+        sentence=begin_sentence(fill_in_words(finding.sentence, words)),  # a mark has no capital letter
         details={key: fill_in_all_words(detail, words) for key, detail in finding.details.items()},
     )
 
