@@ -10,10 +10,12 @@ import pytest
 
 import reissue as ri
 from reissue.audit import audit
-from reissue.errors import ReleaseError, SettingsError
+from reissue.errors import ReleaseError, SeriesBusy, SeriesError, SettingsError
 from reissue.methods.registry import STRATEGIES, find_strategy
 from reissue.series import adopt
+from reissue.series.creating import NewSeries
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
+from tests.ledger.support import KILLED, in_child
 from tests.support.hospital import FIGURE_3, frame, hospital_schema, population, write_config
 
 NEW = ("Zoe", 44, "Female", "Asthma")
@@ -128,7 +130,7 @@ def test_m_invariance_goes_on_from_one_release(tmp_path: Path) -> None:
         assert done.outcomes["association"].measures["changed_signatures"] == 0
 
 
-def test_all_or_nothing(tmp_path: Path) -> None:
+def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema, strategy = hospital_schema(), ri.Static(k=2)
     with pytest.raises(SettingsError, match="without them nobody knows"):
         adopt(tmp_path / "s", [FIRST], [], schema=schema, strategy=strategy)
@@ -146,10 +148,52 @@ def test_all_or_nothing(tmp_path: Path) -> None:
     adopt(tmp_path / "s", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy).series.close()
     with pytest.raises(SettingsError, match="exists already"):
         adopt(tmp_path / "s", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy)
-    (tmp_path / "t.adopting").mkdir()
-    (tmp_path / "t.adopting" / "x").touch()
-    with pytest.raises(SettingsError, match="interrupted"):
-        adopt(tmp_path / "t", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy)
+    for kind in ("made for it", "there before"):
+        if kind == "there before":
+            (tmp_path / "t").mkdir()
+        with monkeypatch.context() as broken:
+            broken.setattr("reissue.series.adopting.fold_caches", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                adopt(tmp_path / "t", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy)
+        assert (tmp_path / "t").exists() == (kind == "there before")
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        *("create.begun", "create.catalogue", "create.renamed", "stage.facts", "commit.transaction"),
+        *("commit.committed", "commit.swept", "adopt.unfinished", "adopt.finished"),
+    ],
+)
+def test_a_killed_adoption_opens_as_nothing_and_is_repeated_by_the_same_command(point: str, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+
+    def work() -> None:
+        adopt(path, [FIRST, SECOND], SNAPSHOTS, schema=hospital_schema(), strategy=ri.Static(k=2)).series.close()
+
+    assert in_child(work, point) == KILLED
+    if point != "adopt.finished":
+        with pytest.raises(SeriesError, match="interrupted"):
+            ri.Series.open(path)
+        work()
+    with ri.Series.open(path) as series:
+        assert len(series.releases) == 2
+        assert series.verify() == []
+    assert [entry.name for entry in tmp_path.iterdir()] == ["s"]
+
+
+def test_nobody_takes_an_adoption_away_that_is_under_way(tmp_path: Path) -> None:
+    path, schema = tmp_path / "s", hospital_schema()
+    new = NewSeries(schema=schema, strategy=ri.Static(k=2), unfinished=True)
+    with new.create(path) as ledger, ledger.publisher():
+        with pytest.raises(SeriesBusy, match="is at work in this series"):
+            adopt(path, [FIRST], SNAPSHOTS[:1], schema=schema, strategy=ri.Static(k=2))
+        assert (path / "private" / "unfinished").exists()
 
 
 def test_sets_that_are_no_group_are_widened_for_the_ledger(tmp_path: Path) -> None:

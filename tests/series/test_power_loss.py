@@ -137,7 +137,6 @@ def test_a_new_series_is_whole_or_can_be_made_again(
         if not whole and make is adopt and number % 12:  # it takes a while
             continue
         if not whole:
-            shutil.rmtree(root / f"{SERIES}.adopting", ignore_errors=True)  # which is what adopt asks for
             make(root)
         with ri.Series.open(root / SERIES) as series:
             assert len(series.releases) == releases, fate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,12 +57,20 @@ def _pointer_and_config(layout: Layout, state: CatalogueState) -> Iterator[Damag
     name = layout.relative(layout.config)
     if not layout.config.is_file():
         yield Damage(file=name, reason="it is missing.", remedy=RESTORE)
-    elif hashlib.sha256(layout.config.read_bytes()).hexdigest() != state.config_sha256:
+    elif is_edited(layout, state):
         yield Damage(
             file=name,
             reason="it was changed after the series was created. The series goes by what its ledger holds.",
             remedy="Undo the change, so that nobody is misled.",
         )
+
+
+def is_edited(layout: Layout, state: CatalogueState) -> bool:
+    """Whether the config beside the ledger is not what the series was created with, or cannot be read."""
+    try:
+        return hash_file(layout.config) != state.config_sha256
+    except OSError:
+        return True
 
 
 def _private_entries(layout: Layout) -> Iterator[Damage]:

@@ -18,6 +18,7 @@ from reissue.ledger.disk import (
     explain_os_errors,
     fault,
     make_private_folder,
+    names_in,
     remove_tree,
     write_durably,
 )
@@ -58,13 +59,18 @@ def create(
     seed: int,
     catalogue_url: str | None,
     key: bytes | None,
+    unfinished: bool = False,
 ) -> None:
-    """Make a series. Its private folder is built under another name; renaming it is the moment of creation."""
+    """Make a series. Its private folder is built under another name; renaming it is the moment of creation.
+
+    unfinished: nobody can open it before `finish`; created again, it begins anew.
+    """
     layout, draft = Layout(root), Layout(root, _DRAFT)
     address = _SQLITE if catalogue_url is None else _remembered(catalogue_url)
     with explain_os_errors(f"Creating the series {root}"):
         made = not root.exists()
         root.mkdir(parents=True, exist_ok=True)
+        _discard_unfinished(layout)
         _refuse_occupied(layout)
         make_private_folder(draft.private)
         force_folder(root)  # first of all, so that whatever else a power cut leaves is known to be ours
@@ -75,6 +81,8 @@ def create(
         fault("create.begun")
         with explain_os_errors(f"Creating the series {root}"):
             pointer = _prepare(draft, address)
+            if unfinished:
+                write_durably(draft.unfinished, b"")
         catalogue = open_catalogue(draft, pointer, catalogue_url, new=True)
         _fill(draft, catalogue, pointer, config=config, meta=meta, coding=coding, seed=seed, key=key)
         with explain_os_errors(f"Creating the series {root}"):
@@ -86,8 +94,51 @@ def create(
         lock.release()
 
 
-def read_pointer(layout: Layout) -> Document:
-    """What private/series.json says: format, series id, and where the catalogue is."""
+def finish(layout: Layout) -> None:
+    """The series is all that it was created to be: from now on it can be opened."""
+    with explain_os_errors(f"Finishing the series {layout.root}"):
+        fault("adopt.unfinished")
+        layout.unfinished.unlink()
+        force_folder(layout.private)
+    fault("adopt.finished")
+
+
+def is_draft(layout: Layout) -> bool:
+    """Whether a series was begun there and never came to be."""
+    return layout.unfinished.exists() or ((layout.root / _DRAFT).exists() and not layout.private.exists())
+
+
+def remove_unfinished(layout: Layout, *, made: bool) -> None:
+    """Leave the folder as it was found, or none if it was `made` for the series."""
+    _discard_unfinished(layout)
+    _clear(layout, Layout(layout.root, _DRAFT), made=made)
+
+
+def _discard_unfinished(layout: Layout) -> None:
+    """Turn a series that was never finished back into a draft. Raises SeriesBusy if somebody is at work in it."""
+    if not layout.unfinished.exists():
+        return
+    lock = SeriesLock(layout.lock)
+    lock.acquire(patience=0.0)
+    try:
+        with explain_os_errors(f"Discarding what an interrupted adoption left in {layout.root}"):
+            remove_tree(layout.root / _DRAFT)
+            if not HAS_MODES:
+                lock.release()
+            move(layout.private, layout.root / _DRAFT)
+            force_folder(layout.root)
+            for name in names_in(layout.releases):
+                remove_tree(layout.releases / name)
+    finally:
+        lock.release()
+
+
+def read_pointer(layout: Layout, unfinished: bool = False) -> Document:
+    """What private/series.json says: format, series id, and where the catalogue is; unfinished: even if it is."""
+    if layout.unfinished.exists() and not unfinished:
+        raise SeriesError(
+            f"The adoption of releases into {layout.root} was interrupted. Adopt them again: it begins anew."
+        )
     try:
         pointer = json.loads(layout.pointer.read_text(encoding="utf-8"))
         version, series, catalogue = pointer["format"], pointer["series"], pointer["catalogue"]
@@ -174,7 +225,7 @@ def _prepare(draft: Layout, address: str) -> Document:
     """Empty the draft, and name the series; an id left by a killed attempt is used again, to find its rows."""
     series = secrets.token_hex(16)
     try:
-        left = read_pointer(draft)
+        left = read_pointer(draft, unfinished=True)
         series = str(left["series"]) if left["catalogue"] == address else series
     except SeriesError:
         pass

@@ -160,6 +160,8 @@ FAULT_POINTS: tuple[str, ...] = (
     "create.catalogue",
     "create.config",
     "create.renamed",
+    "adopt.unfinished",
+    "adopt.finished",
     "stage.begun",
     "stage.facts",
     "stage.caches",

@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from weakref import WeakValueDictionary
 
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger import checking, creation
-from reissue.ledger.disk import hash_file
 from reissue.ledger.events import Change, Withdrawal, write_caches, write_documents
 from reissue.ledger.forgetting import Forgetting, Receipt
 from reissue.ledger.lock import SeriesLock
@@ -65,8 +63,12 @@ class Ledger:
         coding: Mapping[str, object] | None = None,
         catalogue_url: str | None = None,
         key: bytes | None = None,
+        unfinished: bool = False,
     ) -> Ledger:
-        """Make a new series in an empty or absent folder. `config` is kept as reissue.toml; `coding` as version 1."""
+        """Make a new series in an empty or absent folder. `config` is kept as reissue.toml; `coding` as version 1.
+
+        unfinished: nobody else can open it before `creation.finish`, and creating it again begins anew.
+        """
         creation.create(
             creation.local_folder(path),
             config=config,
@@ -75,15 +77,21 @@ class Ledger:
             seed=seed,
             catalogue_url=catalogue_url,
             key=key,
+            unfinished=unfinished,
         )
-        return cls.open(path, key=key, catalogue_url=catalogue_url)
+        return cls.open(path, key=key, catalogue_url=catalogue_url, unfinished=unfinished)
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], *, key: bytes | None = None, catalogue_url: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        key: bytes | None = None,
+        catalogue_url: str | None = None,
+        unfinished: bool = False,
     ) -> Ledger:
         """Open a series, and settle what a killed run left. `catalogue_url` is only needed to give a password."""
-        pointer = creation.read_pointer(Layout(creation.local_folder(path)))
+        pointer = creation.read_pointer(Layout(creation.local_folder(path)), unfinished)
         layout = Layout(Path(path).absolute())  # workers of a cluster have working folders of their own
         catalogue = creation.open_catalogue(layout, pointer, catalogue_url)
         state = catalogue.load()
@@ -100,9 +108,7 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def refresh(self) -> None:
@@ -118,10 +124,7 @@ class Ledger:
     @property
     def config_edited(self) -> bool:
         """Whether the config beside the ledger is not as the series was created with."""
-        try:
-            return hash_file(self._layout.config) != self._state.config_sha256
-        except OSError:
-            return True
+        return checking.is_edited(self._layout, self._state)
 
     @property
     def seed(self) -> int:
@@ -230,9 +233,8 @@ class Ledger:
         if number != expected:
             raise SeriesError(f"The next release is {expected}, not {number}.")
         refuse_hidden(self._layout, number)
-        return Stage(
-            number, self._layout, self._catalogue, self._store, self._state, self._committed, self._lock.confirm, parts
-        )
+        done, confirm = partial(setattr, self, "_state"), self._lock.confirm
+        return Stage(number, self._layout, self._catalogue, self._store, self._state, done, confirm, parts)
 
     # Changes made alone
 
@@ -332,16 +334,12 @@ class Ledger:
         if problem:
             raise LedgerDamaged(f"{self._catalogue.place}: {problem} Restore private/ from a backup of the series.")
 
-    def _committed(self, state: CatalogueState) -> None:
-        self._state = state
-
     def _document(self, role: str, name: str) -> Document:
         shelf = self.shelf
         file = shelf.file(role, name)
         if file.sha256 not in self._documents:
             self._documents[file.sha256] = shelf.raw_document(file)
-        document = json.loads(self._documents[file.sha256])  # parsed anew: a caller may change what it gets
-        assert isinstance(document, dict)
+        document: Document = json.loads(self._documents[file.sha256])  # parsed anew: a caller may change what it gets
         return document
 
     def _current(self, role: str) -> None:

@@ -190,6 +190,11 @@ class Layout:
         return self.private / "lock"
 
     @property
+    def unfinished(self) -> Path:
+        """It stands there as long as the series is not all that it was created to be: nobody can open it then."""
+        return self.private / "unfinished"
+
+    @property
     def files(self) -> Path:
         return self.private / "files"
 

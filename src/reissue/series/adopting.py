@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,17 +18,19 @@ from reissue.audit.foreign.series import ForeignSeries, read_series
 from reissue.audit.result import Audit
 from reissue.audit.timeline import LastSeen, Turnover
 from reissue.coding import Coding
-from reissue.errors import SettingsError
+from reissue.errors import ReissueError, SettingsError
 from reissue.history.past_releases import fold_caches
 from reissue.history.public_files import FORMAT, README, describe_column, read_description
 from reissue.ledger import Ledger, ReleaseRecord
-from reissue.ledger.system import force_folder, move
+from reissue.ledger.creation import finish, is_draft, remove_unfinished
+from reissue.ledger.records import Layout
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import widen_to_nodes
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts, Table, derive_seed
 from reissue.schema import Config, Schema, read_config
+from reissue.series.creating import NewSeries
 from reissue.series.series import Series
 from reissue.utility import measure
 
@@ -90,25 +93,22 @@ def adopt(
         raise SettingsError("Give either config, or schema and strategy.")
     if not snapshots:
         raise SettingsError("Give the snapshot of every release: without them nobody knows whom to protect.")
-    target, place = Path(path), Path(f"{path}.adopting")
-    for taken in (target, place):
-        if taken.exists() and any(taken.iterdir() if taken.is_dir() else [taken]):
-            what = "is left of an adoption that was interrupted; delete it" if taken is place else "exists already"
-            raise SettingsError(f"{taken} {what}. Adoption makes a new series.")
-    say = progress or (lambda stage: None)
+    target = Path(path)
+    layout = Layout(target.absolute())
+    if target.exists() and any(target.iterdir() if target.is_dir() else [target]) and not is_draft(layout):
+        raise SettingsError(f"{target} exists already. Adoption makes a new series.")
+    made, say = not target.exists(), progress or (lambda stage: None)
     used = schema or _undivided(read_config(str(config)), str(config)).schema
     foreign = read_series(releases, used, snapshots, match, names, say)
     say("write")
+    new = _plan(config, used, strategy, seed, catalogue, key)
     try:
-        created = _created(place, config, used, strategy, seed, catalogue, key)
-        with created:
-            _adopt_all(created, foreign, releases)
-        if target.exists():
-            target.rmdir()
-        move(place, target)
-        force_folder(target.parent)
+        with new.create(target) as ledger:
+            _adopt_all(ledger, new.strategy, foreign, releases)
+        finish(layout)
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        with suppress(ReissueError):  # somebody else is at it; or the next attempt removes what is left
+            remove_unfinished(layout, made=made)
         raise
     series = Series.open(target, key=key)
     return Adopted(series, series.audit(names=names, progress=say))
@@ -124,24 +124,24 @@ def _undivided(config: Config, path: str) -> Config:
     return config
 
 
-def _created(
-    place: Path,
+def _plan(
     config: str | Path | None,
     schema: Schema,
     strategy: Strategy | None,
     seed: int | None,
     catalogue: str | None,
     key: str | bytes | None,
-) -> Series:
+) -> NewSeries:
+    """The series to be; nobody can open it before all releases are in."""
     if config is not None:
-        return Series.from_config(place, config, seed=seed, catalogue=catalogue, key=key)
+        new = NewSeries.from_config(config, seed=seed, catalogue=catalogue, key=key, engine=None)
+        return replace(new, unfinished=True)
     assert strategy is not None
-    return Series.create(place, schema, strategy, seed=seed, catalogue=catalogue, key=key)
+    return NewSeries(schema=schema, strategy=strategy, seed=seed, catalogue=catalogue, key=key, unfinished=True)
 
 
-def _adopt_all(series: Series, foreign: ForeignSeries, sources: Sequence[Source]) -> None:
-    ledger, strategy, coding = series._ledger, series.strategy, foreign.coding
-    first = ledger.next_subject
+def _adopt_all(ledger: Ledger, strategy: Strategy, foreign: ForeignSeries, sources: Sequence[Source]) -> None:
+    coding, first = foreign.coding, ledger.next_subject
     caches: dict[str, Table] = {}
     previous: Facts | None = None
     known, seen = 0, LastSeen(len(coding.domains))

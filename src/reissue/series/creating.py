@@ -10,6 +10,7 @@ from pathlib import Path
 from reissue.errors import SeriesError, SettingsError
 from reissue.ledger import Ledger, read_events, read_key
 from reissue.ledger.disk import remove_tree
+from reissue.ledger.system import force_folder, move
 from reissue.methods.registry import make_strategy, write_policy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
@@ -59,7 +60,7 @@ def read_formats(output: Mapping[str, object]) -> Sequence[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class NewSeries:
-    """What a new series is asked to be, as for `Series.create`."""
+    """What a new series is asked to be, as for `Series.create`; unfinished: see `Ledger.create`."""
 
     schema: Schema
     strategy: Strategy
@@ -72,6 +73,7 @@ class NewSeries:
     fragments: int | None = None
     audit: Mapping[str, object] = field(default_factory=dict)
     gates: Mapping[str, object] = field(default_factory=dict)
+    unfinished: bool = False
 
     @classmethod
     def from_config(
@@ -129,11 +131,13 @@ class NewSeries:
                 )
             with old.publisher():
                 aside = path.with_name(f"{path.name}.replaced-{secrets.token_hex(4)}")
-                path.rename(aside)
+                move(path, aside)
+                force_folder(path.parent)
         try:
             made = self.create(path)
         except BaseException:
-            aside.rename(path)
+            move(aside, path)
+            force_folder(path.parent)
             raise
         remove_tree(aside)
         return made
@@ -169,6 +173,7 @@ class NewSeries:
             seed=secrets.randbits(128) if self.seed is None else self.seed,
             catalogue_url=self.catalogue,
             key=find_key(self.key),
+            unfinished=self.unfinished,
         )
 
 
