@@ -6,7 +6,9 @@ import errno
 import json
 import os
 import secrets
+import shutil
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -51,10 +53,33 @@ def write_bytes(content: bytes, path: str | PathLike[str]) -> None:
         else:
             _replace(target, content)
     except OSError as error:
-        code, reason = find_cause(error)
-        kept = " The file that is there is as it was." if Path(path).is_file() else ""
-        remedy = _REMEDIES.get(code, "Choose another place.")
-        raise InputError(f"Writing {os.fspath(path)} failed: {reason}. {remedy}{kept}") from error
+        raise InputError(_explain(path, error)) from error
+
+
+def write_zip(files: Mapping[str, Path], path: Path) -> None:
+    """Files by the names that they get, as one zip file, copied in pieces: the same files give the same one."""
+    from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+    beside = path.with_name(f".reissue-{secrets.token_hex(4)}.new")
+    try:
+        with ZipFile(beside, "x") as packed:
+            for name in sorted(files):
+                about = ZipInfo(name)  # its date is the same for all
+                about.compress_type = ZIP_STORED if name.endswith(".parquet") else ZIP_DEFLATED
+                about.external_attr = 0o644 << 16
+                with files[name].open("rb") as content, packed.open(about, "w", force_zip64=True) as inside:
+                    shutil.copyfileobj(content, inside, 1 << 20)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(_explain(path, error)) from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _explain(path: str | PathLike[str], error: OSError) -> str:
+    code, reason = find_cause(error)
+    kept = " The file that is there is as it was." if Path(path).is_file() else ""
+    return f"Writing {os.fspath(path)} failed: {reason}. {_REMEDIES.get(code, 'Choose another place.')}{kept}"
 
 
 def _replace(target: Path, content: bytes) -> None:

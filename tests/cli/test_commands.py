@@ -134,6 +134,10 @@ def test_a_release_is_withdrawn_and_the_log_tells_why(clinic: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "Withdrew release June" in done.stdout
     assert not (clinic / "s" / "releases" / "0002").exists()
+    assert reissue("pack", "s", "2", cwd=clinic).returncode == 2
+    packed = [reissue("pack", "s", "-o", name, cwd=clinic).returncode for name in ("a.zip", "b.zip")]
+    assert packed == [0, 0]
+    assert (clinic / "a.zip").read_bytes() == (clinic / "b.zip").read_bytes()
     told = reissue("log", "s", cwd=clinic).stdout
     assert "release June (number 2). wrong ward" in told
     log = json.loads(reissue("log", "s", "--json", cwd=clinic).stdout)

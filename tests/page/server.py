@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import json
 import re
@@ -41,6 +42,13 @@ class Served:
             return Answer(got.status, {key.lower(): value for key, value in got.getheaders()}, got.read().decode())
         finally:
             connection.close()
+
+    def ask_bytes(self, path: str, headers: Mapping[str, str]) -> bytes:
+        connection = http.client.HTTPConnection(self.host, timeout=600)
+        connection.request("GET", path, headers={"Host": self.host, **headers})
+        content = connection.getresponse().read()
+        connection.close()
+        return content
 
     def enter(self) -> Client:
         """A browser that used the newest link."""
@@ -91,3 +99,12 @@ def wait_for(happened: object) -> None:
     """Until it has happened, however slow the machine is."""
     while not happened():
         time.sleep(0.01)
+
+
+def read(page: str) -> str:
+    """The words of a page, without marks."""
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
+
+
+def finish(served: Served) -> None:
+    wait_for(lambda: not any(desk.bench.busy for desk in served.office.desks.values()))

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import reissue as ri
-from tests.page.server import Client, Served, serving, wait_for
-
-SCHEMA = {"identifier": "patient", "sensitive": "diagnosis", "quasi_identifiers": {"age": {"type": "int"}}}
-
-
-def table(people: range, moved: int = 0) -> pa.Table:
-    """One row per person; values in turn, so that any eight neighbours have four."""
-    names = ["flu", "asthma", "gout", "hiv"]
-    return pa.table(
-        {
-            "patient": [f"p{one}" for one in people],
-            "age": [20 + (one + moved) % 60 for one in people],
-            "diagnosis": [names[one % 4] for one in people],
-        }
-    )
+from tests.page.server import Client, Served, finish, read, serving
+from tests.page.tables import SCHEMA, table
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +33,6 @@ def served(careless: Path) -> Iterator[Served]:
 @pytest.fixture(scope="module")
 def client(served: Served) -> Client:
     return served.enter()
-
-
-def read(page: str) -> str:
-    """The words of a page, without marks."""
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", page)))
-
-
-def finish(served: Served) -> None:
-    wait_for(lambda: not any(desk.bench.busy for desk in served.office.desks.values()))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from reissue.cli.audit import adopt, audit
 from reissue.cli.compare import compare
 from reissue.cli.estimate import estimate
 from reissue.cli.init import init
-from reissue.cli.options import ENGINE, JSON, KEY, SERIES
+from reissue.cli.options import ENGINE, JSON, KEY, SERIES, writable
 from reissue.cli.report import report
 from reissue.cli.serve import serve
 from reissue.cli.terminal import show_progress, tell
@@ -115,6 +115,28 @@ def withdraw(series: str, not_handed_out: bool, reason: str, as_json: bool, key:
         show.print_document(release.to_dict())
     else:
         tell(f"Withdrew release {release.name}. The ledger keeps that and why; its number is not used again.")
+
+
+@click.command()
+@SERIES
+@click.argument("number", type=int, required=False)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False),
+    default="release.zip",
+    show_default=True,
+    help="The file to write.",
+)
+@KEY
+def pack(series: str, number: int | None, output: str, key: str | None) -> None:
+    """Write exactly the public files of release NUMBER of SERIES, by default the last one, as one zip file."""
+    from reissue.series import Series
+
+    writable(output, b"PK")
+    with Series.open(series, key=key) as opened:
+        release = opened.pack(number, output)
+    tell(f"Wrote {output}: release {release.name}, nothing private.")
 
 
 @click.command()
@@ -235,6 +257,7 @@ def warm_up(strategies: tuple[str, ...]) -> None:
 commands = (
     init,
     publish,
+    pack,
     withdraw,
     log,
     audit,

@@ -17,6 +17,7 @@ OVERVIEW = {
         "Take over releases of another tool.",
         "reissue adopt clinic.reissue --config clinic.toml --release r1.csv --snapshot s1.csv",
     ),
+    "pack": ("Zip a release to hand it out.", "reissue pack clinic.reissue -o 2026-01.zip"),
     "withdraw": (
         "Take back a release that nobody has seen.",
         "reissue withdraw clinic.reissue --not-handed-out --reason 'wrong month'",

@@ -24,6 +24,7 @@ _PRIVATE_ENTRIES = {
     "lock",
     "files",
     "staging",
+    "uploads",
 }
 _KEEP_LOCK = "The next publish makes it anew. Do not delete it: it keeps two publishers apart."
 _REMOVE = "If it is not needed, remove it; Reissue has not put it there."

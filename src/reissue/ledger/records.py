@@ -202,6 +202,11 @@ class Layout:
     def staging(self) -> Path:
         return self.private / "staging"
 
+    @property
+    def uploads(self) -> Path:
+        """Where a snapshot waits for its approval; the ledger does not read it."""
+        return self.private / "uploads"
+
     def release(self, number: int) -> Path:
         return self.releases / folder_name(number)
 

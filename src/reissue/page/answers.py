@@ -55,9 +55,14 @@ def change(path: str, act: Callable[[Request, Given], str]) -> Route:
         try:
             return JSONResponse({"to": await run_in_threadpool(act, request, await read_form(request))})
         except ReissueError as error:
-            return JSONResponse({"error": str(error)}, 409 if isinstance(error, SeriesBusy) else 400)
+            return tell_error(error)
 
     return Route(path, answer, methods=["POST"])
+
+
+def tell_error(error: Exception) -> Response:
+    """For the page's script, which shows it."""
+    return JSONResponse({"error": str(error)}, 409 if isinstance(error, SeriesBusy) else 400)
 
 
 async def read_form(request: Request) -> Given:

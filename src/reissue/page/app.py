@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from reissue.page import audit_pages, series_pages
+from reissue.page import audit_pages, release_pages, series_pages
 from reissue.page.answers import change, get_desk, page, show_refusal
 from reissue.page.desk import Office
 from reissue.report.render import make_bundle, read_file
@@ -26,6 +26,13 @@ def make_app(office: Office) -> Starlette:
             page(SERIES, "series.html.j2", series_pages.show_series),
             change(f"{SERIES}/verify", series_pages.verify),
             change(f"{SERIES}/withdraw", series_pages.withdraw),
+            page(f"{SERIES}/next", "next.html.j2", release_pages.show_next),
+            Route(f"{SERIES}/snapshot", release_pages.upload, methods=["POST"]),
+            change(f"{SERIES}/preview", release_pages.preview),
+            change(f"{SERIES}/stop", release_pages.stop),
+            change(f"{SERIES}/publish", release_pages.publish),
+            change(f"{SERIES}/discard", release_pages.throw_away),
+            Route(f"{SERIES}/releases/{{number}}.zip", release_pages.save_zip),
             page(f"{SERIES}/audit", "audit_page.html.j2", audit_pages.show_audit),
             change(f"{SERIES}/audit", audit_pages.run_audit),
             Route(f"{SERIES}/audit.html", audit_pages.save_html),
@@ -41,8 +48,9 @@ def make_app(office: Office) -> Starlette:
 
 def show_job(request: Request) -> Response:
     """How far the work is, for the page's script."""
-    job = get_desk(request).bench.job
-    return JSONResponse({"running": False} if job is None else job.to_dict())
+    desk = get_desk(request)
+    job = desk.bench.job
+    return JSONResponse({"running": False} if job is None else {**job.to_dict(), "early": desk.preview is not None})
 
 
 def send_file(request: Request) -> Response:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
+from reissue.ledger.records import Layout
 from reissue.page.jobs import Bench
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Desk:
-    """One series. name: as its address has it; audited, verified: the releases that audit and damages are about."""
+    """One series. name: as its address has it; audited, verified: the releases that audit and damages are about.
+
+    preview: of the snapshot that waits, the document `reissue-preview/1`; published: the release made of the last one
+    """
 
     name: str
     path: Path
@@ -29,10 +33,17 @@ class Desk:
     audited: tuple[int, ...] = ()
     damages: list[Damage] | None = None
     verified: tuple[int, ...] = ()
+    preview: dict[str, object] | None = None
+    published: int | None = None
 
     @property
     def address(self) -> str:
         return f"/series/{self.name}"
+
+    @property
+    def uploads(self) -> Path:
+        """Where a snapshot waits."""
+        return Layout(self.path).uploads
 
     def open(self) -> Series:
         """The series, for one request or one job: none is shared by threads."""
@@ -42,10 +53,13 @@ class Desk:
 
 
 class Office:
-    """All series of a server. home: where new ones are made; key: of those that are encrypted."""
+    """All series of a server. home: where new ones are made; key: of those that are encrypted.
 
-    def __init__(self, home: Path, series: Iterable[Path], key: str | None = None) -> None:
-        self.home, self.key = home, key
+    limit: the bytes of the largest file that is taken
+    """
+
+    def __init__(self, home: Path, series: Iterable[Path], key: str | None = None, limit: int = 4 << 30) -> None:
+        self.home, self.key, self.limit = home, key, limit
         self._desks: dict[str, Desk] = {}
         for path in series:
             self.add(path)

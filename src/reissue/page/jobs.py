@@ -22,19 +22,24 @@ FAULT = (
 )
 
 
+class Stopped(Exception):
+    """Raised inside work that changes nothing, at its next stage, if somebody wants it to end."""
+
+
 class Job:
     """What is being done, or was done last. error: why it ended early, in words; None where it did not."""
 
-    def __init__(self, title: str, work: Work) -> None:
-        self.title, self.stage, self.error = title, "", None
+    def __init__(self, title: str, work: Work, stoppable: bool) -> None:
+        self.title, self.stage, self.stoppable = title, "", stoppable
+        self.error: str | None = None
         self._share, self._work = Share(), work
-        self.running = True
-
-    error: str | None
+        self.running, self.stopped = True, False
 
     def run(self) -> None:
         try:
             self._work(self._move)
+        except Stopped:
+            pass
         except ReissueError as error:
             self.error = str(error)
         except MemoryError:
@@ -46,6 +51,8 @@ class Job:
             self.running = False
 
     def _move(self, stage: str) -> None:
+        if self.stopped and self.stoppable:
+            raise Stopped
         self._share.move(stage)
         self.stage = stage
 
@@ -65,13 +72,28 @@ class Bench:
     def busy(self) -> bool:
         return self.job is not None and self.job.running
 
-    def start(self, title: str, work: Work) -> None:
-        """Begin; SeriesBusy where something else is being done. A browser that comes later sees how far it is."""
+    def refuse_busy(self) -> None:
+        """Raise SeriesBusy where something is being done. A browser that comes later sees how far it is."""
+        if self.job is not None and self.job.running:
+            raise SeriesBusy(
+                f"{self.job.title} is at work in this series, asked for by this page or another one. "
+                "Wait until it has finished, then try again. Nothing was changed."
+            )
+
+    def start(self, title: str, work: Work, *, stoppable: bool = False) -> None:
+        """Begin in a thread. stoppable: whether it changes nothing, so that it may be ended at any stage."""
         with self._lock:
-            if self.job is not None and self.job.running:
-                raise SeriesBusy(
-                    f"{self.job.title} is at work in this series, asked for by this page or another one. "
-                    "Wait until it has finished, then try again. Nothing was changed."
-                )
-            self.job = Job(title, work)
+            self.refuse_busy()
+            self.job = Job(title, work, stoppable)
             threading.Thread(target=self.job.run, daemon=True, name=title).start()
+
+    def stop(self) -> None:
+        """Let the job end at its next stage, if it changes nothing."""
+        if self.job is not None:
+            self.job.stopped = True
+
+    def clear(self) -> None:
+        """Forget what the last job came to."""
+        with self._lock:
+            self.refuse_busy()
+            self.job = None

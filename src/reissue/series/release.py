@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.coding import Coding
 from reissue.errors import SeriesError, SettingsError
-from reissue.ledger import Ledger
+from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 
@@ -57,6 +57,26 @@ class Release:
     allowed: tuple[str, ...] = ()
     user: str = ""
     warnings: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_record(series: Path, record: ReleaseRecord) -> Release:
+        """As the ledger of the series in that folder has it."""
+        rows, utility = record.counts["rows"], record.counts["utility"]
+        assert isinstance(rows, Mapping) and isinstance(utility, Mapping)  # noqa: PT018
+        return Release(
+            number=record.number,
+            path=series / "releases" / f"{record.number:04d}",
+            created=record.created,
+            strategy=record.strategy,
+            settings=record.settings,
+            counts={key: int(str(value)) for key, value in rows.items()},
+            utility={key: float(str(value)) for key, value in utility.items()},
+            steps=tuple(record.steps),
+            label=record.label,
+            allowed=tuple(to_strings(record.counts.get("allowed", []))),
+            user=str(record.counts.get("user", "")),
+            warnings=record.warnings,
+        )
 
     @property
     def missing(self) -> bool:

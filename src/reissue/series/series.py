@@ -14,7 +14,7 @@ from reissue.methods.registry import ADOPTED, restore_strategy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 from reissue.series.creating import NewSeries, change_strategy, find_key
-from reissue.series.release import FORMATS, Attempt, Release, begin_reading, check_engine, make_executor, to_strings
+from reissue.series.release import FORMATS, Attempt, Release, begin_reading, check_engine, make_executor
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -203,12 +203,14 @@ class Series:
         audit: bool = True,
         attacks: Sequence[str] | None = None,
         names: bool = True,
+        early: Callable[[Preview], None] | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Preview:
         """The next release as `publish` would make it, and what the series would then give away; nothing is written.
 
         It is made and checked in the memory of this machine, whatever the engine of the series. audit: whether to
-        attack the series with it and without it, by `attacks` if some are named; that takes most of the time.
+        attack the series with it and without it, by `attacks` if some are named; that takes most of the time. early:
+        gets the preview without the attacks, as soon as it is there.
         """
         from reissue.publish.embedded import Embedded
         from reissue.series.preview import audit_twice, make_preview
@@ -218,9 +220,12 @@ class Series:
         asked = Attempt(on_change=on_change, allow=allow, label=label, progress=progress)
         attempt = asked.prepare(self._ledger, self.coding, strategy or self.strategy, snapshot, executor)
         draft = attempt.draft(snapshot)
+        parts = (self._release(draft.record), next(reversed(self.releases), None), draft.stops)
+        if early is not None:
+            early(make_preview(*parts, ()))
         unseen, say = executor.show_unseen(draft.record), attempt.progress
         audits = audit_twice(self._ledger, draft, attempt.strategy, unseen, attacks, names, say) if audit else ()
-        return make_preview(self._release(draft.record), next(reversed(self.releases), None), draft.stops, audits)
+        return make_preview(*parts, audits)
 
     def log(self) -> list[Event]:
         """Everything done to the series, oldest first: publish, withdraw, forget, extend; when and by whom."""
@@ -237,6 +242,12 @@ class Series:
 
         with self._ledger.publisher():
             return self._release(withdraw(self._ledger, reason, not_handed_out, self._find_strategy))
+
+    def pack(self, number: int | None, file: str | Path) -> Release:
+        """Write the public files of a release, of the last one if none is named, as one zip file to hand out."""
+        from reissue.series.upkeep import pack
+
+        return self._release(pack(self._ledger, number, Path(file)))
 
     def changed_strategy(self, name: str | None, settings: Sequence[str]) -> Strategy | None:
         """The strategy that `--strategy NAME --set KEY=VALUE` asks for; None if neither is given."""
@@ -329,20 +340,7 @@ class Series:
             return amend(self._ledger, self.coding, schema)
 
     def _release(self, record: ReleaseRecord) -> Release:
-        return Release(
-            number=record.number,
-            path=self.path / "releases" / f"{record.number:04d}",
-            created=record.created,
-            strategy=record.strategy,
-            settings=record.settings,
-            counts={key: int(str(value)) for key, value in _mapping(record.counts["rows"]).items()},
-            utility={key: float(str(value)) for key, value in _mapping(record.counts["utility"]).items()},
-            steps=tuple(record.steps),
-            label=record.label,
-            allowed=tuple(to_strings(record.counts.get("allowed", []))),
-            user=str(record.counts.get("user", "")),
-            warnings=record.warnings,
-        )
+        return Release.from_record(self.path, record)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

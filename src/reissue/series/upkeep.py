@@ -8,14 +8,16 @@ from itertools import pairwise
 from pathlib import Path
 
 from reissue.coding import Coding
+from reissue.documents import write_zip
 from reissue.engine.identifiers import normalize
 from reissue.engine.read import find
-from reissue.errors import SchemaError, SeriesError, SettingsError, SnapshotError
+from reissue.errors import LedgerDamaged, SchemaError, SeriesError, SettingsError, SnapshotError
 from reissue.hierarchy import Hierarchy
 from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases, compare_caches, rebuild_caches
 from reissue.ledger import Damage, Event, Ledger, Receipt, ReleaseRecord, part_name, read_events
 from reissue.ledger.disk import hash_file
+from reissue.ledger.records import Layout
 from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.release import Table
@@ -147,6 +149,27 @@ def withdraw(
         raise SettingsError("Say why the release is withdrawn: the ledger keeps the reason.")
     ledger.withdraw(reason.strip(), _rebuild_before(ledger, last, find_strategy))
     return last
+
+
+def pack(ledger: Ledger, number: int | None, target: Path) -> ReleaseRecord:
+    """Exactly the public files of a release as a zip file, each compared with its hash; the same one every time."""
+    if not ledger.releases:
+        raise SeriesError("Nothing has been published yet, so there is nothing to hand out.")
+    found = {record.number: record for record in ledger.releases}
+    record = ledger.releases[-1] if number is None else found.get(number)
+    if record is None:
+        raise SeriesError(f"There is no release {number}; the series has {', '.join(map(str, found))}.")
+    content = {}
+    for file in record.files:
+        path = Layout(ledger.path).release(record.number) / file.name
+        if not path.is_file() or hash_file(path) != file.sha256:
+            raise LedgerDamaged(
+                f"{path} is missing, or not what was published: it must not be handed out. Restore it from a backup of "
+                "the series."
+            )
+        content[file.name] = path
+    write_zip(content, target)
+    return record
 
 
 def _rebuild_before(

@@ -26,16 +26,43 @@
     return false;
   };
 
+  // What was filled in outlives the page being loaded again when long work is done.
+  const fields = () => [...document.querySelectorAll("form[data-send] :is(input, select)[name]")];
+  const keep = () => sessionStorage.setItem(location.pathname, JSON.stringify(
+    fields().map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])));
+  for (const [name, value] of JSON.parse(sessionStorage.getItem(location.pathname) || "[]")) {
+    const field = fields().find((one) => one.name === name && one.type !== "radio");
+    if (field) field[field.type === "checkbox" ? "checked" : "value"] = value;
+  }
+  sessionStorage.removeItem(location.pathname);
+
   for (const form of document.querySelectorAll("form[data-send]")) {
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      const fields = new FormData(form);
-      if (event.submitter && event.submitter.name) fields.set(event.submitter.name, event.submitter.value);
+      const given = new FormData(form);
+      if (event.submitter && event.submitter.name) given.set(event.submitter.name, event.submitter.value);
       const buttons = [...form.querySelectorAll("button:not([disabled])")];
       for (const button of buttons) button.disabled = true;
-      const done = await ask(form.action, JSON.stringify(Object.fromEntries(fields)), { "content-type": "application/json" });
+      const done = await ask(form.action, JSON.stringify(Object.fromEntries(given)), { "content-type": "application/json" });
       if (!done) for (const button of buttons) button.disabled = false;
     });
+  }
+
+  for (const form of document.querySelectorAll("form[data-upload]")) {
+    const input = form.querySelector("input[type=file]");
+    const begin = async (file) => {
+      if (!file) return;
+      const bar = form.querySelector("progress");
+      bar.hidden = false;
+      input.disabled = true;
+      const headers = { "x-reissue-file": encodeURIComponent(file.name), "content-type": "application/octet-stream" };
+      if (!await ask(form.action, file, headers)) { bar.hidden = true; input.disabled = false; input.value = ""; }
+    };
+    input.addEventListener("change", () => begin(input.files[0]));
+    form.addEventListener("submit", (event) => { event.preventDefault(); begin(input.files[0]); });
+    form.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
+    form.addEventListener("dragleave", () => form.classList.remove("over"));
+    form.addEventListener("drop", (event) => { event.preventDefault(); form.classList.remove("over"); begin(event.dataTransfer.files[0]); });
   }
 
   for (const job of document.querySelectorAll("[data-job]")) {
@@ -43,7 +70,7 @@
     const look = async () => {
       try {
         const told = await (await fetch(job.dataset.job)).json();
-        if (!told.running) { location.reload(); return; }
+        if (!told.running || (told.early && !("early" in job.dataset))) { keep(); location.reload(); return; }
         job.querySelector("[data-stage]").textContent = told.stage;
         if (told.share > 0) bar.value = told.share;
       } catch { complain("The server of this page does not answer. Is `reissue serve` still running? Nothing is lost."); return; }
