@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.arrays.texts import has_twins
 from reissue.engine import identifiers
-from reissue.engine.identifiers import find_repeated, hash_identifiers, join_identifiers, normalize
+from reissue.engine.identifiers import find_repeated, hash_identifiers, have_twins, join_identifiers, normalize
 
 
 @pytest.mark.parametrize(
@@ -68,11 +67,11 @@ def test_twins_are_found_among_many_hashes_wherever_they_are() -> None:
     for size in (0, 1, 2, 100, 10_000, 40_000):
         hashes = np.unique(rng.integers(0, 2**63, size).astype(np.uint64) * np.uint64(2))
         rng.shuffle(hashes)
-        assert not has_twins(hashes)
+        assert not have_twins(hashes)
         if len(hashes) > 1:
             one, other = rng.choice(len(hashes), 2, replace=False)
             hashes[one] = hashes[other]
-            assert has_twins(hashes)
+            assert have_twins(hashes)
 
 
 @given(st.dictionaries(st.text(max_size=4), st.integers(0, 2**62)), st.lists(st.text(max_size=4)))
@@ -84,6 +83,14 @@ def test_join_identifiers_is_a_lookup(known: dict[str, int], wanted: list[str]) 
     )
     assert numbers.dtype == np.int64
     assert numbers.tolist() == [known.get(name, -1) for name in wanted]
+
+
+def test_identifiers_are_joined_by_their_text_where_hashes_deceive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identifiers, "hash_identifiers", lambda some: np.zeros(len(some), dtype=np.uint64))
+    known = (pa.array(["a", "b", "a", "c"]), np.array([1, 2, 9, 4]))
+    assert join_identifiers(known, pa.array(["b", "a", None, "d", "b"])).tolist() == [2, 9, -1, -1, 2]
+    assert join_identifiers(known, pa.array(["b"])).tolist() == [2]
+    assert join_identifiers((pa.array(["a"]), np.array([3])), pa.array(["a", "b"])).tolist() == [3, -1]
 
 
 def test_of_several_numbers_the_latest_counts() -> None:

@@ -105,6 +105,16 @@ def _ends(column: Int32) -> tuple[int, int]:
 
 
 @njit(cache=True)
+def find_used(column: Int32) -> Int32:
+    """The different entries of a column, ascending. O(rows + the span from the lowest to the highest)."""
+    low, high = _ends(column)
+    used = np.zeros(high - low + 1 if len(column) else 0, dtype=np.bool_)
+    for row in range(len(column)):
+        used[column[row] - low] = True
+    return (np.flatnonzero(used) + low).astype(np.int32)
+
+
+@njit(cache=True)
 def _number(key: Int64) -> tuple[Int32, Int64]:
     """Number the distinct keys in order of appearance: (number of each row, first row of each number). O(rows)."""
     home = np.empty(len(key), dtype=np.int32)

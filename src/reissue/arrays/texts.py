@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Int64
+from reissue.arrays.types import Int32, Int64
 
 UInt8 = NDArray[np.uint8]
 UInt64 = NDArray[np.uint64]
@@ -18,21 +18,24 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose products have high bits that depend on all bits of the other factor."""
 
 
-@njit(cache=True)
-def _hash_text(offsets: Int64, content: UInt8, text: int) -> int:
-    value = np.uint64(0xCBF29CE484222325)
-    for place in range(offsets[text], offsets[text + 1]):
-        value = (value ^ np.uint64(content[place])) * np.uint64(0x100000001B3)
-    return value  # type: ignore[return-value]  # what Python would call an int
-
-
 @njit(cache=True, nogil=True)
 def hash_texts(offsets: Int64, content: UInt8) -> UInt64:
     """uint64[n]: FNV-1a of the bytes of each text, the same on every machine and in every version. O(bytes)."""
     found = np.empty(len(offsets) - 1, dtype=np.uint64)
     for text in range(len(found)):
-        found[text] = _hash_text(offsets, content, text)
+        value = np.uint64(0xCBF29CE484222325)
+        for place in range(offsets[text], offsets[text + 1]):
+            value = (value ^ np.uint64(content[place])) * np.uint64(0x100000001B3)
+        found[text] = value
     return found
+
+
+@njit(cache=True, nogil=True)
+def append_hashes(hashes: UInt64, codes: Int32, low: int, table: UInt64) -> None:
+    """Let every hash depend on one code more, in place: on table[code - low], or on the code if the table is empty."""
+    for row in range(len(hashes)):
+        own = table[codes[row] - low] if len(table) else np.uint64(np.int64(codes[row]))
+        hashes[row] = hashes[row] * _SPREAD + own
 
 
 @njit(cache=True, nogil=True)
@@ -48,89 +51,66 @@ def are_trimmed(offsets: Int64, content: UInt8) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
-def has_twins(hashes: UInt64) -> bool:
-    """Whether two of the hashes are equal. O(n), in two passes that each stay within the processor's cache.
+@njit(cache=True)
+def _deal(hashes: UInt64, bits: int) -> tuple[Int64, UInt64, Int32]:
+    """Heaps by the first bits: (int64[heaps + 1] where each begins, the hashes heap after heap, where each was)."""
+    shift = np.uint64(64 - bits)
+    starts = np.zeros((1 << bits) + 1, dtype=np.int64)
+    for own in hashes:
+        starts[np.int64(own * _SPREAD >> shift) + 1] += 1
+    starts = np.cumsum(starts)
+    dealt, places, at = np.empty_like(hashes), np.empty(len(hashes), dtype=np.int32), starts[:-1].copy()
+    for place in range(len(hashes)):
+        heap = np.int64(hashes[place] * _SPREAD >> shift)
+        dealt[at[heap]], places[at[heap]] = hashes[place], place
+        at[heap] += 1
+    return starts, dealt, places
 
-    They are dealt into some thousands at a time by their first bits, and each heap is looked through by itself.
+
+@njit(cache=True, nogil=True)
+def match_hashes(hashes: UInt64, others: UInt64) -> tuple[Int32, Int32]:
+    """(int32[n] the first place of each hash, int32[m] the first place of each of the others among them, or -1).
+
+    O(n + m): they are dealt into heaps of some thousands, so that the table of a heap stays in the processor's cache.
     """
     bits = 1
-    while bits < 14 and len(hashes) >> bits > 4096:
+    while bits < 14 and (len(hashes) + len(others)) >> bits > 4096:
         bits += 1
-    shift = np.uint64(64 - bits)
-    ends = np.zeros((1 << bits) + 1, dtype=np.int64)
-    for own in hashes:
-        ends[np.int64(own * _SPREAD >> shift) + 1] += 1
-    largest = ends.max()
-    for heap in range(1 << bits):
-        ends[heap + 1] += ends[heap]
-    dealt, place = np.empty_like(hashes), ends[:-1].copy()
-    for own in hashes:
-        first = np.int64(own * _SPREAD >> shift)
-        dealt[place[first]] = own
-        place[first] += 1
+    starts, dealt, places = _deal(hashes, bits)
+    other_starts, other_dealt, other_places = _deal(others, bits)
     room = np.int64(16)
-    while room < 2 * largest:
+    while room < 2 * np.diff(starts).max():
         room *= 2
-    slots, owner = np.empty(room, dtype=np.uint64), np.full(room, -1, dtype=np.int64)
+    slots, first = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int32)
+    heap_of = np.full(room, -1, dtype=np.int32)
+    same, match = np.empty(len(hashes), dtype=np.int32), np.full(len(others), -1, dtype=np.int32)
     for heap in range(1 << bits):
-        for one in range(ends[heap], ends[heap + 1]):
+        for one in range(starts[heap], starts[heap + 1]):
             at = np.int64(dealt[one] & np.uint64(room - 1))
-            while owner[at] == heap:
-                if slots[at] == dealt[one]:
-                    return True
+            while heap_of[at] == heap and slots[at] != dealt[one]:
                 at = (at + 1) & (room - 1)
-            slots[at], owner[at] = dealt[one], heap
-    return False
-
-
-@njit(cache=True)
-def _are_equal(offsets: Int64, content: UInt8, text: int, others: Int64, other_content: UInt8, other: int) -> bool:
-    start, begin = offsets[text], others[other]
-    length = offsets[text + 1] - start
-    if others[other + 1] - begin != length:
-        return False
-    alike = 0
-    while alike < length and content[start + alike] == other_content[begin + alike]:
-        alike += 1
-    return bool(alike == length)
+            if heap_of[at] != heap:
+                slots[at], first[at], heap_of[at] = dealt[one], places[one], heap
+            same[places[one]] = first[at]
+        for one in range(other_starts[heap], other_starts[heap + 1]):
+            at = np.int64(other_dealt[one] & np.uint64(room - 1))
+            while heap_of[at] == heap and slots[at] != other_dealt[one]:
+                at = (at + 1) & (room - 1)
+            if heap_of[at] == heap:
+                match[other_places[one]] = first[at]
+    return same, match
 
 
 @njit(cache=True, nogil=True)
-def find_latest(offsets: Int64, content: UInt8, known: Int64, known_content: UInt8, numbers: Int64) -> Int64:
-    """int64[n]: the highest number, all >= 0, of a known text that equals each text; -1 if none does.
-
-    A table of the texts by their hashes, which a known text is then looked up in: O(n + known) on the whole.
-    """
-    count = len(offsets) - 1
-    bits = 4
-    while 1 << bits < count + count // 2:
-        bits += 1
-    mask, shift, low = np.int64((1 << bits) - 1), np.uint64(64 - bits), np.uint64(0xFFFFFFFF)
-    slots = np.zeros(1 << bits, dtype=np.uint64)  # the last bits of a hash, and 1 + which text; 0 is free
-    same, best = np.empty(count, dtype=np.int32), np.full(count, -1, dtype=np.int64)
-    for text in range(count):
-        own = _hash_text(offsets, content, text)
-        at, same[text] = np.int64(own * _SPREAD >> shift), text
-        while slots[at]:
-            other = int(slots[at] & low) - 1
-            if slots[at] >> np.uint64(32) == own & low and _are_equal(offsets, content, text, offsets, content, other):
-                same[text] = other
-                break
-            at = (at + 1) & mask
-        if not slots[at]:
-            slots[at] = own << np.uint64(32) | np.uint64(text + 1)
-    for text in range(len(known) - 1):
-        own = _hash_text(known, known_content, text)
-        at = np.int64(own * _SPREAD >> shift)
-        while slots[at]:
-            other = int(slots[at] & low) - 1
-            if slots[at] >> np.uint64(32) == own & low and _are_equal(
-                known, known_content, text, offsets, content, other
-            ):
-                best[other] = max(best[other], numbers[text])
-                break
-            at = (at + 1) & mask
-    for text in range(count):
-        best[text] = best[same[text]]
-    return best
+def are_equal(offsets: Int64, content: UInt8, others: Int64, other_content: UInt8, places: Int32) -> bool:
+    """Whether every text equals the one among the others whose place it is given; -1: it has none. O(bytes)."""
+    for text in range(len(places)):
+        if places[text] >= 0:
+            start, begin = offsets[text], others[places[text]]
+            length = offsets[text + 1] - start
+            if others[places[text] + 1] - begin != length:
+                return False
+            for i in range(length):
+                if content[start + i] != other_content[begin + i]:
+                    return False
+    return True

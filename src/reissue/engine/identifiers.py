@@ -9,8 +9,41 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from reissue.arrays.types import Int64
+from reissue.arrays.types import Int32, Int64
 from reissue.engine.text import as_text, count_occurrences, encode, indices
+
+
+@dataclass(frozen=True, eq=False)
+class Identifiers:
+    """Identifiers of a table's rows, or of some of them: text is only copied for those whose text is asked for.
+
+    text: large_string[rows of the table]; hashes: uint64[rows], see `hash_identifiers`
+    places: int64[rows] where each one's text is; None: in the order of the rows
+    """
+
+    text: pa.Array
+    hashes: NDArray[np.uint64]
+    places: Int64 | None = None
+
+    @staticmethod
+    def of(text: pa.Array) -> Identifiers:
+        return Identifiers(text, hash_identifiers(text))
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def part(self, rows: Int64) -> Identifiers:
+        return Identifiers(self.text, self.hashes[rows], rows if self.places is None else self.places[rows])
+
+    def take(self, rows: Int64) -> pa.Array:
+        """The text of some rows."""
+        if self.places is None and len(rows) == len(self) and (rows[1:] > rows[:-1]).all():
+            return self.text
+        return self.text.take(pa.array(rows if self.places is None else self.places[rows]))
+
+    def at(self, row: int) -> str:
+        return str(self.text[row if self.places is None else int(self.places[row])].as_py())
+
 
 WHOLE_FLOAT = r"^[0-9]+\.0+$"
 
@@ -83,10 +116,8 @@ class Repeated:
 
 def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
-    from reissue.arrays.texts import has_twins
-
     hashes = hash_identifiers(identifiers.drop_null())
-    if not has_twins(hashes):  # distinct hashes prove distinct text
+    if not have_twins(hashes):  # distinct hashes prove distinct text
         return 0, []
     extra = len(hashes) - pc.count_distinct(identifiers).as_py()
     if extra == 0:
@@ -101,18 +132,46 @@ def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repe
     ]
 
 
+def have_twins(hashes: NDArray[np.uint64]) -> bool:
+    """Whether two of them are equal. O(n)."""
+    from reissue.arrays.texts import match_hashes
+
+    same, _ = match_hashes(hashes, hashes[:0])
+    return bool((same != np.arange(len(same), dtype=np.int32)).any())
+
+
 def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> Int64:
     """int64[rows]: the surrogate number of each identifier, -1 where it is unknown. O(known + rows).
 
     known: (identifiers, their numbers); of an identifier that occurs twice, the highest number counts.
     """
-    from reissue.arrays.texts import find_latest
-
     names, numbers = known
-    found = find_latest(*_view(identifiers), *_view(names), np.ascontiguousarray(numbers, dtype=np.int64))
+    if len(names) == 0 or len(identifiers) == 0:
+        return np.full(len(identifiers), -1, dtype=np.int64)
+    place, rows = _match_identifiers(names, identifiers)
+    found: Int64 = np.full(len(identifiers) + 1, -1, dtype=np.int64)
+    np.maximum.at(found, place, numbers)
+    found[-1] = -1  # known ones that nobody asks about
+    found = found[rows]
     if identifiers.null_count:
         found[np.asarray(identifiers.is_null())] = -1
     return found
+
+
+def _match_identifiers(names: pa.Array, identifiers: pa.Array) -> tuple[Int32, Int32]:
+    """(int32[names] a row of each name among the identifiers, -1 if it is not; int32[rows] a row with the same one).
+
+    By hashes, if equal ones turn out to be of equal text: else by the text, which takes five times as long.
+    """
+    from reissue.arrays.texts import are_equal, match_hashes
+
+    rows, place = match_hashes(hash_identifiers(identifiers), hash_identifiers(names))
+    own, others = _view(identifiers), _view(names)
+    if are_equal(*own, *own, rows) and are_equal(*others, *own, place):
+        return place, rows
+    wanted = identifiers.cast(pa.large_string()).dictionary_encode()
+    place = np.asarray(pc.index_in(names.cast(pa.large_string()), value_set=wanted.dictionary).fill_null(-1))
+    return place.astype(np.int32), np.asarray(wanted.indices.fill_null(-1)).astype(np.int32)
 
 
 def hash_identifiers(identifiers: pa.Array | pa.ChunkedArray) -> NDArray[np.uint64]:

@@ -227,14 +227,17 @@ def find_owners(starts: Int64, count: int, numbers: Int64) -> Int32:
 
 def number_globally(subjects: Int64, fragment: int, count: int) -> Int64:
     """A fragment's subjects in the whole series: people keep their numbers, its counterfeits -1, -2, ... are spread."""
+    if subjects.min(initial=0) >= 0:
+        return subjects
     return np.where(subjects < 0, (subjects + 1) * count - fragment - 1, subjects)
 
 
-def join_facts(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts:
+def join_facts(parts: Sequence[Facts], seed: int, common: bool = False, *, coded: bool = True) -> Facts:
     """A release from the facts of its fragments: its classes, people and counterfeits under the names outsiders see.
 
     Classes are renamed by `permute_ids` over the whole release; unless they are `common` to all fragments, which then
-    have the same boxes and the names of the release already. O(rows log rows).
+    have the same boxes and the names of the release already. coded: whether the codes of rows are wanted; there are
+    none otherwise. O(rows log rows).
     """
     if len(parts) == 1:
         return parts[0]
@@ -246,7 +249,7 @@ def join_facts(parts: Sequence[Facts], seed: int, common: bool = False) -> Facts
         names, shapes = permute_ids(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32), parts
     subjects = _numbers([part.subjects for part in parts])
     order = np.argsort(subjects, kind="stable")
-    codes = np.empty((len(subjects), parts[0].codes.shape[1]), dtype=parts[0].codes.dtype, order="F")
+    codes = np.empty((len(subjects), parts[0].codes.shape[1] * coded), dtype=parts[0].codes.dtype, order="F")
     for a in range(codes.shape[1]):
         codes[:, a] = np.concatenate([part.codes[:, a] for part in parts])[order]
     classes = np.concatenate([names[offset[i] + part.classes] for i, part in enumerate(parts)])

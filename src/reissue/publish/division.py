@@ -88,9 +88,7 @@ class TableDivision:
         """int32[rows]: the fragment of each; known subjects stay where they are, whatever their codes are now."""
         if self.tree is None:
             return np.zeros(len(rows), dtype=np.int32)
-        from reissue.engine.identifiers import hash_identifiers
-
-        found = self.tree.of(rows.codes, hash_identifiers(rows.identifiers) if self.tree.by_identifier else None)
+        found = self.tree.of(rows.codes, rows.identifiers.hashes)
         known = rows.numbers >= 0
         found[known] = find_owners(self.starts, self.count, rows.numbers[known])
         return found
@@ -100,7 +98,8 @@ class TableDivision:
         if self.tree is None:
             return [rows]
         home = self.of(rows)
-        order = np.argsort(home, kind="stable")
+        # by counting, as NumPy does it for short numbers
+        order = np.argsort(home.astype(np.min_scalar_type(self.count)), kind="stable")
         ends = np.cumsum(np.bincount(home, minlength=self.count))[:-1]
         return [rows.part(places) for places in np.split(order, ends)]
 
@@ -191,7 +190,7 @@ class FragmentChanges:
             problems=permitted.problems,
             low=rows.codes.min(axis=0) if len(rows) else None,
             high=rows.codes.max(axis=0) if len(rows) else None,
-            traits=measure_traits(rows.identifiers, rows.codes, rows.values, compared, coding),
+            traits=measure_traits(rows.identifiers.hashes, rows.codes, rows.values, compared, coding),
         )
 
 

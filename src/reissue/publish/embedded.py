@@ -12,6 +12,7 @@ import pyarrow as pa
 from reissue.arrays.distinct import Combinations
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
+from reissue.engine.identifiers import Identifiers
 from reissue.engine.output import Format, write_release
 from reissue.engine.snapshot import load
 from reissue.engine.text import text_of
@@ -56,7 +57,7 @@ class Embedded(Executor):
         codes, values = snapshot.encode(coding)
         numbers = self._identities.numbers(snapshot.identifiers)
         self._coding = coding
-        self._rows = SnapshotRows(snapshot.identifiers, numbers, codes, values, snapshot.insensitive)
+        self._rows = SnapshotRows(Identifiers.of(snapshot.identifiers), numbers, codes, values, snapshot.insensitive)
         return len(self._rows)
 
     def cut(self, count: int, side: Requirement) -> Fragments:
@@ -76,12 +77,12 @@ class Embedded(Executor):
         return [FragmentChanges.of(one, part, job.coding) for job, part, one in each]
 
     def measure_columns(self) -> list[ColumnTraits]:
-        return measure_columns(self._rows.insensitive, self._rows.identifiers)
+        return measure_columns(self._rows.insensitive, self._rows.identifiers.text)
 
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
         rows, place = self._rows, f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
         gone = np.concatenate([compared.gone for compared in self._compared])
-        refuse_lookalikes(rows.identifiers, rows.numbers < 0, gone, self._identities, place)
+        refuse_lookalikes(rows.identifiers.text, rows.numbers < 0, gone, self._identities, place)
 
     def find_name(self, number: int) -> str:
         return self._identities.name(number)
@@ -138,10 +139,10 @@ class Embedded(Executor):
 
     def show_unseen(self, record: ReleaseRecord) -> UnseenRelease:
         """The release that was made last, as it would be known."""
-        facts, rows, insensitive = self._join()
+        facts, rows, insensitive = self._join(coded=True)
         new = [np.flatnonzero(compared.numbers < 0) for compared in self._compared]
         each = list(zip(self._parts, self._made, new, strict=True))
-        identifiers = pa.chunked_array([part.identifiers.take(pa.array(some)) for part, _, some in each])
+        identifiers = pa.chunked_array([part.identifiers.take(some) for part, _, some in each])
         columns = {}
         if insensitive is not None:
             shown = insensitive.take(pa.array(rows))
@@ -149,18 +150,18 @@ class Embedded(Executor):
         numbers = np.concatenate([made.coded.subjects[some] for _, made, some in each])
         return UnseenRelease(record, facts, identifiers.combine_chunks(), numbers, columns)
 
-    def _join(self) -> tuple[Facts, Int64 | None, pa.Table | None]:
+    def _join(self, coded: bool) -> tuple[Facts, Int64 | None, pa.Table | None]:
         """(the facts of all fragments, where each row has its insensitive columns, those)."""
         job, facts = self._jobs[0], self._made[0].facts
         if job.fragments > 1:
-            facts = join_facts([made.facts for made in self._made], job.seed, job.common)
+            facts = join_facts([made.facts for made in self._made], job.seed, job.common, coded=coded)
         if self._parts[0].insensitive is None:
             return facts, None, None
         return facts, *_find_sources(self._jobs, self._parts, self._made)
 
     def _write_public(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
         """The files that may be handed out, rows in random order."""
-        job, (facts, rows, insensitive) = self._jobs[0], self._join()
+        job, (facts, rows, insensitive) = self._jobs[0], self._join(coded=self._made[0].facts.anatomized)
         order = np.random.default_rng([job.seed, 2]).permutation(len(facts.subjects))
         tables = make_public_tables(facts, insensitive, rows, order, job.coding)
         add_standing(tables, facts, extent.classes, job.seed, job.coding)

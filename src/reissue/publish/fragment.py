@@ -13,6 +13,7 @@ import pyarrow as pa
 from reissue.arrays.distinct import Combinations
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, CodingNames, CodingWords
+from reissue.engine.identifiers import Identifiers
 from reissue.errors import InfeasiblePolicy, show_text
 from reissue.history.identities import Identities
 from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, rebuild_caches
@@ -41,12 +42,12 @@ LEFT_OUT = "part_left_out"
 class SnapshotRows:
     """Rows of a snapshot in codes, in the order of their source: all of them, or those of one fragment.
 
-    identifiers: large_string[rows]; numbers: int64[rows] the latest number of each identifier, -1 if it has none
+    numbers: int64[rows] the latest number of each identifier, -1 if it has none
     codes:       int32[rows, attributes] in Fortran order; values: int32[rows]
     insensitive: the other columns to be published; None if there are none
     """
 
-    identifiers: pa.Array
+    identifiers: Identifiers
     numbers: Int64
     codes: Int32
     values: Int32
@@ -57,12 +58,9 @@ class SnapshotRows:
 
     def part(self, rows: Int64) -> SnapshotRows:
         """Some of the rows."""
-        codes, places = take_rows(self.codes, rows), pa.array(rows)
-        insensitive = None if self.insensitive is None else self.insensitive.take(places)
-        return SnapshotRows(self.identifiers.take(places), self.numbers[rows], codes, self.values[rows], insensitive)
-
-    def identifier_at(self, row: int) -> str:
-        return str(self.identifiers[row].as_py())
+        insensitive = None if self.insensitive is None else self.insensitive.take(pa.array(rows))
+        codes, identifiers = take_rows(self.codes, rows), self.identifiers.part(rows)
+        return SnapshotRows(identifiers, self.numbers[rows], codes, self.values[rows], insensitive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +139,9 @@ class FragmentJob:
         left_out = self.strategy.left_out(compared.numbers, self._history(None))
         if left_out is not None:
             compared = compared.without(left_out)
-        return permit(self.strategy, compared, rows.codes, rows.values, self.coding, rows.identifier_at, self.on_change)
+        return permit(
+            self.strategy, compared, rows.codes, rows.values, self.coding, rows.identifiers.at, self.on_change
+        )
 
     def count_for_others(self, rows: SnapshotRows, compared: ComparedRows) -> FragmentCounts | None:
         """What the other fragments need to know of these rows; None if the strategy looks at each by itself."""
@@ -212,7 +212,7 @@ class FragmentJob:
             known = Identities(
                 *self.shelf.identities(self._part), Marks.read(self.shelf)
             )  # only if people are named: it is as long as rows
-            return known.including(rows.identifiers, subjects).of(identifiers)
+            return known.including(rows.identifiers.take(np.arange(len(rows))), subjects).of(identifiers)
 
         return self.strategy.prepare(CodingNames(self.coding, lookup))
 
@@ -254,7 +254,7 @@ def name_subjects(text: str, name: Callable[[int], str]) -> str:
     return re.sub(r"\x00subject:(\d+)\x00", lambda match: show_text(name(int(match[1]))), text)
 
 
-def _name_rows(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
+def _name_rows(identifiers: Identifiers, subjects: Int64) -> Callable[[int], str]:
     """Names of these rows' subjects; others by number."""
     order: list[Int64] = []
 
@@ -263,7 +263,7 @@ def _name_rows(identifiers: pa.Array, subjects: Int64) -> Callable[[int], str]:
             order.append(np.argsort(subjects, kind="stable"))
         where = int(np.searchsorted(subjects, number, sorter=order[0]))
         if where < len(subjects) and subjects[order[0][where]] == number:
-            return str(identifiers[int(order[0][where])].as_py())
+            return identifiers.at(int(order[0][where]))
         return f"subject {number}"
 
     return name

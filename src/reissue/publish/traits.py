@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reissue.arrays.mixing import UInt64, hash_numbers
+from reissue.arrays.distinct import find_used
+from reissue.arrays.mixing import UInt64, sum_hashes
+from reissue.arrays.texts import append_hashes
 from reissue.arrays.types import Bool, Int32
 from reissue.coding import Coding
 from reissue.engine.identifiers import hash_identifiers, simplify
 from reissue.engine.text import text_of
 from reissue.publish.changes import ComparedRows
-
-STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,18 @@ class SnapshotTraits:
 
 
 def measure_traits(
-    identifiers: pa.Array, codes: Int32, values: Int32, compared: ComparedRows, coding: Coding
+    identifiers: UInt64, codes: Int32, values: Int32, compared: ComparedRows, coding: Coding
 ) -> SnapshotTraits:
-    """Of some rows in codes. Labels are hashed, not codes, which grow apart from release to release. O(rows)."""
-    row = hash_identifiers(identifiers)
-    with np.errstate(over="ignore"):
-        for a, domain in enumerate(coding.domains):
-            row = row * STEP + _hash_codes(coding, a, domain.name, codes[:, a])
-        row = row * STEP + _hash_labels(coding.values)[values]
-        hashes = tuple(int(hash_numbers(row, key).sum(dtype=np.uint64)) for key in (0, 1))
+    """Of some rows in codes. Labels are hashed, not codes, which grow apart from release to release. O(rows).
+
+    identifiers: uint64[rows], their hashes
+    """
+    row = identifiers.copy()
+    for a, domain in enumerate(coding.domains):
+        low, table = _hash_codes(coding, a, domain.name, codes[:, a])
+        append_hashes(row, codes[:, a], low, table)
+    append_hashes(row, values, 0, _hash_labels(coding.values))
+    hashes = tuple(sum_hashes(row, key) for key in (0, 1))
     moved = {a: compared.moved[:, a] for a, domain in enumerate(coding.domains) if domain.name in coding.hierarchies}
     respelled = {
         coding.domains[a].name: _count_respelled(coding, a, compared.old_codes[here, a], codes[here, a])
@@ -64,15 +67,14 @@ def measure_traits(
     return SnapshotTraits((hashes[0], hashes[1]), respelled)
 
 
-def _hash_codes(coding: Coding, a: int, name: str, codes: Int32) -> UInt64:
-    """uint64[rows]: numbers as they are, which their codes are for life; of other columns a hash of the label."""
+def _hash_codes(coding: Coding, a: int, name: str, codes: Int32) -> tuple[int, UInt64]:
+    """(the lowest code, uint64[] the hash of its label and of those above it): of numbers none, they are their own."""
     if name not in coding.hierarchies or not len(codes):
-        return codes.astype(np.int64).view(np.uint64)
-    low = int(codes.min())
-    used = np.flatnonzero(np.bincount(codes - low)).astype(np.int32) + np.int32(low)
-    table = np.zeros(int(used[-1]) - low + 1, dtype=np.uint64)
-    table[used - low] = _hash_labels(coding.labels(a, used, used).tolist())
-    return table[codes - low]
+        return 0, np.empty(0, dtype=np.uint64)
+    used = find_used(codes)
+    table = np.zeros(int(used[-1] - used[0]) + 1, dtype=np.uint64)
+    table[used - used[0]] = _hash_labels(coding.labels(a, used, used).tolist())
+    return int(used[0]), table
 
 
 def _hash_labels(labels: Sequence[str]) -> UInt64:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding
+from reissue.engine.identifiers import Identifiers
 from reissue.engine.spark.counting import add_numbers, empty_rows, join_latest, rename_columns, replace_numbers
 from reissue.history.identities import read_identities
 from reissue.history.public_files import find_sources, make_public_tables
@@ -86,7 +87,7 @@ def read_rows(table: pa.Table) -> SnapshotRows:
         identifiers = pa.concat_arrays(identifiers.cast(pa.large_string()).chunks or [nobody])
     numbers = table.column("number").to_numpy() if "number" in table.column_names else np.full(table.num_rows, -1)
     return SnapshotRows(
-        identifiers,
+        Identifiers.of(identifiers),
         numbers.astype(np.int64),
         codes,
         table.column("value").to_numpy().astype(np.int32),
@@ -189,7 +190,7 @@ class FragmentTask:
         new = np.flatnonzero(compared.numbers < 0)
         private = [
             *self.writer.facts(made.facts),
-            *self.writer.identities(rows.identifiers.take(pa.array(new)), made.coded.subjects[new]),
+            *self.writer.identities(rows.identifiers.take(new), made.coded.subjects[new]),
             *self.writer.caches(made.caches),
         ]
         tables = self._public(rows, made)
