@@ -117,6 +117,11 @@ def test_nothing_asked_is_everything() -> None:
     assert resolve_request({}, (), {"k": 3}) == (None, {"k": 3})
 
 
+def test_limits_of_others_have_names() -> None:
+    assert resolve_request({"risk_threshold": "ema"}, None, {}) == (None, {"risk_threshold": 0.09})
+    assert resolve_request({}, None, {"risk_threshold": "arx"}) == (None, {"risk_threshold": 0.2})
+
+
 def test_what_is_given_with_an_audit_is_checked_too() -> None:
     for value in ("abc", 0, True, 1.5):
         with pytest.raises(SettingsError, match="risk_threshold is"):

@@ -37,7 +37,7 @@ def test_alice_and_bob(figures: Audit) -> None:
 def keys(value: object, depth: int = 0) -> object:
     """The shape of a document: keys all the way down, free-form parts left out."""
     if isinstance(value, dict):
-        free = {"settings", "measures", "details", "thresholds"}
+        free = {"settings", "measures", "details", "thresholds", "files"}
         return {key: None if key in free else keys(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         shapes = [keys(item, depth + 1) for item in value if isinstance(item, dict)]
@@ -69,7 +69,12 @@ def test_release_timeline_and_arx_risks(figures: Audit) -> None:
         "new": 3, "gone": 0, "back": 0, "changed_quasi_identifiers": 0, "changed_value": 0,
     }  # fmt: skip
     risk = first["risk"]  # type: ignore[index]
-    assert risk["prosecutor"] == {"highest": 0.5, "average": 0.5, "records_at_risk": 1.0}
+    assert risk["prosecutor"] == {
+        "highest": 0.5,
+        "average": 0.5,
+        "records_at_risk": 1.0,
+        "records_above": {"ema": 1.0, "arx": 1.0},
+    }
     # 21-23 male: Tom and Mike of the 7 people; 52-57: Bob, Eve and Hank. J / sum F = 2/5; 1/4 (2/2 + 2/3) = 5/12
     assert risk["journalist"]["average"] == pytest.approx(5 / 12)
     assert risk["marketer"]["success_rate"] == pytest.approx(5 / 12)

@@ -17,6 +17,7 @@ import reissue as ri
 from reissue.cli.audit import adopt, audit
 from reissue.cli.report import report
 from reissue.errors import InputError, ReissueError, SettingsError
+from reissue.ledger.disk import hash_file
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import hospital_schema, write_config
 
@@ -70,7 +71,12 @@ def test_audit_of_a_series(folder: Path) -> None:
     assert done.exit_code == (1 if document["verdict"]["breached"] else 0)
     assert document["series"] == {
         "name": "s", "kind": "series", "strategy": "static", "settings": document["series"]["settings"],
+        "config": {"name": "reissue.toml", "sha256": hash_file(folder / "s" / "reissue.toml")},
     }  # fmt: skip
+    published = document["releases"][0]["files"]
+    assert {one["name"]: one["sha256"] for one in published} == {
+        one["name"]: hash_file(folder / "s" / "releases" / "0001" / one["name"]) for one in published
+    }
     assert "Bob" not in done.output
     assert document["releases"][1]["steps"]
 

@@ -105,7 +105,7 @@ def test_partly_is_in_the_document_the_lines_the_page_and_the_exit_code(tmp_path
     assert (found["status"], found["unfinished"]) == ("partly", 7)
     assert document["verdict"]["attacks_partly"] == ["intersection"]  # type: ignore[index]
     assert "partly    intersection" in audit.describe()
-    assert "only in part" in audit.to_html()
+    assert "not finished" in audit.to_html()
     run = click.testing.CliRunner()
     done = run.invoke(main, ["audit", str(tmp_path / "s"), "--attack", "intersection", "--json"])
     assert done.exit_code == 4, done.output

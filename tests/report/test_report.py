@@ -71,7 +71,11 @@ def page() -> str:
 def test_it_says_everything_the_document_says(page: str) -> None:
     text, document = Elements(page).text, example()
     said = [
-        document["verdict"]["sentence"],
+        document["verdict"]["promise"]["sentence"],
+        document["verdict"]["beyond"]["sentence"],
+        *(one["sentence"][1:] for one in document["verdict"]["advice"]["lines"]),
+        *(attack[key] for attack in document["attacks"] for key in ("does", "who")),
+        *(file["sha256"] for release in document["releases"] for file in release["files"]),
         *(attack["assumes"] for attack in document["attacks"]),
         *(attack["reason"] for attack in document["attacks"] if attack["reason"]),
         *(finding["sentence"] for attack in document["attacks"] for finding in attack["findings"]),
@@ -82,7 +86,8 @@ def test_it_says_everything_the_document_says(page: str) -> None:
     ]
     for sentence in said:
         assert sentence in text, sentence
-    assert text.index(document["verdict"]["sentence"]) < text.index(document["attacks"][0]["assumes"]), "verdict first"
+    places = [document["verdict"]["promise"]["sentence"], "What to do now", document["attacks"][0]["assumes"]]
+    assert [text.index(one) for one in places] == sorted(text.index(one) for one in places), "the verdict first"
 
 
 def test_steps_are_shown(
@@ -111,7 +116,7 @@ def test_without_people_nothing_is_made_up() -> None:
 @pytest.mark.parametrize(
     ("breached", "held", "skipped", "look", "words"),
     [
-        (1, 1, 3, "bad", "✗ The series tells too much"),
+        (1, 1, 3, "bad", "✗ These releases reveal too much"),
         (0, 0, 2, "unsure", "? Nothing could be checked"),
         (0, 1, 8, "unsure", "? Little could be checked: 8 of 9 attacks were not run"),
         (0, 8, 1, "good", "✓ No attack succeeded, 1 was not run"),
@@ -131,15 +136,20 @@ def test_what_was_not_checked_is_not_green(breached: int, held: int, skipped: in
 def test_files_were_not_made_by_the_policy_they_are_held_against() -> None:
     document = example()
     document["series"] |= {"strategy": "static", "settings": {"k": 4}, "kind": "releases"}
-    assert "held against the promise of static (k = 4)" in Elements(render_audit(document)).text
+    assert "held against the promise of static" in Elements(render_audit(document)).text
     document["series"]["kind"] = "series"
-    assert "made with static (k = 4)" in Elements(render_audit(document)).text
+    text = Elements(render_audit(document)).text
+    assert "made with static" in text
+    assert "strategy static (k = 4)" in text
 
 
 def test_an_attack_that_found_nothing_says_what_it_did_not_look_at() -> None:
     document = example()
     document["attacks"][0] |= {"worst": None, "notes": ["release 2 starts a new chain."], "status": "held"}
-    assert "Found nothing. Release 2 starts a new chain." in Elements(render_audit(document)).text
+    document["attacks"][0] |= {"findings": [], "findings_total": 0}
+    text = Elements(render_audit(document)).text
+    assert "Nothing was found." in text
+    assert "Release 2 starts a new chain." in text
 
 
 def test_a_finding_without_classes_or_attributes_is_no_obstacle() -> None:
@@ -355,7 +365,8 @@ def test_two_years_of_releases_fit(browser: Browser, tmp_path: Path) -> None:
 
 def test_the_keyboard_reaches_and_opens_findings(browser: Browser, tmp_path: Path) -> None:
     document = example()
-    document["attacks"][0]["findings"] *= 3
+    worst = document["attacks"][0]["findings"][0]
+    document["attacks"][0]["findings"] = [{**worst, "level": level} for level in (1.0, 0.9, 0.8)]
     with shown(browser, written(tmp_path, document)) as (page, _):
         closed = page.locator("details.finding:not([open])")
         before = closed.count()
@@ -369,10 +380,71 @@ def test_the_keyboard_reaches_and_opens_findings(browser: Browser, tmp_path: Pat
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
+def test_the_keyboard_brings_out_a_line_of_the_legend(browser: Browser, tmp_path: Path) -> None:
+    with shown(browser, written(tmp_path, example())) as (page, _):
+        first, second = page.locator("#chart-risk + .legend button").all()
+        assert (first.inner_text(), first.get_attribute("aria-pressed")) == ("Difference", "false")
+        faint = page.locator("#chart-risk path[opacity='0.15'], #chart-risk path[stroke-opacity='0.15']")
+        assert faint.count() == 0
+        first.focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_function("document.querySelectorAll('.legend [aria-pressed=true]').length == 1")
+        assert second.get_attribute("aria-pressed") == "true"
+        assert faint.count() > 0
+        page.keyboard.press("Space")
+        assert page.locator(".legend [aria-pressed=true]").count() == 0
+
+
+def test_findings_that_say_the_same_are_folded() -> None:
+    document = example()
+    worst = document["attacks"][0]["findings"][0]
+    document["attacks"][0] |= {"findings": [worst, {**worst, "level": 0.7}, worst], "findings_total": 3}
+    assert Elements(render_audit(document)).text.count("1 more like this") == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "beyond", "look", "words"),
+    [
+        ("kept", [], "good", "✓ Your promise holds, and no attack succeeded, 1 was not run"),
+        ("kept", ["learning"], "unsure", "✓ Your promise holds, but 1 attack beyond it succeeds"),
+        ("broken", ["learning"], "bad", "✗ Your promise is broken"),
+        ("unchecked", [], "unsure", "? Your promise was checked only in part"),
+    ],
+)
+def test_a_kept_promise_is_not_as_red_as_a_broken_one(state: str, beyond: list[str], look: str, words: str) -> None:
+    document = example()
+    verdict = document["verdict"]
+    verdict |= {"attacks_breached": beyond, "attacks_held": ["association"]}
+    verdict["promise"]["state"], verdict["beyond"]["attacks"] = state, beyond
+    page = render_audit(document)
+    assert f'<div class="verdict {look}"' in page
+    assert f"<strong>{words}</strong>" in page
+
+
 def test_without_javascript_the_numbers_are_there(browser: Browser, tmp_path: Path) -> None:
     with shown(browser, written(tmp_path, example()), script=False) as (page, _):
         assert page.get_by_text("Charts need JavaScript").first.is_visible()
         assert page.locator("table.heat td").count() == 6
+
+
+A4 = (794 - 2 * 53, 1123 - 2 * 60)
+"""Of the page without its margins, in CSS pixels."""
+
+
+def test_the_summary_prints_on_a_page_of_its_own(browser: Browser, tmp_path: Path) -> None:
+    document = long_series(24, findings=1)
+    document["verdict"] = example()["verdict"]
+    document["verdict"]["at_risk"] = [{"release": n, "subjects": n, "of": 100} for n in range(1, 25)]
+    with shown(browser, written(tmp_path, document), width=A4[0]) as (page, _):
+        assert not page.locator(".signed").is_visible()
+        page.emulate_media(media="print")
+        summary = page.locator(".summary")
+        assert page.locator(".signed").is_visible(), "a place to sign"
+        assert summary.bounding_box()["height"] < A4[1]  # type: ignore[index]
+        assert summary.evaluate("e => getComputedStyle(e).breakAfter") == "page"
+        headings = page.locator("main h2").all_inner_texts()
+        assert headings[-1] == "What was done", "step logs last"
 
 
 def test_it_prints(browser: Browser, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 from reissue.audit.description import SeriesView
+from reissue.audit.timeline import RISK_LINES
 from reissue.coding import CodingNames
 from reissue.errors import InputError, SettingsError, did_you_mean
 from reissue.methods import registry
@@ -57,7 +58,8 @@ def resolve_request(
     settings = {**{key: value for key, value in section.items() if key in known}, **given}
     if isinstance(settings.get("knowledge"), Mapping):
         settings["knowledge"] = _make_knowledge(settings["knowledge"])  # type: ignore[arg-type]
-    _check_risk(settings.get(RISK))
+    if settings.get(RISK) is not None:
+        settings[RISK] = read_risk(settings[RISK])
     return chosen, {key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()}
 
 
@@ -94,9 +96,14 @@ def _list_settings(attack: str) -> list[str]:
     return [field.name for field in fields(registry.find_attack(attack))]
 
 
-def _check_risk(value: object) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1):
-        raise SettingsError(f"{RISK} is {value!r}; it is a chance, above 0 and at most 1.")
+def read_risk(value: object) -> float:
+    """The chance of re-identification above which a row counts as at risk: a number, or the name of one."""
+    if isinstance(value, str) and value in RISK_LINES:
+        return RISK_LINES[value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        named = " or ".join(f'"{name}" ({limit:g})' for name, limit in RISK_LINES.items())
+        raise SettingsError(f"{RISK} is {value!r}; it is a chance, above 0 and at most 1, or {named}.")
+    return float(value)
 
 
 def _make_knowledge(given: Mapping[str, object]) -> Knowledge:

@@ -11,23 +11,23 @@ import pyarrow as pa
 
 from reissue.arrays.types import Int64
 from reissue.audit.absence import find_absences, read_left_out
-from reissue.audit.attacks import AttackResult, check_given, choose_attacks, run_attacks
+from reissue.audit.attacks import check_given, choose_attacks, read_risk, run_attacks
 from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
 from reissue.audit.document import list_classes
 from reissue.audit.foreign.series import read_series
-from reissue.audit.notes import find_folders, name_with_remedy, note_erased, note_missing_files
+from reissue.audit.notes import describe_config, find_folders, hash_source, note_erased, note_missing_files
 from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles
 from reissue.coding import Coding, CodingNames, CodingWords
-from reissue.errors import SeriesError, SettingsError
+from reissue.errors import SeriesError
 from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases, UnseenRelease, read_releases
 from reissue.ledger import Ledger, ReleaseRecord
+from reissue.ledger.records import Layout
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.registry import ADOPTED, find_strategy, write_policy
 from reissue.methods.strategy import Strategy
-from reissue.methods.wording import list_names
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Facts
 from reissue.model.standing_view import EpisodeWords, observe_classes
@@ -35,9 +35,6 @@ from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
-
-ARX_RISK = 0.2
-"""ARX counts a record as at risk above this chance of re-identification."""
 
 
 def audit(
@@ -49,7 +46,7 @@ def audit(
     attacks: Sequence[str] | None = None,
     strategy: Strategy | None = None,
     names: bool = True,
-    risk_threshold: float = ARX_RISK,
+    risk_threshold: float | str = "arx",
     progress: Callable[[str], None] | None = None,
     **thresholds: object,
 ) -> Audit:
@@ -58,7 +55,8 @@ def audit(
     releases: CSV or Parquet files, frames of labels, or release folders of ours, oldest first. snapshots: the raw
     table of each; without them only attacks run that need no members. match: how rows of a release and its snapshot
     belong together, "order" or "content". strategy: whose promises are measured against; thresholds (k=5, c=0.5, m=3,
-    seconds=5, ...) win over them. names: whether people appear by identifier.
+    seconds=5, ...) win over them. names: whether people appear by identifier. risk_threshold: the chance of
+    re-identification above which a row of a single release counts as at risk, or whose limit it is: "ema" or "arx".
     """
     say = progress or (lambda stage: None)
     chosen = choose_attacks(attacks)
@@ -68,9 +66,11 @@ def audit(
     case = AuditInput(
         observed=foreign.observed,
         coding=foreign.coding,
-        release_notes=foreign.release_notes,
+        release_notes=[
+            replace(one, files=hash_source(source)) for one, source in zip(foreign.release_notes, releases, strict=True)
+        ],
         identities=Identities(pa.array(foreign.identifiers, pa.string()), np.arange(len(foreign.identifiers))),
-        about={"name": many, "kind": "releases", **_describe_policy(strategy)},
+        about={"name": many, "kind": "releases", "config": None, **_describe_policy(strategy)},
         notes=foreign.notes,
         names_shown=names,
         view=SeriesView([WholeSeries(foreign.observed)], Workers()),
@@ -89,7 +89,7 @@ def audit_series(
     *,
     attacks: Sequence[str] | None = None,
     names: bool = True,
-    risk_threshold: float = ARX_RISK,
+    risk_threshold: float | str = "arx",
     progress: Callable[[str], None] | None = None,
     unseen: UnseenRelease | None = None,
     **thresholds: object,
@@ -207,12 +207,18 @@ def _assemble(
                 one.number,
                 one.label,
                 read_left_out(one),
+                {file.name: file.sha256 for file in one.files},
                 about={"created": one.created, "strategy": one.strategy, "settings": one.settings, "steps": one.steps},
             )
             for one in records
         ],
         identities=identities,
-        about={"name": ledger.path.name, "kind": "series", **_describe_policy(strategy)},
+        about={
+            "name": ledger.path.name,
+            "kind": "series",
+            "config": describe_config(Layout(ledger.path).config),
+            **_describe_policy(strategy),
+        },
         notes=[*note_missing_files(ledger, coding.schema), *note_erased(ledger)],
         names_shown=names,
         view=view,
@@ -234,11 +240,9 @@ def _attack_all(
     strategy: Strategy | None,
     chosen: Sequence[str],
     given: Mapping[str, object],
-    risk_threshold: float,
+    risk_threshold: float | str,
     say: Callable[[str], None],
 ) -> Audit:
-    if not 0 < risk_threshold <= 1:
-        raise SettingsError(f"risk_threshold is {risk_threshold}; it is a chance, above 0 and at most 1.")
     promised = dict(strategy.thresholds()) if strategy is not None else {}
     if strategy is not None and "compromised" not in given:  # who names the compromised people does not have them drawn
         promised |= strategy.measured_thresholds()
@@ -267,11 +271,11 @@ def _attack_all(
             *case.notes,
             *(one.sentence for one in absences),
             *_note_no_limit({**promised, **given}, chosen),
-            *_note_unpromised(case, strategy, results),
         ],
         names_shown=case.names_shown,
-        risk_threshold=risk_threshold,
+        risk_threshold=read_risk(risk_threshold),
         promised=() if strategy is None else strategy.stops,
+        policy=promised,
     )
 
 
@@ -281,20 +285,6 @@ def _note_no_limit(thresholds: Mapping[str, object], chosen: Sequence[str]) -> l
         return []
     return [
         "c is 1, so that attackers may be certain of a person's value: give a lower one (c=0.5) to find whose is told."
-    ]
-
-
-def _note_unpromised(case: AuditInput, strategy: Strategy | None, results: Sequence[AttackResult]) -> list[str]:
-    """Which of the attacks that succeed the strategy of a series never promised to stop, and which strategies do."""
-    promised = () if strategy is None else strategy.stops
-    if strategy is None or not promised or case.about["kind"] != "series":
-        return []
-    left = [one.name for one in results if one.status == "breached" and one.name not in promised]
-    if not left:
-        return []
-    return [
-        f"{strategy.name} promises to stop {list_names(promised)}. It does not promise to stop "
-        f"{', '.join(map(name_with_remedy, left))}."
     ]
 
 

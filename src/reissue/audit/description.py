@@ -56,6 +56,7 @@ class ReleaseNotes:
 
     name: "release 2024-01", with its label if it has one; number: None where releases are simply counted
     left_out: people who are not in it although they were in the snapshot, by value, as far as that is known
+    files: its public files by name, each with its SHA-256; none of a frame
     """
 
     name: str
@@ -63,6 +64,7 @@ class ReleaseNotes:
     number: int | None = None
     label: str | None = None
     left_out: Mapping[int, int] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
     ambiguous: int | None = None
     coded: Coded | None = None
     insensitive: Mapping[str, Text] = field(default_factory=dict)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.audit.attacks import STATUSES, AttackResult
+from reissue.audit.attacks import AttackResult
 from reissue.audit.description import ClassRef, ClassSummary
 from reissue.audit.timeline import describe_sizes, measure_risks, measure_utility
+from reissue.audit.verdict import judge
 from reissue.coding import Coding
 from reissue.documents import AUDIT
 from reissue.methods.attack import Finding
+from reissue.methods.plain_words import describe_attack
 from reissue.model.domain import Domain
 
 if TYPE_CHECKING:
@@ -71,48 +73,6 @@ def _shorten(value: object) -> object:
     return value[:ITEMS] if isinstance(value, list) else value
 
 
-def judge(audit: Audit) -> dict[str, object]:
-    """The answer in one sentence, and who it is about."""
-    by = {status: [c.name for c in audit.checked if c.status == status] for status in STATUSES}
-    return {
-        "breached": bool(by["breached"]),
-        "sentence": _write_sentence(audit, by),
-        **{f"attacks_{status}": names for status, names in by.items()},
-        "subjects": audit.subjects,
-        "subjects_left_out": sum(one.people for one in audit.absences),
-        "subjects_at_risk": None if audit.subjects is None else len(audit.at_risk),
-    }
-
-
-def _write_sentence(audit: Audit, by: Mapping[str, list[str]]) -> str:
-    ran = sum(len(names) for status, names in by.items() if status != "skipped")
-    count = len(audit.observed)
-    together = "The release" if count == 1 else f"Taken together, the {count} releases"
-    traced = " Insensitive columns link rows across releases." if len(audit.traceable) > len(audit.naming) else ""
-    traced += " Insensitive columns name rows." if audit.naming else ""
-    if ran == 0:
-        return f"Nothing can be said: none of the attacks could be run.{traced}"
-    people = ""
-    if audit.subjects is not None:
-        at_risk = len(audit.at_risk)
-        people = f", and {at_risk:,} of {audit.subjects:,} people {'is' if at_risk == 1 else 'are'} at risk"
-    if by["breached"]:
-        verb = "reveals" if count == 1 else "reveal"
-        broken = by["breached"]
-        which = f"{len(broken)} of {ran} attacks {'succeeds' if len(broken) == 1 else 'succeed'}"
-        which = "the one attack that was run succeeds" if ran == 1 else which
-        return f"{together} {verb} more than your limits allow: {which} ({', '.join(broken)}){people}.{traced}"
-    kept = "keeps" if count == 1 else "keep"
-    left = len(by["skipped"])
-    skipped = f" {left:,} {'was' if left == 1 else 'were'} not run." if left else ""
-    partly = f" But {' and '.join(by['partly'])} looked only at part of the people." if by["partly"] else ""
-    return f"{together} {kept} to your limits: {_say_none(ran)}.{partly}{skipped}{traced}"
-
-
-def _say_none(ran: int) -> str:
-    return "the one attack that was run does not succeed" if ran == 1 else f"none of the {ran} attacks run succeeds"
-
-
 def _describe_attribute(coding: Coding, a: int) -> dict[str, object]:
     domain = coding.domains[a]
     ends = [coding.label(a, code, code) if domain.lo <= domain.hi else "" for code in (domain.lo, domain.hi)]
@@ -128,6 +88,7 @@ def _describe_release(audit: Audit, position: int) -> dict[str, object]:
         "label": known.label,
         "name": known.name,
         "created": to_plain(known.about.get("created")),
+        "files": [{"name": name, "sha256": digest} for name, digest in known.files.items()],
         "style": _name_style(tally.anatomized, known.about),
         "strategy": to_plain(known.about.get("strategy")),
         "settings": to_plain(known.about.get("settings", known.about.get("parameters", {}))),
@@ -158,9 +119,13 @@ def _describe_attack(
     outcome = checked.outcome
     found = () if outcome is None else outcome.findings
     worst = next((one for one in found if one.breach), found[0] if found else None)
+    words = describe_attack(checked.name)
     return {
         "name": checked.name,
         "title": checked.name.replace("-", " ").capitalize(),
+        "does": words.does,
+        "who": words.who,
+        "shows": list(words.shows),
         "assumes": checked.attack.assumes,
         "needs_members": checked.attack.needs_members,
         "persistent": checked.attack.persistent,

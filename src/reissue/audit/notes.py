@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 
 from reissue.audit.row_linkage import find_public_table
 from reissue.ledger import Ledger, count_erased
+from reissue.ledger.disk import hash_file
 from reissue.ledger.records import Layout
-from reissue.methods.registry import find_strategy
-from reissue.methods.wording import list_names
 from reissue.schema import Schema
 
 
@@ -42,10 +42,15 @@ def note_erased(ledger: Ledger) -> list[str]:
     ]
 
 
-def name_with_remedy(attack: str) -> str:
-    """The attack, with the strategies that promise to stop it."""
-    from reissue.methods.registry import STRATEGIES
+def hash_source(source: object) -> dict[str, str]:
+    """The files of a release that was given, each with its SHA-256: what exactly was audited. None of a frame."""
+    if not isinstance(source, str | PathLike) or not Path(source).exists():
+        return {}
+    path = Path(source)
+    files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    return {str(one.relative_to(path)) if path.is_dir() else one.name: hash_file(one) for one in files}
 
-    kinds = {name: find_strategy(name) for name in STRATEGIES}
-    made_for = [name for name, kind in kinds.items() if attack in kind.stops]
-    return f"{attack} ({list_names(made_for)} {'does' if len(made_for) == 1 else 'do'})" if made_for else attack
+
+def describe_config(path: Path) -> dict[str, str] | None:
+    """Name and SHA-256 of the config that says what was audited; None if it is not there."""
+    return next(({"name": name, "sha256": digest} for name, digest in hash_source(path).items()), None)

@@ -13,11 +13,13 @@ from reissue.arrays.types import Int64
 from reissue.audit.absence import Absence
 from reissue.audit.attacks import AttackResult
 from reissue.audit.description import ReleaseNotes, SeriesView
-from reissue.audit.document import judge, make_document
+from reissue.audit.document import make_document
 from reissue.audit.row_linkage import Traceable
+from reissue.audit.verdict import judge, list_lines
 from reissue.coding import Coding
 from reissue.documents import write_json, write_text
 from reissue.methods.attack import Finding, Outcome
+from reissue.methods.plain_words import describe_attack
 from reissue.model.observed import Observed
 
 IN_REPORT = 40
@@ -31,7 +33,7 @@ class Audit:
     checked: every attack, with its outcome or the reason why it did not run; breached ones first
     release_notes, view: what the document tells beside what an attacker sees
     absences: what not being in a release reveals
-    promised: the attacks that the strategy of the series promises to stop
+    promised: the attacks that the strategy of the series promises to stop; policy: its limits, by name
     """
 
     observed: Observed
@@ -47,6 +49,7 @@ class Audit:
     names_shown: bool
     risk_threshold: float
     promised: Sequence[str] = ()
+    policy: Mapping[str, float] = field(default_factory=dict)
     absences: Sequence[Absence] = ()
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -88,7 +91,8 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        return str(judge(self)["sentence"])
+        """Whether the promise holds, what succeeds beyond it, and what to do now, in a few lines."""
+        return "\n".join(list_lines(judge(self)))
 
     def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
         """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
@@ -120,10 +124,12 @@ class Audit:
 
 
 def _describe_result(one: AttackResult) -> str:
+    words = describe_attack(one.name)
     if one.outcome is None:
-        return str(one.reason)
+        return f"{words.does} Not run: {one.reason}"
     at_risk = [len(ids) for ids in one.outcome.at_risk.values()]
     most = max(at_risk, default=0)
     people = f", up to {'1 person' if most == 1 else f'{most:,} people'} at risk in one release" if most else ""
     found = "1 finding" if one.outcome.total == 1 else f"{one.outcome.total:,} findings"
-    return f"{found}{people}. Assumes: {one.attack.assumes}"
+    who = f" Who could do it: {words.who[:1].lower()}{words.who[1:]}" if one.status == "breached" else ""
+    return f"{words.does} {found}{people}.{who}"

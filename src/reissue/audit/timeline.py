@@ -18,6 +18,8 @@ from reissue.model.observed import Members, ObservedRelease
 
 BANDS = 12
 """Bars of the histogram of class sizes, at most."""
+RISK_LINES = {"ema": 0.09, "arx": 0.2}
+"""Highest chances of re-identification: the European Medicines Agency's for clinical reports, and ARX's default."""
 
 
 # -- Who came, went and changed
@@ -217,7 +219,7 @@ def measure_risks(fits: Int64, threshold: float) -> dict[str, object]:
     sample, fitting, classes = fits.T
     rows = int(sample @ classes)
     if rows == 0:
-        none = {"highest": 0.0, "average": 0.0, "records_at_risk": 0.0}
+        none = {"highest": 0.0, "average": 0.0, "records_at_risk": 0.0, "records_above": dict.fromkeys(RISK_LINES, 0.0)}
         return {"threshold": threshold, "prosecutor": none, "journalist": none, "marketer": {"success_rate": 0.0}}
     right = float((sample / fitting) @ classes / rows)
     count, of_class = int(classes.sum()), sample * classes
@@ -229,11 +231,14 @@ def measure_risks(fits: Int64, threshold: float) -> dict[str, object]:
     }
 
 
-def _describe_risk(chance: np.ndarray, rows: Int64, average: float, threshold: float) -> dict[str, float]:
+def _describe_risk(chance: np.ndarray, rows: Int64, average: float, threshold: float) -> dict[str, object]:
+    """records_at_risk, records_above: the share of rows above the threshold, and above each of the named ones."""
+    above = {name: float(rows[chance > limit].sum() / rows.sum()) for name, limit in RISK_LINES.items()}
     return {
         "highest": float(chance.max()),
         "average": average,
         "records_at_risk": float(rows[chance > threshold].sum() / rows.sum()),
+        "records_above": above,
     }
 
 

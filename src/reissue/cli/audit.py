@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -161,6 +163,7 @@ def _of_files(
     from reissue.audit import audit as run
     from reissue.audit.attacks import check_section, resolve_request
     from reissue.audit.auditing import read_strategy
+    from reissue.audit.notes import describe_config
     from reissue.schema import read_config
 
     read = read_config(config)
@@ -169,7 +172,7 @@ def _of_files(
     except SettingsError as error:
         raise SettingsError(f"{config}: {error}") from None
     chosen, thresholds = resolve_request(section, attacks, _thresholds(settings))
-    return run(
+    done = run(
         releases,
         read.schema,
         snapshots or None,
@@ -180,6 +183,7 @@ def _of_files(
         progress=progress,
         **thresholds,  # type: ignore[arg-type]
     )
+    return replace(done, about={**done.about, "config": describe_config(Path(config))})
 
 
 @click.command()

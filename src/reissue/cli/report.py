@@ -71,13 +71,14 @@ def _of_audit(done: Audit) -> _Drawn:
 
 def _of_document(path: str, document: Mapping[str, Any]) -> _Drawn:
     """From a file that may come from anywhere: whatever is wrong with it is a mistake in the file, not of ours."""
+    from reissue.audit.verdict import list_lines
     from reissue.report import render_audit
 
     try:
         page, attacks = render_audit(document), document["attacks"]
         nothing = all(one["status"] == "skipped" for one in attacks)
         reasons = {one["name"]: one["reason"] for one in attacks if nothing}
-        return _Drawn(page, document["verdict"]["sentence"], reasons)
+        return _Drawn(page, "\n".join(list_lines(document["verdict"])), reasons)
     except ReissueError as error:
         raise InputError(f"{path}: {error}") from error
     except Exception as error:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Rows = list[dict[str, object]]
 COLOURS = [f"var(--s{i})" for i in range(1, 9)]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
+RISK_LINES = {"EMA 9%": 0.09, "ARX 20%": 0.2}
+"""Highest chances of re-identification that others use: the European Medicines Agency, and ARX by default."""
 CONFIG: Spec = {
     "background": "transparent",
     "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif",
@@ -51,7 +53,9 @@ def draw_audit(document: Mapping[str, object]) -> dict[str, Spec]:
     """Chart id -> chart; a chart without data is left out."""
     releases = cast("Sequence[Mapping[str, object]]", document["releases"])
     attacks = cast("Sequence[Mapping[str, object]]", document["attacks"])
+    verdict = cast("Mapping[str, object]", document["verdict"])
     charts = {
+        "overview": draw_overview(cast("Sequence[Mapping[str, int | None]]", verdict["at_risk"])),
         "timeline": draw_timeline(releases),
         "risk": draw_risk(attacks),
         "arx": draw_arx_risk(releases),
@@ -59,6 +63,34 @@ def draw_audit(document: Mapping[str, object]) -> dict[str, Spec]:
         "sizes": draw_sizes(releases),
     }
     return {name: chart for name, chart in charts.items() if chart is not None}
+
+
+def draw_overview(at_risk: Sequence[Mapping[str, int | None]]) -> Spec | None:
+    """People at risk from any attack out of all, release by release; nothing where nobody is."""
+    if not any(at["subjects"] for at in at_risk):
+        return None
+    alt = import_altair()
+    rows: Rows = [
+        {"release": at["release"], "what": what, "people": people, "order": order}
+        for at in at_risk
+        for order, (what, people) in enumerate(
+            {"at risk": at["subjects"] or 0, "not at risk": (at["of"] or 0) - (at["subjects"] or 0)}.items()
+        )
+        if people
+    ]
+    colour = alt.Scale(domain=["at risk", "not at risk"], range=["var(--bad)", "var(--line)"])
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar(size=alt.expr("min(40, bandwidth('x') * 0.7)"))
+        .encode(
+            x=_make_release_axis(at_risk, "release"),
+            y=alt.Y("people:Q", title="people", axis=alt.Axis(tickCount=4)),
+            color=alt.Color("what:N", title=None, scale=colour),
+            order=alt.Order("order:Q"),
+            tooltip=["release:O", "what:N", alt.Tooltip("people:Q", format=",")],
+        )
+    )
+    return finish(chart, 120)
 
 
 def draw_timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
@@ -114,18 +146,17 @@ def draw_risk(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
         return None
     alt = import_altair()
     names = list(dict.fromkeys(str(row["attack"]) for row in rows))
-    pick = alt.selection_point(fields=["attack"], bind="legend")
-    colour = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
-    dash = alt.Scale(domain=names, range=[DASHES[(i + i // len(COLOURS)) % len(DASHES)] for i in range(len(names))])
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
+    dashes = [DASHES[(i + i // len(COLOURS)) % len(DASHES)] for i in range(len(names))]
     chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=alt.OverlayMarkDef(size=50), strokeWidth=2.5)
         .encode(
             x=_make_release_axis(rows, "release"),
             y=alt.Y("share:Q", title="share of people at risk", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
-            color=alt.Color("attack:N", title=None, scale=colour, legend=_make_line_legend()),
-            strokeDash=alt.StrokeDash("attack:N", title=None, scale=dash, legend=_make_line_legend()),
-            opacity=alt.condition(pick, alt.value(1.0), alt.value(0.15)),
+            color=alt.Color("attack:N", legend=None, scale=alt.Scale(domain=names, range=colours)),
+            strokeDash=alt.StrokeDash("attack:N", legend=None, scale=alt.Scale(domain=names, range=dashes)),
+            opacity=alt.condition(picks("attack"), alt.value(1.0), alt.value(0.15)),
             tooltip=[
                 "attack:N",
                 "release:O",
@@ -133,9 +164,9 @@ def draw_risk(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
                 alt.Tooltip("of:Q", title="of", format=","),
             ],
         )
-        .add_params(pick)
+        .add_params(alt.param(name=PICKED, value=""))
     )
-    return finish(chart, 240)
+    return with_legend(finish(chart, 240), names, colours, dashes)
 
 
 def _counts(at: Mapping[str, int | None]) -> dict[str, object]:
@@ -145,10 +176,8 @@ def _counts(at: Mapping[str, int | None]) -> dict[str, object]:
 def draw_arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     """Re-identification in each release alone, by ARX's three attackers."""
     rows: Rows = []
-    threshold = None
     for release in releases:
         risk = cast("Mapping[str, Mapping[str, float]]", release["risk"])
-        threshold = risk["threshold"]
         three = {
             "prosecutor, highest": risk["prosecutor"]["highest"],
             "journalist, highest": risk["journalist"]["highest"],
@@ -167,8 +196,10 @@ def draw_arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
         strokeDash=alt.StrokeDash("attacker:N", title=None, scale=dashes, legend=legend),
         tooltip=["attacker:N", "release:O", alt.Tooltip("risk:Q", format=".2%")],
     )
-    limit = alt.Chart(alt.Data(values=[{"threshold": threshold}])).mark_rule(color="var(--bad)", strokeDash=[4, 4])
-    return finish(lines + limit.encode(y="threshold:Q", tooltip=[alt.Tooltip("threshold:Q", format=".0%")]), 200)
+    limits = alt.Chart(alt.Data(values=[{"limit": limit, "name": name} for name, limit in RISK_LINES.items()]))
+    rule = limits.mark_rule(color="var(--bad)", strokeDash=[4, 4]).encode(y="limit:Q")
+    named = limits.mark_text(align="left", dx=4, dy=-6, x=0, color="var(--bad)").encode(y="limit:Q", text="name:N")
+    return finish(lines + rule + named, 200)
 
 
 def draw_loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
@@ -233,6 +264,24 @@ def _choose_ticks(largest: float) -> list[int]:
     steps = (1, 2, 5) if largest < 1_000 else (1,)
     sizes = [step * 10**power for power in range(16) for step in steps]
     return sizes[: next((i for i, size in enumerate(sizes) if size >= largest), len(sizes)) + 1]
+
+
+PICKED = "picked"
+"""The parameter of a chart that buttons beside it set: what is brought out, or nothing."""
+
+
+def picks(field: str) -> str:
+    """Whether a mark is brought out: it is what was picked, or nothing was."""
+    return f"{PICKED} === '' || datum.{field} === {PICKED}"
+
+
+def with_legend(
+    spec: Spec, names: Sequence[str], colours: Sequence[str], dashes: Sequence[Sequence[int]] | None = None
+) -> Spec:
+    """The chart with what page.js makes a legend of: one button for each name, for the mouse and the keyboard."""
+    looks = dashes or [[]] * len(names)
+    entries = [{"name": n, "colour": c, "dash": d} for n, c, d in zip(names, colours, looks, strict=True)]
+    return {**spec, "usermeta": {"legend": entries}}
 
 
 def finish(chart: altair.TopLevelMixin, height: int) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reissue.report.charts import COLOURS, Rows, finish, import_altair
+from reissue.report.charts import COLOURS, PICKED, Rows, finish, import_altair, picks, with_legend
 from reissue.report.render import Spec
 
 
@@ -49,7 +49,7 @@ def draw_map(document: Mapping[str, object]) -> Spec:
 
 
 def draw_rates(document: Mapping[str, object]) -> Spec | None:
-    """Published rates against true ones, the recommended strategy first; a click on the legend shows another."""
+    """Published rates against true ones, the recommended strategy first; the legend brings out another."""
     taken = cast("Mapping[str, object]", document["recommendation"])["label"]
     rows: Rows = []
     for run in cast("Sequence[Mapping[str, object]]", document["runs"]):
@@ -61,25 +61,24 @@ def draw_rates(document: Mapping[str, object]) -> Spec | None:
     alt = import_altair()
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
     first = taken if taken in names else names[0]
-    pick = alt.selection_point(fields=["label"], bind="legend", value=[{"label": first}])
     most = max(max(cast("float", row["true"]), cast("float", row["published"])) for row in rows)
     axis, scale = alt.Axis(format="%"), alt.Scale(domain=[0, most])
-    colour = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
     points = (
         alt.Chart(alt.Data(values=rows))
         .mark_point(filled=True, size=50)
         .encode(
             x=alt.X("true:Q", title="true rate", axis=axis, scale=scale),
             y=alt.Y("published:Q", title="published rate", axis=axis, scale=scale),
-            color=alt.Color("label:N", title=None, scale=colour),
-            opacity=alt.condition(pick, alt.value(0.8), alt.value(0.04)),
+            color=alt.Color("label:N", legend=None, scale=alt.Scale(domain=names, range=colours)),
+            opacity=alt.condition(picks("label"), alt.value(0.8), alt.value(0.04)),
             tooltip=["label:N", alt.Tooltip("true:Q", format=".1%"), alt.Tooltip("published:Q", format=".1%")],
         )
-        .add_params(pick)
+        .add_params(alt.param(name=PICKED, value=first))
     )
     ends = alt.Data(values=[{"true": 0, "published": 0}, {"true": most, "published": most}])
     line = alt.Chart(ends).mark_line(color="var(--soft)", strokeDash=[4, 3]).encode(x="true:Q", y="published:Q")
-    return finish(alt.layer(line, points), 300)
+    return with_legend(finish(alt.layer(line, points), 300), names, colours)
 
 
 def withstands(run: Mapping[str, object]) -> bool:

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 from reissue.documents import AUDIT, COMPARISON
 from reissue.errors import InputError
 from reissue.report import charts, comparison_charts, pictures
 from reissue.report.render import Spec, render_page, render_picture
-from reissue.report.text import clean_all
+from reissue.report.text import clean_all, count_words
 
 KEYS = ("series", "verdict", "thresholds", "attributes", "sensitive", "releases", "attacks", "traceable", "notes")
+JUDGED = ("promise", "beyond", "advice", "at_risk")
 FINDINGS = 20
 """Findings of each attack that the page shows; the JSON document has more."""
-OPEN = 1
-"""Findings of each breached attack that are open when the page is."""
-FIRST = 8
-"""Findings listed before the rest is folded away."""
+ALIKE = ("breach", "level", "unit", "threshold")
+"""Findings of an attack that agree in these say the same about other people: one is shown, the others are folded."""
 
 Object = Mapping[str, object]
 
 
 def render_audit(document: Object, *, findings: int = FINDINGS) -> str:
-    """One self-contained page that loads nothing: verdict, timeline, risk, findings, utility, steps, assumptions."""
+    """One self-contained page that loads nothing: a summary to print alone, then all that it rests on; steps last."""
     drawn, context = prepare_audit(document, findings=findings)
     return render_page("audit.html.j2", drawn, **context)
 
@@ -34,6 +33,8 @@ def prepare_audit(
     """(charts, what the template needs). attack, release: only findings by this attack, and about this release."""
     _check_format(document, AUDIT, "report", "audit")
     missing = [key for key in KEYS if key not in document]
+    verdict = document.get("verdict")
+    missing += [f"verdict.{key}" for key in JUDGED if isinstance(verdict, Mapping) and key not in verdict]
     if missing:
         raise InputError(f"The report cannot be made from this document: it lacks {', '.join(missing)}.")
     audit = cast("dict[str, object]", clean_all(document))
@@ -42,9 +43,16 @@ def prepare_audit(
         _prepare_attack(_select_findings(one, release), attributes, findings)
         for one in cast("Sequence[Object]", audit["attacks"])
     ]
+    look, headline = _choose_headline(audit)
+    releases = cast("Sequence[Mapping[str, Mapping[str, float]]]", audit["releases"])
+    sizes = [int(one["sizes"]["smallest"]) for one in releases if one["sizes"]["smallest"]]
     return charts.draw_audit(audit), {
         "audit": audit,
         "attacks": attacks,
+        "look": look,
+        "headline": headline,
+        "smallest": min(sizes, default=None),
+        "threshold": releases[0]["risk"]["threshold"] if releases else None,
         "ran": [one for one in attacks if one["status"] != "skipped" and attack in (None, one["name"])],
         "grid": _prepare_grid(audit),
     }
@@ -65,13 +73,51 @@ def _prepare_attack(attack: Object, attributes: Sequence[Object], limit: int) ->
         shown.append(
             {
                 **finding,
-                "open": attack["status"] == "breached" and place < OPEN,
+                "open": attack["status"] == "breached" and place == 0,
                 "picture": pictures.draw(classes, attributes),
                 "pictured": classes[: pictures.CLASSES],
             }
         )
     more = max(0, int(str(attack["findings_total"])) - len(shown))
-    return {**attack, "first": shown[:FIRST], "rest": shown[FIRST:], "more": more}
+    return {**attack, "groups": _group_findings(shown), "more": more}
+
+
+def _group_findings(shown: Sequence[Object]) -> list[dict[str, object]]:
+    """Findings that are alike, the first of them apart; in the order of the worst of each group."""
+    groups: dict[tuple[object, ...], list[Object]] = {}
+    for finding in shown:
+        groups.setdefault(tuple(finding[key] for key in ALIKE), []).append(finding)
+    return [{"first": group[0], "rest": group[1:]} for group in groups.values()]
+
+
+def _choose_headline(audit: Object) -> tuple[str, str]:
+    """(bad, unsure or good; the verdict in a few words). A kept promise is no alarm, whatever succeeds beyond it."""
+    verdict = cast("Mapping[str, Any]", audit["verdict"])
+    names = {status: len(verdict[f"attacks_{status}"]) for status in ("breached", "partly", "skipped")}
+    ran = (
+        sum(len(verdict[f"attacks_{status}"]) for status in ("held", "measured")) + names["breached"] + names["partly"]
+    )
+    state, beyond = verdict["promise"]["state"], len(verdict["beyond"]["attacks"])
+    if state == "broken":
+        return "bad", "✗ Your promise is broken"
+    if state == "none" and names["breached"]:
+        return "bad", "✗ These releases reveal too much"
+    if not ran:
+        return "unsure", "? Nothing could be checked"
+    if state == "kept" and beyond:
+        return (
+            "unsure",
+            f"✓ Your promise holds, but {count_words(beyond, 'attack')} beyond it succeed{'s' * (beyond == 1)}",
+        )
+    if ran < names["skipped"]:
+        all_of = ran + names["skipped"]
+        return "unsure", f"? Little could be checked: {names['skipped']} of {all_of} attacks were not run"
+    if names["partly"]:
+        return "unsure", f"? No attack succeeded, but {count_words(names['partly'], 'attack')} did not finish"
+    if state == "unchecked":
+        return "unsure", "? Your promise was checked only in part"
+    left = f", {count_words(names['skipped'], 'was', 'were')} not run" if names["skipped"] else ""
+    return "good", f"✓ {'Your promise holds, and no' if state == 'kept' else 'No'} attack succeeded{left}"
 
 
 def _prepare_grid(audit: Object) -> dict[str, object]:
@@ -82,7 +128,7 @@ def _prepare_grid(audit: Object) -> dict[str, object]:
         by = {at["release"]: at for at in cast("Sequence[Object]", attack["at_risk"])}
         if by:
             cells = [by.get(number) for number in numbers]
-            rows.append({"attack": attack, "cells": [_prepare_cell(cell) for cell in cells]})
+            rows.append({"title": attack["title"], "cells": [_prepare_cell(cell) for cell in cells]})
     gaps = any(cell["subjects"] is None for row in rows for cell in cast("Sequence[Object]", row["cells"]))
     return {"numbers": numbers, "rows": rows, "gaps": gaps}
 

@@ -92,7 +92,7 @@ def test_whole_people_may_show_more_than_the_promise_covers() -> None:
     assert outcome.breaches[0].details["by"] == "worlds"
     truth = {int(s): int(v) for taken in snapshots for s, v in zip(taken.subjects, taken.values, strict=True)}
     assert truth[19] == truth[36]
-    assert any("not linear" in note for note in outcome.notes)
+    assert any("do not follow by adding" in note for note in outcome.notes)
 
 
 def test_empty_months_and_the_same_people_again() -> None:

@@ -115,7 +115,7 @@ def test_with_other_peoples_statistics_the_guess_is_one_in_m() -> None:
 
 @pytest.mark.parametrize("strategy", [Static(k=5), EEquivalence(m=3, e=2)])
 def test_it_does_not_apply_where_no_lists_of_values_were_cut(strategy: Strategy) -> None:
-    with pytest.raises(InputError, match="how buckets were cut"):
+    with pytest.raises(InputError, match="how classes were cut"):
         KnownAlgorithm().run(publish(strategy, [town(600)]))
 
 

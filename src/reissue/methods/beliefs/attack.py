@@ -215,8 +215,8 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
             notes.append(f"Releases {', '.join(map(str, skipped))} come without their members and were passed over.")
         if nearly:
             notes.append(
-                f"{nearly:,} beliefs are about people of classes that are too large for exact posteriors; they were "
-                "computed by belief propagation (Bethe's approximation), which measures and proves nothing."
+                f"{nearly:,} beliefs are about people of classes too large to be worked out exactly; they were "
+                "computed approximately, which measures and proves nothing."
             )
         if ESTIMATE in (self.knowledge.values, self.knowledge.transitions):
             notes.append(

@@ -36,26 +36,24 @@ from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import PeopleCount, Within
 
 _LINEAR = (
-    "Sizes and bounds are those of linear attacks, which weigh classes (definition 10); that values are those of whole "
-    "people can show more."
+    "Sizes and bounds are about what follows by adding and subtracting classes; that values belong to whole people can "
+    "show more."
 )
-_SETTLED = "Small parts of the series were settled by listing all their worlds."
+_SETTLED = "Small parts of the series were settled by listing every possibility."
 _OPEN = (
     "No attack below e={} was found, but it is only proven that none has fewer than {} people on each side. A smaller "
     "e, or exact=True while classes are few, can settle it."
 )
-_BY_WORLDS = "{:,} findings are not linear: they hold because values are those of whole people."
-_SMALL_ONLY = (
-    "The releases are not merged buckets: all attacks of {} are found, by all classes together; larger "
-    "ones only where two classes show them."
-)
+_BY_WORLDS = "{:,} findings do not follow by adding and subtracting classes, but because values belong to whole people."
+_SMALL_ONLY = "All cases of {} were found, by all classes together; larger ones only where two classes show them."
 _UNLOOKED = (
     "The series is too large to look at all classes together: they were only set against each other in pairs, and "
     "nothing is proven."
 )
-_PAIRS_ONLY = "The releases are not merged buckets: classes were only set against each other in pairs; no lower bound."
+_PAIRS_ONLY = "Classes were only set against each other in pairs: more of them together may show more."
 _BY_SIGNATURE = (
-    "Searched by signature: this finds the smallest attack if it has at most m people on each side (lemma 3)."
+    "Classes were compared that show the same values: this finds the smallest attack if it has at most m people on "
+    "each side."
 )
 _IN_PIECES = (
     "Classes with the same values share nobody in parts of the series, and each part was searched by itself. The lower "

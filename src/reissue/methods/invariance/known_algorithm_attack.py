@@ -76,7 +76,7 @@ class KnownAlgorithm(WithStatistics, Attack):
         ]
         if not cuts:
             raise InputError(
-                "it reads how buckets were cut, as m-invariance and Cor-Split cut them: classes that show all their "
+                "it reads how classes were cut, as m-invariance and Cor-Split cut them: classes that show all their "
                 "values equally often, several with the same values. No release has such classes."
             )
         return RebuiltCuts.join(cuts)
