@@ -91,8 +91,8 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """Whether the promise holds, what succeeds beyond it, and what to do now, in a few lines."""
-        return "\n".join(list_lines(judge(self)))
+        """Whether the promise holds, and what succeeds beyond it."""
+        return " ".join(list_lines(judge(self))[:2])
 
     def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
         """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
@@ -110,7 +110,7 @@ class Audit:
 
     def describe(self) -> str:
         """The audit in a few lines, for a terminal."""
-        lines = [self.verdict, ""]
+        lines = [*list_lines(judge(self)), ""]
         for one in self.checked:
             lines.append(f"{one.status:9} {one.name}: {_describe_result(one)}")
             if one.outcome is not None:

@@ -66,7 +66,9 @@ class _Drawn(NamedTuple):
 
 
 def _of_audit(done: Audit) -> _Drawn:
-    return _Drawn(done.to_html(), done.verdict, unchecked(done))
+    from reissue.audit.verdict import judge, list_lines
+
+    return _Drawn(done.to_html(), "\n".join(list_lines(judge(done))), unchecked(done))
 
 
 def _of_document(path: str, document: Mapping[str, Any]) -> _Drawn:
