@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from reissue.engine.spark.tasks import pack_error, unpack_error
-from reissue.engine.spark.verbs import Frame, Spark
+from reissue.engine.spark.found import SparkRows
+from reissue.engine.spark.tasks import pack_error, spark_schema, unpack_error
+from reissue.engine.spark.verbs import Frame, Spark, place_apart
 from reissue.errors import GuaranteeBroken, InfeasiblePolicy, SnapshotError
 from tests.support import spark as support
 
@@ -144,3 +145,26 @@ def test_sorted_parts_of_odd_tables(spark: Spark) -> None:
     assert spark.sorted_parts(equal, ["k"], [], tell) == [(0, [7] * 5)]
     nothing = spark.table(pa.table({"k": pa.array([], pa.int64())}))
     assert spark.sorted_parts(nothing, ["k"], [3], tell) == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 24])
+def test_each_group_has_a_partition_of_its_own(spark: Spark, count: int) -> None:
+    """As many partitions as groups, none empty: Spark's own hash would put several into one."""
+    rows = spark.table(pa.table({"group": [number % count for number in range(3 * count)]}))
+    placed = place_apart(rows, "group", count).selectExpr("group", "spark_partition_id() AS partition").distinct()
+    found = spark.collect(placed, "test").to_pylist()
+    assert sorted(row["group"] for row in found) == list(range(count))
+    assert sorted(row["partition"] for row in found) == list(range(count))
+
+
+def test_a_frame_of_many_small_partitions_is_read_by_few_tasks(spark: Spark) -> None:
+    frame = spark.table(pa.table({"id": [f"p{i}" for i in range(60)]})).repartition(30)
+    found = SparkRows(spark, "frame", ("id",), pa.schema([("id", pa.string())]), rows=frame).keep("id")
+    made = found.map(
+        lambda rows, _: [pa.table({"rows": [rows.num_rows]})], spark_schema(pa.schema([("rows", pa.int64())]))
+    )
+    sizes = spark.collect(made, "test").column("rows").to_pylist()
+    found.close()
+    assert sum(sizes) == 60
+    assert len(sizes) <= spark.session.sparkContext.defaultParallelism
+    assert not frame.is_cached

@@ -53,7 +53,7 @@ def exchange_counts(
         sums = counts_to_table(counts_from_table(table)).sort_by([("key", "ascending"), ("value", "ascending")])
         return writers[fragment].rows(sums)
 
-    found = spark.of_groups(back, "fragment", write, "summaries of fragments")
+    found = spark.of_groups(back, "fragment", write, "summaries of fragments", len(nearby))
     return [found.get(fragment) for fragment in range(len(nearby))]
 
 

@@ -151,7 +151,7 @@ def _attack_parts(
     if attack.estimates:
         near = select_where(own, f"kind = '{NEARBY}'")
         back = sum_for_fragments(spark, select_where(near, "asked"), near, attack.support, ["release", "key"])
-        found = spark.of_groups(back, "fragment", learn_nearby)
+        found = spark.of_groups(back, "fragment", learn_nearby, count=len(readers))
     rest = [fragment for fragment in range(len(readers)) if fragment not in found]  # asked for nothing
     found |= dict(zip(rest, spark.each(rest, learn), strict=True))
     return [found[fragment] for fragment in range(len(readers))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reissue.arrays.types import Int64
 from reissue.engine.identifiers import hash_identifiers, normalize
-from reissue.engine.spark.tasks import column_named, map_partitions
+from reissue.engine.spark.tasks import column_named, map_partitions, unwrap_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,10 +68,23 @@ class SparkRows(Found):
     """A Spark DataFrame of the wanted columns; with `ROW` if its rows have an order.
 
     identifier: the column by which a row without a place is known: its place is a hash of it
+    kept: the frame that Spark keeps, if it is not `rows` itself
     """
 
     rows: DataFrame
     identifier: str = ""
+    kept: DataFrame | None = None
+
+    def keep(self, identifier: str) -> SparkRows:
+        """Kept by Spark, in partitions of a good size: a Python task for every one of 200 tiny ones would take minutes.
+
+        The rows are counted, which reads them once; every later pass finds them where they are kept.
+        """
+        kept = self.rows.persist()
+        cores = int(self.spark.session.sparkContext.defaultParallelism)
+        with unwrap_errors():
+            parts = max(cores, -(-kept.count() // PIECE))
+        return replace(self, identifier=identifier, rows=kept.coalesce(parts), kept=kept)
 
     def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:
         names, identifier = list(columns or self.schema.names), self.identifier
@@ -92,7 +105,7 @@ class SparkRows(Found):
         return map_partitions(rows, run, schema)
 
     def close(self) -> None:
-        self.rows.unpersist()
+        (self.kept or self.rows).unpersist()
 
     @property
     def ordered(self) -> bool:

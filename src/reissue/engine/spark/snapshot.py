@@ -98,7 +98,7 @@ def load(spark: Spark, source: SparkSource, schema: Schema) -> SparkSnapshot:
     """
     found = sources.find(spark, source, schema.columns, [*schema.quasi_identifiers, *schema.sensitive])
     if isinstance(found, SparkRows) and not found.ordered:
-        found = replace(found, identifier=schema.identifier, rows=found.rows.persist())
+        found = found.keep(schema.identifier)
     problems = Problems(found.name, found.lines, found.ordered)
     tell_missing(schema, found.header, problems)
     if not found.schema.names:

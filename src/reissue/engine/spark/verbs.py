@@ -42,6 +42,7 @@ How = Literal["inner", "left", "anti"]
 JOINS: Mapping[How, str] = {"inner": "inner", "left": "left", "anti": "left_anti"}
 EACH = pa.schema([("item", pa.int64()), ("payload", pa.binary())])
 ALL = "__reissue_all__"
+PLACE = "__reissue_place__"
 TABLE = "table:"
 """What names of Spark tables begin with: table:catalog.database.name."""
 
@@ -163,23 +164,33 @@ class Spark:
 
         The result is pickled and should be small.
         """
-        told = self.of_groups(frame.selectExpr("*", f"0 AS {ALL}"), ALL, lambda rows, _: task(rows.drop_columns([ALL])))
-        return told.get(0)
+        marked = frame.selectExpr("*", f"0 AS {ALL}")
+        return self.of_groups(marked, ALL, lambda rows, _: task(rows.drop_columns([ALL])), count=1).get(0)
 
     def of_groups(
-        self, frame: DataFrame, by: str, task: Callable[[pa.Table, int], Result], why: str = "results of tasks"
+        self,
+        frame: DataFrame,
+        by: str,
+        task: Callable[[pa.Table, int], Result],
+        why: str = "results of tasks",
+        count: int | None = None,
     ) -> dict[int, Result]:
         """What `task` returns of the rows (in any order) of each number in `by`, and of it; by number, ascending.
 
         Each group must fit into one worker's memory. Results are pickled and should be small.
+        count: numbers are below it, and each gets a task of its own; None: the rows of each are in one place already
         """
 
-        def run(rows: pa.Table, key: Key) -> pa.Table:
-            number = int(str(key[0]))
-            return pa.table([[number], pa.array([pickle.dumps(task(rows, number))], pa.binary())], ["group", "result"])
+        def run(rows: pa.Table, _: Key) -> pa.Table:
+            number = int(rows.column(by)[0].as_py())
+            result = task(rows.select(names), number)
+            return pa.table([[number], pa.array([pickle.dumps(result)], pa.binary())], ["group", "result"])
 
+        names, key = frame.columns, by
+        if count is not None:
+            frame, key = place_apart(frame, by, count), PLACE
         schema = pa.schema([("group", pa.int64()), ("result", pa.binary())])
-        made = self.collect(self.grouped(frame, [by], run, schema), why).sort_by("group")
+        made = self.collect(self.grouped(frame, [key], run, schema), why).sort_by("group")
         return {row["group"]: pickle.loads(row["result"]) for row in made.to_pylist()}
 
     def sorted_parts(
@@ -198,7 +209,8 @@ class Spark:
         def run(rows: pa.Table, number: int) -> Result:
             return task(number, rows.drop_columns([part]).sort_by(order))
 
-        return list(self.of_groups(frame.withColumn(part, number_range(by[0], limits)), part, run).values())
+        cut = frame.withColumn(part, number_range(by[0], limits))
+        return list(self.of_groups(cut, part, run, count=len(limits) + 1).values())
 
     def write_table(self, frame: DataFrame, name: str) -> None:
         """A new Spark table, `table:name` or `table:catalog.database.name`; one that exists is refused."""
@@ -211,6 +223,40 @@ class Spark:
         table = name.removeprefix(TABLE)
         if self.session.catalog.tableExists(table):
             raise SettingsError(f"The Spark table {table!r} exists already. Drop it, or choose another name.")
+
+
+def place_apart(frame: DataFrame, by: str, count: int) -> DataFrame:
+    """The rows in so many partitions, those of each number in `by` (0, 1, ...) in one of their own, marked by PLACE.
+
+    Left to itself, Spark puts several of few numbers into one partition and leaves others empty.
+    """
+    from pyspark.sql import functions as F
+
+    keys = F.array(*[F.lit(key).cast("int") for key in spread_keys(count)])
+    return frame.withColumn(PLACE, F.element_at(keys, column_named(by).cast("int") + 1)).repartition(count, PLACE)
+
+
+def spread_keys(count: int) -> list[int]:
+    """For each of so many partitions a number that Spark's hash (Murmur3 of an int, seed 42) sends there. O(count²)."""
+    found: dict[int, int] = {}
+    key = 0
+    while len(found) < count:
+        found.setdefault(_hash_int(key) % count, key)
+        key += 1
+    return [found[place] for place in range(count)]
+
+
+def _hash_int(key: int) -> int:
+    """Spark's `hash` of an int: Murmur3 of four bytes, as a signed number."""
+    mask = 0xFFFFFFFF
+    mixed = key * 0xCC9E2D51 & mask
+    mixed = (mixed << 15 | mixed >> 17) & mask
+    found = 42 ^ (mixed * 0x1B873593 & mask)
+    found = ((found << 13 | found >> 19) & mask) * 5 + 0xE6546B64 & mask
+    found ^= 4
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        found = (found ^ found >> shift) * factor & mask
+    return found - (1 << 32) if found >> 31 else found
 
 
 def number_range(key: str, bounds: Sequence[object]) -> Column:

@@ -132,7 +132,7 @@ def survey_fragments(
             FragmentChanges.of(permitted, rows, jobs[fragment].coding), staged, counts, nearby, planned
         )
 
-    found = spark.of_groups(frame, "fragment", survey, "summaries of fragments")
+    found = spark.of_groups(frame, "fragment", survey, "summaries of fragments", len(jobs))
     missing = [job.fragment for job in jobs if job.fragment not in found]
     if missing:  # nobody of these is here now, but somebody may have gone
         found |= dict(zip(missing, spark.each(missing, partial(survey, empty_rows(frame))), strict=True))
