@@ -161,7 +161,7 @@ def merge(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
     for outcome in outcomes:
         if not outcome.measures:
             return outcome
-    tallies = {name: sum(o.tallies.get(name, 0) for o in outcomes) for name in outcomes[0].tallies}
+    tallies = _add_tallies(outcomes)
     return Outcome(
         attack=attack.name,
         findings=_take_worst(outcomes, attack.limit),
@@ -189,9 +189,14 @@ def merge_steps(attack: Attack, outcomes: Sequence[Outcome]) -> Outcome:
         at_risk=at_risk,
         measures=dict.fromkeys(attack.adds, people) | _combine_measures(outcomes, rules),
         notes=tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes)),
+        tallies=_add_tallies(outcomes),
         unfinished=sum(outcome.unfinished for outcome in outcomes),
         measuring=any(outcome.measuring for outcome in outcomes),
     )
+
+
+def _add_tallies(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    return {name: sum(o.tallies.get(name, 0) for o in outcomes) for name in outcomes[0].tallies}
 
 
 def _take_worst(outcomes: Sequence[Outcome], limit: int) -> tuple[Finding, ...]:

@@ -76,7 +76,9 @@ def test_difference_equals_enumeration(seed: int) -> None:
             outcome = Difference(k=k, c=float(c), limit=10_000).run(series, involving=newest)
             smallest, shares = expected_differences(series, k, c, newest)
             assert outcome.measures["smallest_difference"] == smallest
-            assert outcome.measures["highest_share"] == pytest.approx(float(max(shares.values(), default=0)))
+            highest = outcome.measures["highest_share"]
+            assert highest == pytest.approx(float(max(shares.values()))) if shares else highest <= c
+            assert outcome.unfinished == 0
             told = {finding.value for finding in outcome.findings if finding.value is not None}
             assert told == {f"v{v}" for v in shares}
             check_differences(series, outcome, k, c)
@@ -97,6 +99,40 @@ def check_differences(series: Observed, outcome: Outcome, k: int, c: Fraction) -
         else:
             assert finding.level == pytest.approx(values[int(finding.value[1:])] / len(over))
             assert finding.level > float(c)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_stricter_c_never_finds_less_also_where_classes_exceed_it_by_themselves(seed: int) -> None:
+    """Classes of any values: the worst share is that of enumeration, or it is said that not every set was tested."""
+    rng, found = np.random.default_rng(seed), 0
+    while found < 20:
+        series = random_series(rng, releases=2, k=1, c=Fraction(1))
+        if series is None:
+            continue
+        found, broken, before = found + 1, False, 0.0
+        worst = max(expected_differences(series, 1, Fraction(0), None)[1].values(), default=Fraction(0))
+        for c in (Fraction(1), Fraction(3, 4), Fraction(3, 5), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)):
+            outcome = Difference(k=1, c=float(c), limit=10_000).run(series)
+            highest = outcome.measures["highest_share"]
+            check_differences(series, outcome, 1, c)
+            assert outcome.total > 0 or not broken
+            assert highest <= worst
+            assert highest >= before or not broken
+            if worst == 1:
+                assert highest == 1
+            if worst > c and not outcome.unfinished:
+                assert highest == pytest.approx(float(worst))
+            broken, before = outcome.total > 0, highest
+
+
+def test_where_not_every_set_is_tested_the_attack_comes_to_partly() -> None:
+    """Every class has v0 above one half, and no difference has: the outcome says that some sets were not tested."""
+    values = dict.fromkeys(range(12), 0) | {2: 1, 5: 1, 8: 2, 11: 2}
+    older, newer = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]], [[0, 1, 5, 3, 4, 2], [6, 7, 11, 9, 10, 8]]
+    series = series_of({s: (s,) for s in values}, values, [older, newer])
+    strict, lax = (Difference(k=2, c=c).run(series) for c in (0.5, 0.7))
+    assert (strict.unfinished, len(strict.notes)) == (12, 1)
+    assert (lax.unfinished, lax.notes) == (0, ())
 
 
 @pytest.mark.parametrize("seed", range(15))

@@ -13,6 +13,7 @@ import pytest
 
 import reissue as ri
 from reissue.methods.incremental import difference, running_knowledge, second_check, second_tracing, tracing
+from reissue.methods.incremental.difference_frequent import Frequent
 from reissue.methods.incremental.difference_region import DifferencePart
 from reissue.methods.incremental.tracing_filter import TracingPart
 from reissue.methods.plain_release import PlainRelease
@@ -74,16 +75,16 @@ def test_the_second_form_shares_no_code_with_the_attacks(module: object) -> None
 
 
 # Each fault is in a kernel by which the strategy plans and the attack measures.
-def find_no_frequent_value(*_: object, **__: object) -> tuple[list[object], int]:
-    return [], 0
+def find_no_frequent_value(part: DifferencePart, *_: object, **__: object) -> Frequent:
+    return Frequent([], 0, (0, 1), np.zeros(part.components, dtype=np.bool_))
 
 
 def find_no_small_rest(_: object, k: int, *__: object) -> tuple[list[object], int, int]:
     return [], 0, k
 
 
-def suspect_nobody(part: DifferencePart, *_: object) -> np.ndarray:
-    return np.zeros(part.components, dtype=np.bool_)
+def suspect_nobody(part: DifferencePart, *_: object) -> tuple[np.ndarray, float]:
+    return np.zeros(part.components, dtype=np.bool_), 0.0
 
 
 def keep_the_newer_values(*arrays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

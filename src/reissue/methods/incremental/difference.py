@@ -20,7 +20,8 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.difference_region import DifferencePart, Gap, too_frequent
+from reissue.methods.incremental.difference_frequent import too_frequent
+from reissue.methods.incremental.difference_region import DifferencePart, Gap
 from reissue.model.overlap import Groups, Overlap, sort_by_bucket
 
 
@@ -34,6 +35,8 @@ class Gaps:
     shares with that left class, and those of it that are in no left class that counts
     inside: bool[lefts]: the left classes that count, whose every row is a subject of the right release
     total: how many differences there are, of which `gaps` are the worst
+    share: the largest share of one value in a difference that was looked at
+    partly: bool[rights]: where a class exceeds c by itself and not all sets were tested
     """
 
     gaps: tuple[Gap, ...]
@@ -42,6 +45,8 @@ class Gaps:
     loose_risk: Bool
     inside: Bool
     total: int
+    share: float
+    partly: Bool
 
 
 def gaps(
@@ -59,16 +64,34 @@ def gaps(
     kept = np.flatnonzero(inside[overlap.left] & ~_find_unchanged(left, right, overlap))
     part = DifferencePart.of(left, right, overlap, inside, kept)
     link_risk, loose_risk = np.zeros(len(overlap.left), np.bool_), np.zeros(len(right.sizes), np.bool_)
-    part = part.only(_suspect(part, k, share))
+    all_may = share[0] >= share[1]  # nothing exceeds c = 1: what comes to 1 is measured, and is no finding
+    if all_may and sharp:
+        share = int(right.sizes.sum()), int(right.sizes.sum()) + 1
+    suspect, worst = _suspect(part, k, share)
+    part = part.only(suspect)
     found, total, smallest = _too_few(part, k, link_risk, loose_risk, limit)
-    for value, shows in part.values():  # where no right class shows it, it cannot be too frequent
+    shares, partly = [worst, *(_find_share(left, right, gap) for gap in found)], np.zeros(len(right.sizes), np.bool_)
+    risks = (link_risk.copy(), loose_risk.copy()) if all_may else (link_risk, loose_risk)
+    for value, shows in part.values() if sharp or not all_may else ():  # no right class shows others
         few = 2 * np.count_nonzero(shows[part.left_component]) < len(part.lefts)
         some = part.only(shows) if few else part
-        more, count = too_frequent(some, value, share, link_risk, loose_risk, limit, sharp)
-        found, total = found + more, total + count
+        more = too_frequent(some, value, share, *risks, limit, sharp)
+        shares.append(more.worst[0] / more.worst[1])
+        if not all_may:
+            found, total = found + more.gaps, total + more.total
+            partly[some.rights[more.open[some.right_component]]] = True
     link_risk[~inside[overlap.left]] = False
     loose = loose_risk & (right.sizes > 0)
-    return Gaps(tuple(found), smallest, link_risk, loose, inside, total)
+    return Gaps(tuple(found), smallest, link_risk, loose, inside, total, max(shares), partly)
+
+
+def _find_share(left: Groups, right: Groups, gap: Gap) -> float:
+    """The share of the most frequent value among the people whom a set leaves over (as if no value had changed)."""
+    outer, inner = right.pick(gap.rights), left.pick(gap.lefts)
+    values = int(max(outer.value.max(), inner.value.max())) + 1
+    left_over = ((outer, 1), (inner, -1))
+    most = sum(sign * np.bincount(of.value, weights=of.count, minlength=values) for of, sign in left_over)
+    return min(1.0, float(np.max(most)) / gap.size)
 
 
 def _find_unchanged(left: Groups, right: Groups, overlap: Overlap) -> Bool:
@@ -77,8 +100,11 @@ def _find_unchanged(left: Groups, right: Groups, overlap: Overlap) -> Bool:
     return np.asarray(whole, dtype=np.bool_)
 
 
-def _suspect(part: DifferencePart, k: int, share: tuple[int, int]) -> Bool:
-    """bool[components]: those that need flows. A star has one set that matters, all of it, and is decided at once."""
+def _suspect(part: DifferencePart, k: int, share: tuple[int, int]) -> tuple[Bool, float]:
+    """(bool[components], share): those that need flows. A star has one set that matters, all of it, decided at once.
+
+    share: the largest of one value in the difference of a star that needs none
+    """
     total = part.components
     left_start, left_order = sort_by_bucket(part.left_component, total)
     right_start, right_order = sort_by_bucket(part.right_component, total)
@@ -103,9 +129,9 @@ def _unsafe_stars(
     top: int,
     bottom: int,
     values: int,
-) -> Bool:
+) -> tuple[Bool, float]:
     """O(groups). True for whatever is not a star, or is one that breaks (k,c), or has a left class that does."""
-    total = len(left_start) - 1
+    total, worst = len(left_start) - 1, 0.0
     suspect, times = np.zeros(total, np.bool_), np.zeros(values, np.int64)
     for c in range(total):
         lefts_here, rights_here = left_start[c + 1] - left_start[c], right_start[c + 1] - right_start[c]
@@ -134,12 +160,13 @@ def _unsafe_stars(
             one = right_order[p]
             for g in range(b_start[one], b_start[one + 1]):
                 suspect[c] |= bottom * times[b_value[g]] > top * over
+                worst = max(worst, times[b_value[g]] / max(1, over))
                 times[b_value[g]] = 0
         for p in range(left_start[c], left_start[c + 1]):
             one = left_order[p]
             for g in range(a_start[one], a_start[one + 1]):
                 times[a_value[g]] = 0
-    return suspect
+    return suspect, worst
 
 
 def _too_few(part: DifferencePart, k: int, link_risk: Bool, loose_risk: Bool, limit: int) -> tuple[list[Gap], int, int]:

@@ -21,6 +21,11 @@ from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
 from reissue.model.settings import PeopleCount, Share, as_fraction
 
+SOME_SETS = (
+    "Some classes exceed c by themselves. Among the classes that share people with them only single classes, all of "
+    "them together and the sets that flows at several shares find were tested, not every set."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Attack):
@@ -49,17 +54,21 @@ class Difference(Attack):
         """Every pair of releases, in both directions; exact, by flows (see reissue.methods.incremental.difference)."""
         measures = {"smallest_difference": float(self.k), "highest_share": 0.0, "subjects_at_risk": 0.0}
         pairs = starmap(partial(self._pair, series), pairs_of(series, involving))
-        return merge_steps(self, [Outcome(self.name, (), 0, measures=measures), *pairs])
+        return merge_steps(self, [Outcome(self.name, (), 0, measures=measures, tallies={"partly": 0}), *pairs])
+
+    def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
+        return (SOME_SETS,) if tallies["partly"] else ()
 
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
         share = as_fraction(self.c)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
-        total, smallest, forward = 0, self.k, older.overlap_with(newer)
+        total, smallest, highest, open_, forward = 0, self.k, 0.0, 0, older.overlap_with(newer)
         for left, right, overlap in ((older, newer, forward), (newer, older, forward.swap_sides())):
             exactly = (share.numerator, share.denominator)
             found = gaps(left.groups, right.groups, overlap, self.k, exactly, self.limit, sharp=True)
             smallest, total = min(smallest, found.smallest), total + found.total
+            highest, open_ = max(highest, found.share), open_ + int(found.partly[right.members.classes].sum())
             at_risk[right.number] = _risky(found, right, overlap)
             findings += self._findings(series, left, right, found)
         return Outcome(
@@ -69,9 +78,12 @@ class Difference(Attack):
             at_risk=at_risk,
             measures={
                 "smallest_difference": float(smallest),
-                "highest_share": max((finding.level for finding in findings if finding.value is not None), default=0.0),
+                "highest_share": highest,
                 "subjects_at_risk": float(len(union(*at_risk.values()))),
             },
+            notes=self.notes({"partly": open_}),
+            tallies={"partly": open_},
+            unfinished=open_,
         )
 
     def _findings(self, series: Observed, left: Side, right: Side, found: Gaps) -> list[Finding]:
@@ -103,7 +115,7 @@ class Difference(Attack):
             threshold=self.c if tells else float(self.k),
             sentence=self._sentence(series, left, right, gap, subjects),
             details={"people": len(subjects), "rows": gap.size, "inside": tuple(inner), "around": tuple(outer)},
-            rank=(first, level, *releases, left.number, left.release.called(gap.of), gap.value),
+            rank=(first, level, *releases, left.number, left.release.called(gap.of), gap.value, *inner),
         )
 
     def _sentence(self, series: Observed, left: Side, right: Side, gap: Gap, subjects: Int64) -> str:

@@ -124,8 +124,21 @@ class DifferencePart:
         nodes = len(self.lefts) + len(self.rights)
         return Transport(graph, PathSearch(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
 
+    def highest(self, value: int) -> tuple[Int64, Int64]:
+        """(count, size) int64[components]: of the class of each component in which the value has the largest share."""
+        count, size = np.zeros(self.components, dtype=np.int64), np.ones(self.components, dtype=np.int64)
+        for groups, at in ((self.left, self.left_component), (self.right, self.right_component)):
+            own = counts_of(groups, value)
+            order = np.argsort(own / np.maximum(groups.sizes, 1), kind="stable")  # of each component the last one stays
+            best, here = np.full(self.components, -1), order[np.argsort(at[order], kind="stable")]
+            best[at[here]] = here
+            there = np.flatnonzero(best >= 0)
+            more = there[own[best[there]] * size[there] > count[there] * groups.sizes[best[there]]]
+            count[more], size[more] = own[best[more]], groups.sizes[best[more]]
+        return count, size
+
     def weights(self, value: int, top: Int64, bottom: Int64) -> tuple[Int64, Int64]:
-        """w of each left and right class for one value, at least 0 (a class above c by itself is not a difference).
+        """w of each left and right class for one value, at least 0; where it is, the flow is exact.
 
         top, bottom: int64[components], c = top / bottom in each.
         """
@@ -143,26 +156,8 @@ def counts_of(groups: Groups, value: int) -> Int64:
     return count
 
 
-def too_frequent(
-    part: DifferencePart, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int, sharp: bool
-) -> tuple[list[Gap], int]:
-    """The sets whose difference has the value above share c: one per connected obstruction of the flow of w."""
-    number = part.components
-    sets = _obstructions(part, value, np.full(number, share[0]), np.full(number, share[1]))
-    if sets is None:
-        return [], 0
-    lefts, rights = sets.label >= 0, sets.label_right >= 0
-    risky = rights[part.edge_right] & ~lefts[part.edge_left]
-    link_risk[part.link[risky]] = True
-    loose_risk[part.rights[rights & (part.loose > 0)]] = True
-    kinds = [(sets, sets.filled)] if not sharp else _sharpen(sets, number)
-    worst = [(found, one) for found, chosen in kinds for one in found.worst(chosen, limit).tolist()]
-    worst.sort(key=lambda item: (-item[0].share[item[1]], item[0].first[item[1]]))
-    return [found.gap(one) for found, one in worst[:limit]], len(sets.filled)
-
-
 @dataclass(frozen=True, eq=False)
-class _Sets:
+class ConnectedSets:
     """Connected sets of classes of a part: what the flow of w for one value shows to be too full of it.
 
     label, label_right: int64[lefts], int64[rights] the set of each class, -1 if none; size, count: int64[sets] the
@@ -210,7 +205,7 @@ class _Sets:
         return Gap(lefts, rights, int(self.size[one]), self.value, int(self.count[one]))
 
 
-def _obstructions(part: DifferencePart, value: int, top: Int64, bottom: Int64) -> _Sets | None:
+def find_obstructions(part: DifferencePart, value: int, top: Int64, bottom: Int64) -> ConnectedSets | None:
     """The sets in which the value has more than share top / bottom of their component; None if there are none."""
     transport = part.transport(*part.weights(value, top, bottom))
     if transport.saturate() == 0:
@@ -226,10 +221,10 @@ def _obstructions(part: DifferencePart, value: int, top: Int64, bottom: Int64) -
     for sign, groups, which, at in ((1, part.right, rights, label_right), (-1, part.left, lefts, label)):
         np.add.at(size, at[which], sign * groups.sizes[which])
         np.add.at(count, at[which], sign * counts_of(groups, value)[which])
-    return _Sets(part, value, label, label_right, size, count)
+    return ConnectedSets(part, value, label, label_right, size, count)
 
 
-def _sharpen(sets: _Sets, components: int) -> list[tuple[_Sets, Int64]]:
+def sharpen(sets: ConnectedSets, components: int) -> list[tuple[ConnectedSets, Int64]]:
     """The sets, but of each component instead of its best one the difference with the largest share of the value.
 
     Dinkelbach's iteration, for all components at once: look for sets above the best share so far until there are none.
@@ -243,7 +238,7 @@ def _sharpen(sets: _Sets, components: int) -> list[tuple[_Sets, Int64]]:
         turn[at], best[at] = len(found) - 1, one
         open_ = np.zeros(components, dtype=np.bool_)
         open_[at] = True
-        more = _obstructions(sets.part.only(open_), sets.value, top, bottom)
+        more = find_obstructions(sets.part.only(open_), sets.value, top, bottom)
         if more is None:
             break
         found.append(more)

@@ -6,7 +6,7 @@ moved one at a time: all of them where there are few, else those around a seeded
 nothing proves it only for what was looked at. The work is bounded by counts, so that it stays a tenth of publishing.
 
 Measured against the attacks' definitions as stated there: a traced row's box is cut with the union of the boxes it can
-be in, and a set with a class that exceeds c all by itself is judged by its size alone.
+be in; but a set with a class that exceeds c all by itself is judged here by its size alone.
 """
 
 from __future__ import annotations
