@@ -14,14 +14,16 @@ from playwright.sync_api import Browser
 from reissue import clinic
 from reissue.cli.compare import compare as command
 from reissue.compare import Comparison, compare_config
-from reissue.compare.advice import advise
+from reissue.compare.advice import advise, find_frontier
 from reissue.compare.running import Run
 from reissue.errors import InputError, SettingsError, SnapshotError
 from reissue.methods.registry import ATTACKS
 from reissue.report import render_comparison
+from reissue.report.comparison_charts import draw_map
 from reissue.schema import read_config
 from reissue.series import Series
 from tests.report.browser import shown
+from tests.support.axe import find_violations, show_in_turn
 
 STRATEGIES = ("static", "m-invariance", "bcf")
 
@@ -89,7 +91,7 @@ def test_it_recommends_the_protected_one(comparison: Comparison) -> None:
     runs = {run.strategy: run for run in comparison.runs}
     assert comparison.recommended == runs["m-invariance"].label
     assert runs["m-invariance"].risk < runs["static"].risk
-    assert {point.label for point in comparison.map.frontier} >= {runs["m-invariance"].label}
+    assert {run.label for run in find_frontier(comparison.runs)} >= {runs["m-invariance"].label}
 
 
 def test_it_recommends_standing_classes_first(data: Path) -> None:
@@ -216,6 +218,26 @@ def test_the_page_says_what_the_command_says(comparison: Comparison) -> None:
         )
 
 
+def test_strategies_that_crowd_at_zero_get_a_logarithmic_axis(comparison: Comparison) -> None:
+    document = comparison.to_dict()
+    one = next(run for run in document["runs"] if run["status"] == "done")  # type: ignore[attr-defined]
+
+    def scale(*risks: float) -> str:
+        runs = [{**one, "label": f"s{i}", "risk": risk} for i, risk in enumerate(risks)]
+        layers = draw_map({**document, "runs": runs, "frontier": []})["layer"]
+        return str(layers[1]["encoding"]["x"]["scale"].get("type"))  # type: ignore[index]
+
+    assert scale(0, 0.001, 0.9) == "symlog"
+    assert scale(0, 0.5, 0.9) == scale(0, 0, 0.9) == scale(0, 0) == "None", "nothing to tell apart"
+
+
+def test_the_page_has_no_serious_violation(browser: Browser, comparison: Comparison, tmp_path: Path) -> None:
+    comparison.to_html(tmp_path / "c.html")
+    with shown(browser, tmp_path / "c.html") as (page, _):
+        for look in show_in_turn(page):
+            assert find_violations(page) == [], look
+
+
 def test_the_page_loads_nothing_in_a_real_browser(browser: Browser, comparison: Comparison, tmp_path: Path) -> None:
     comparison.to_html(tmp_path / "c.html")
     with shown(browser, tmp_path / "c.html", width=1280) as (page, seen):
@@ -240,7 +262,15 @@ def test_advice() -> None:
     label, words = advise([naive, dear, cheap], {})
     assert label == "cheap"
     assert "of the 2 that none of them succeeds against" in words[0]
-    assert "naive would tell more" in words[1]
+    assert words[1] == (
+        "naive would tell more (counts made from it are off by 1%), but intersection succeeds against it: 50 of 100 "
+        "people are at risk."
+    )
+    middle = run("middle", ("difference",), 9, 0.1)
+    discussed = " ".join(advise([naive, dear, cheap, middle], {})[1])
+    assert "naive would tell more" in discussed
+    assert "middle would tell more" in discussed, "every strategy on the frontier is discussed"
+    assert "dear" not in discussed, "it is beaten"
     unproven = run("unproven", (), 0, 0.0, ran=1)
     assert advise([naive, unproven, dear], {})[0] == "dear", "fewer attacks tried is no merit"
     label, words = advise([naive, run("less", ("equivalence",), 7, 0.5)], {"equivalence": "knows all"})

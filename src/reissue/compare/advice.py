@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from reissue.compare.running import Run
 from reissue.methods.registry import ATTACKS, STRATEGIES, find_attack, find_strategy
 from reissue.methods.wording import list_names
+from reissue.utility import Point, risk_utility
 
 
 def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None, list[str]]:
@@ -24,7 +25,8 @@ def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None,
     safe = [run for run in judged if not run.breached]
     best = min(safe or judged, key=lambda run: (run.risk if not safe else 0.0, run.query_error or 0.0, run.label))
     tried = len(best.ran)
-    words = _explain_safe(best, safe, judged, tried) if safe else _explain_least(best, judged, tried, assumes)
+    words = [_explain_safe(best, safe, tried)] if safe else _explain_least(best, judged, tried, assumes)
+    words += _discuss_frontier(best, done)
     return best.label, [*words, *_tell_promises(best), *_tell_costs(best), *_list_refused(runs)]
 
 
@@ -33,20 +35,36 @@ def _list_common(run: Run) -> list[str]:
     return [name for name in run.ran if name not in ATTACKS or not find_attack(name).selective]
 
 
-def _explain_safe(best: Run, safe: Sequence[Run], judged: Sequence[Run], tried: int) -> list[str]:
+def _explain_safe(best: Run, safe: Sequence[Run], tried: int) -> str:
     among = (
         "it is the only one that none of them succeeds against"
         if len(safe) == 1
         else f"of the {len(safe)} that none of them succeeds against, it tells its readers most"
     )
-    words = [f"Take {best.label}: of the {tried} attacks tried, none succeeds, and {among} ({_tell_lost(best)})."]
-    cheaper = [run for run in judged if run.breached and (run.query_error or 0) < (best.query_error or 0)]
-    if cheaper:
-        tempting = min(cheaper, key=lambda run: run.query_error or 0)
-        words.append(
-            f"{tempting.label} would tell more ({_tell_lost(tempting)}), but {_tell_broken(tempting)}: "
-            f"{_tell_people(tempting)}."
-        )
+    return f"Take {best.label}: of the {tried} attacks tried, none succeeds, and {among} ({_tell_lost(best)})."
+
+
+def find_frontier(runs: Sequence[Run]) -> list[Run]:
+    """The finished runs that no other beats in people at risk and in query error, by rising risk."""
+    done = {run.label: run for run in runs if run.status == "done"}
+    points = risk_utility(Point(label=run.label, risk=run.risk, loss=run.query_error or 0.0) for run in done.values())
+    return [done[point.label] for point in points.frontier]
+
+
+def _discuss_frontier(best: Run, done: Sequence[Run]) -> list[str]:
+    """What speaks for and against each of the others that no strategy beats in both."""
+    words = []
+    for run in find_frontier(done):
+        if run is best:
+            continue
+        more = (run.query_error or 0.0) < (best.query_error or 0.0)
+        gain = f"{run.label} would tell {'more' if more else 'as much'} ({_tell_lost(run)})"
+        if run.breached:
+            words.append(f"{gain}, but {_tell_broken(run)}: {_tell_people(run)}.")
+        elif len(_list_common(run)) < len(_list_common(best)):
+            words.append(f"{gain}, but only {len(run.ran)} of the attacks could be tried on it.")
+        else:
+            words.append(f"{gain}, and none of the attacks succeeds against it either.")
     return words
 
 

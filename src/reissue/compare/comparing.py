@@ -11,15 +11,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
-from reissue.compare.advice import advise
+from reissue.compare.advice import advise, find_frontier
 from reissue.compare.planning import make_plans, share_thresholds
 from reissue.compare.running import Run, Runner, digest_inputs, say_inside
 from reissue.documents import COMPARISON, write_bytes, write_json, write_text
 from reissue.errors import SettingsError
+from reissue.methods.plain_words import describe_attack
 from reissue.methods.registry import ATTACKS, find_attack
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
-from reissue.utility import Point, RiskUtility, risk_utility
 
 MATRIX = "Attacks: ✗ people at risk, ✓ held, ~ measured below the threshold, ? in part"
 COSTS = ("at risk", "query error", "rate error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
@@ -39,12 +39,6 @@ class Comparison:
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
-    def map(self) -> RiskUtility:
-        """Share of people at risk against query error, of the runs that were done."""
-        done = [run for run in self.runs if run.status == "done"]
-        return risk_utility(Point(label=run.label, risk=run.risk, loss=run.query_error or 0.0) for run in done)
-
-    @property
     def attacks(self) -> list[str]:
         return [name for name in ATTACKS if any(name in run.attacks for run in self.runs)]
 
@@ -58,9 +52,9 @@ class Comparison:
             "created": self.created,
             "snapshots": list(self.snapshots),
             "thresholds": dict(self.thresholds),
-            "attacks": [{"name": name, "assumes": find_attack(name).assumes} for name in self.attacks],
+            "attacks": [_describe_attack(name) for name in self.attacks],
             "runs": [{**asdict(run), "risk": run.risk if run.status == "done" else None} for run in self.runs],
-            "frontier": [point.label for point in self.map.frontier],
+            "frontier": [run.label for run in find_frontier(self.runs)],
             "recommendation": {"label": self.recommended, "sentences": list(self.sentences)},
         }
 
@@ -87,7 +81,7 @@ class Comparison:
         count = len(self.snapshots)
         lines = [f"{count} snapshot{'' if count == 1 else 's'}; every series was measured against {measured}", ""]
         if done:
-            frontier = {point.label for point in self.map.frontier}
+            frontier = {run.label for run in find_frontier(self.runs)}
             wide = max(len(run.label) for run in done)
             for number, run in enumerate(done, start=1):
                 lines.append(f"{number:>3}  {run.label:{wide}}{'  *' if run.label in frontier else ''}".rstrip())
@@ -113,6 +107,12 @@ class Comparison:
                 f"{head:{_HEADS}}" + "".join(f"{cell:>{wide}}" for cell in row)
                 for head, row in zip(heads, rows, strict=True)
             ]
+
+
+def _describe_attack(name: str) -> dict[str, object]:
+    words = describe_attack(name)
+    shows = list(words.shows)
+    return {"name": name, "does": words.does, "who": words.who, "shows": shows, "assumes": find_attack(name).assumes}
 
 
 def choose_format(path: str | PathLike[str]) -> str:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
 from reissue.report.charts import COLOURS, PICKED, Rows, finish, import_altair, picks, with_legend
 from reissue.report.render import Spec
+
+TICKS = (0, 0.0001, 0.001, 0.01, 0.1, 1)
+HEIGHTS = {"above": -7, "below": 9, "lower": 23, "higher": -21}
+"""Where a label may stand beside its point, in pixels down."""
+CROWDED = 0.05
+"""Strategies with less than this share of the highest risk could not be told apart on an even axis."""
 
 
 def draw_map(document: Mapping[str, object]) -> Spec:
@@ -21,10 +28,15 @@ def draw_map(document: Mapping[str, object]) -> Spec:
         label = str(run["label"])
         kind = best if label == taken else "best of its risk" if label in frontier else "beaten"
         rows.append({"label": label, "risk": run["risk"], "error": run["query_error"], "kind": kind})
-    _place_labels(rows)
+    near_zero = _find_crowd([cast("float", row["risk"]) for row in rows])
+    _place_labels(rows, near_zero)
     share = alt.Axis(format="%", tickCount=10, labelFlush=False, labelOverlap=True, labelSeparation=4)
+    scale, title = alt.Scale(nice=True), "share of people at risk"
+    if near_zero is not None:
+        share = alt.Axis(format=".2~%", values=TICKS, labelFlush=False, labelOverlap=True)
+        scale, title = alt.Scale(type="symlog", constant=near_zero), f"{title} (logarithmic, with zero)"
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("risk:Q", title="share of people at risk", axis=share, scale=alt.Scale(nice=True)),
+        x=alt.X("risk:Q", title=title, axis=share, scale=scale),
         y=alt.Y("error:Q", title="query error", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
         tooltip=["label:N", alt.Tooltip("risk:Q", format=".1%"), alt.Tooltip("error:Q", format=".1%")],
     )
@@ -37,7 +49,7 @@ def draw_map(document: Mapping[str, object]) -> Spec:
     line = base.transform_filter("datum.kind != 'beaten'").mark_line(color=COLOURS[0], strokeDash=[4, 3], opacity=0.6)
     layers = [line, points]
     for side, align, dx in (("right", "left", 9), ("left", "right", -9)):
-        for height, dy in (("above", -7), ("below", 9)):
+        for height, dy in HEIGHTS.items():
             if not any((row["side"], row["height"]) == (side, height) for row in rows):
                 continue
             here = base.transform_filter(f"datum.side == '{side}' && datum.height == '{height}'")
@@ -87,17 +99,32 @@ def withstands(run: Mapping[str, object]) -> bool:
     return not any(attack["status"] == "breached" for attack in attacks.values())
 
 
-def _place_labels(rows: Rows) -> None:
-    """Beside its point, towards the middle; below it where the label of a near point is above."""
+def _find_crowd(risks: Sequence[float]) -> float | None:
+    """Where a logarithmic axis begins, if several strategies crowd at zero while another is far from it."""
+    most, some = max(risks, default=0.0), [risk for risk in risks if risk > 0]
+    crowd = [risk for risk in risks if risk < CROWDED * most]
+    return max(min(some), TICKS[1]) if len(crowd) > 1 and any(crowd) else None
+
+
+def _place_labels(rows: Rows, near_zero: float | None) -> None:
+    """Beside its point, towards the middle; at the first height that no label of a near point has.
+
+    near_zero: where the axis of risk becomes logarithmic; None: nowhere
+    """
+    furthest = max((cast("float", row["risk"]) for row in rows), default=0.0) or 1.0
+    for row in rows:
+        risk = cast("float", row["risk"])
+        row["place"] = risk if near_zero is None else math.log1p(risk / near_zero) / math.log1p(furthest / near_zero)
     most = max((cast("float", row["error"]) for row in rows), default=0.0) or 1.0
     placed: Rows = []
     for row in sorted(rows, key=lambda row: -cast("float", row["error"])):
-        row["side"] = "right" if cast("float", row["risk"]) < 0.6 else "left"
+        row["side"] = "right" if cast("float", row["place"]) < 0.6 else "left"
         near = [
             other
             for other in placed
             if abs(cast("float", other["error"]) - cast("float", row["error"])) < 0.06 * most
-            and abs(cast("float", other["risk"]) - cast("float", row["risk"])) < 0.35
+            and abs(cast("float", other["place"]) - cast("float", row["place"])) < 0.35
         ]
-        row["height"] = "below" if any(other["height"] == "above" for other in near) else "above"
+        taken = [other["height"] for other in near]
+        row["height"] = next((height for height in HEIGHTS if height not in taken), "above")
         placed.append(row)
