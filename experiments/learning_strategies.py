@@ -62,9 +62,11 @@ def follow_adult(table: Coded, growing: bool) -> Iterator[Coded]:
     return replace_people(table, LIVE, batch, RELEASES)
 
 
-def read_clinic(seed: int, growing: bool) -> list[Coded]:
+def read_clinic(seed: int, growing: bool, months: int = 0, patients: int = 0) -> list[Coded]:
     """Months of the clinic: sex, year of birth and weight; results of exams, of which every new one is an episode."""
-    tables = list(clinic_months(seed=seed, months=RELEASES, patients=PATIENTS, cumulative=growing))
+    tables = list(
+        clinic_months(seed=seed, months=months or RELEASES, patients=patients or PATIENTS, cumulative=growing)
+    )
     both = Tree(*(np.array(column, dtype=np.int32) for column in ([0, 0, 1], [1, 0, 1], [-1, 0, 0], [1, 0, 0])))
     domains = (Domain("sex", 0, 1, both), Domain("birth_year", 1900, 2026), Domain("weight", 400, 1400))
     episodes = {name: number for number, name in enumerate(_list_episodes(tables))}

@@ -1,201 +1,174 @@
-"""The studies of standing classes: risk over a whole series beside the m-family, and what readers still get.
+"""The studies of standing classes: risk over a whole series beside other strategies, and what readers still get.
 
-python experiments/standing_study.py [folder of the data] [folder for the page and its figure]
+python experiments/standing_study.py [folder of the data] [folder for the page]      (needs scikit-learn)
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import altair as alt
 import numpy as np
-import vl_convert
 
-from learning_people import publish, read_adult, read_census
+from known_algorithm import measure as simulate
+from learning_people import count_others, observe, read_adult, read_census
+from learning_strategies import read_clinic
+from reissue.methods.baselines.static import Static
 from reissue.methods.correlation.strategy import CorSplit
 from reissue.methods.equivalence.strategy import EEquivalence
+from reissue.methods.incremental.checked_mondrian import CheckedMondrian
+from reissue.methods.invariance.known_algorithm_attack import KnownAlgorithm
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.standing.strategy import Standing
 from reissue.methods.strategy import Strategy
-from reissue.model.release import Coded
-from standing_adult import Published, churn, detail_lost, in_ranges, query_errors
-from standing_adult import publish as publish_standing
+from reissue.model.release import Coded, Facts, History, Table
+from standing_readers import churn, measure_reading
 from standing_risk import attack, divide, see
+from standing_study_report import Row, write
 
 ROOT = Path(__file__).resolve().parents[1]
-Row = dict[str, object]
-
-FAMILY: dict[str, Strategy] = {
-    "m-invariance, m=4": MInvariance(m=4),
-    "Cor-Split, m=4, n=2": CorSplit(m=4, n=2),
-    "e-equivalence, m=4, e=3": EEquivalence(m=4, e=3),
-}
-STANDING: dict[str, Standing] = {
-    "standing, c=.25 l=4 k=4": Standing(k=4, c=0.25, totals=0.5),
-    "standing, c=.34 l=3 k=4": Standing(k=4, c=0.34, l=3, totals=0.5),
-    "standing, c=.4 l=4 k=8": Standing(totals=0.5),
-    "standing, c=.5 l=4 k=4": Standing(k=4, c=0.5, totals=0.5),
-}
+LIVE, RELEASES, PATIENTS, SIMULATED = 5_000, 24, 3_000, 6_000
 CURVE = (1, 2, 3, 4, 6, 8, 12, 18, 24)
 
-
-def follow_risk(
-    table: Coded, live: int, releases: int, turnover: float, family: Mapping[str, Strategy]
-) -> Iterator[Row]:
-    """Belief and right guesses of every strategy after more and more releases."""
-    needed = live + round(live * turnover) * (releases - 1)
-    published, others = divide(table, min(needed, len(table) * 2 // 3))
-    for name, strategy in family.items():
-        series = see(publish(strategy, churn(published, live, releases, turnover)), published)
-        for until in (number for number in CURVE if number <= releases):
-            yield {"strategy": name, "release": until, **attack(series, others, until)}
-
-
-def follow_others(table: Coded, live: int, releases: int, family: Mapping[str, Strategy]) -> Iterator[Row]:
-    """The same attacker without statistics of his own, with them, and with 4% of the people's values besides."""
-    published, others = divide(table, min(live + live // 10 * (releases - 1), len(table) * 2 // 3))
-    for name, strategy in family.items():
-        series = see(publish(strategy, churn(published, live, releases, 0.1)), published)
-        attackers = {
-            "releases alone": attack(series, None, releases),
-            "statistics": attack(series, others, releases),
-            "statistics, 4% known": attack(series, others, releases, known=0.04),
-        }
-        yield {"strategy": name, **{who: found["first right"] for who, found in attackers.items()}}
+DEFAULT = "standing, c=.4 l=4 k=8"
+STANDING: dict[str, Strategy] = {
+    "standing, c=.25 l=4 k=4": Standing(k=4, c=0.25, totals=0.5),
+    "standing, c=.34 l=3 k=4": Standing(k=4, c=0.34, l=3, totals=0.5),
+    DEFAULT: Standing(totals=0.5),
+    "standing, c=.5 l=4 k=4": Standing(k=4, c=0.5, totals=0.5),
+}
+SPLIT: dict[str, Strategy] = {
+    "m-invariance, m=4": MInvariance(m=4, on_ineligible="counterfeit"),
+    "cor-split, m=4, n=2": CorSplit(m=4, n=2, on_ineligible="counterfeit"),
+}
+STRATEGIES: dict[str, Strategy] = {
+    **SPLIT,
+    "e-equivalence, m=4, e=3": EEquivalence(m=4, e=3, on_ineligible="counterfeit"),
+    "static, k=8 c=.4 (unsafe)": Static(k=8, c=0.4),
+    "checked-mondrian, k=8 c=.4": CheckedMondrian(k=8, c=0.4),
+    **STANDING,
+}
+FEW = ("m-invariance, m=4", "e-equivalence, m=4, e=3", "static, k=8 c=.4 (unsafe)", "standing, c=.25 l=4 k=4", DEFAULT)
 
 
-def read_errors(table: Coded, live: int, releases: int, turnover: float, leaving: Mapping[int, float]) -> Iterator[Row]:
-    """What readers get of the last release."""
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A history. others: of whom only statistics are known; grows: nobody ever leaves."""
+
+    name: str
+    snapshots: Callable[[], Iterator[Coded]]
+    others: Coded
+    grows: bool = False
+
+    def list_strategies(self, names: Sequence[str] = ()) -> Mapping[str, Strategy]:
+        """Those that can go through it, or of these the named ones."""
+        able = {name: one for name, one in STRATEGIES.items() if self.grows or one.supports.gone}
+        return {name: one for name, one in able.items() if not names or name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """releases, snapshots: in order; seconds: processor time of each release, its check included."""
+
+    releases: list[Facts]
+    snapshots: list[Coded]
+    seconds: list[float]
+
+
+def publish(strategy: Strategy, snapshots: Iterator[Coded]) -> Series:
+    """Every release found sound."""
+    releases: list[Facts] = []
+    caches: Mapping[str, Table] = {}
+    seen, seconds = list(snapshots), []
+    for number, snapshot in enumerate(seen, start=1):
+        begin, history = time.process_time(), History(list(releases), caches, number)
+        facts = strategy.publish(snapshot, history).facts(number, snapshot)
+        fault = strategy.check(facts, history)
+        assert fault is None, fault
+        caches = strategy.remember(caches, facts)
+        seconds.append(time.process_time() - begin)
+        releases.append(facts)
+    return Series(releases, seen, seconds)
+
+
+def set_scenes(adult: Coded, census: Coded) -> list[Scene]:
+    """Adult with little, some and much turnover, growing, shrinking, leaving by value; census-like people; a clinic."""
+    people, others = divide(adult, len(adult) * 2 // 3)
+    common = np.argsort(-np.bincount(adult.values))[:2]
+    by_value = {int(value): 4.0 for value in common}
+
+    def live(
+        share: float, growth: float = 0.0, rows: int = LIVE, **more: Mapping[int, float]
+    ) -> Callable[[], Iterator[Coded]]:
+        return lambda: churn(people, rows, RELEASES, share, growth=growth, **more)
+
+    crowd, strangers = divide(census, len(census) // 2)
+    return [
+        Scene("Adult, 10% replaced", live(0.1), others),
+        Scene("Adult, 5% replaced", live(0.05), others),
+        Scene("Adult, 20% replaced", live(0.2), others),
+        Scene("Adult, growing: 10% leave, 15% come", live(0.1, 0.05, LIVE // 2), others),
+        Scene("Adult, shrinking: 10% leave, 5% come", live(0.1, -0.05), others),
+        Scene("Adult, 10% replaced, two common values leave 4 times as often", live(0.1, leaving=by_value), others),
+        Scene("Adult, only growing: 10% come", live(0.0, 0.1, LIVE // 5), others, grows=True),
+        Scene("census-like, 10% replaced", lambda: churn(crowd, LIVE, RELEASES, 0.1), strangers),
+        Scene(
+            f"clinic, {PATIENTS:,} patients",
+            lambda: iter(read_clinic(2024, False, RELEASES, PATIENTS)),
+            read_clinic(7, True, RELEASES, PATIENTS)[-1],
+        ),
+    ]  # fmt: skip
+
+
+def follow(scene: Scene, name: str, strategy: Strategy, whole: bool) -> Iterator[Row]:
+    """Risk after more and more releases, the last with all that is measured. whole: every attacker, all points."""
+    made = publish(strategy, scene.snapshots())
+    series, last = see(made.releases, scene.others), len(made.releases)
+    for until in sorted({number for number in CURVE if whole and number < last} | {1, last}):
+        yield {"scene": scene.name, "strategy": name, "release": until, **attack(series, scene.others, until)}
+    row: Row = {"scene": scene.name, "strategy": name, "release": "all", "people": len(made.snapshots[-1])}
+    row |= measure_reading(made.releases[-1], made.snapshots[-1])
+    row["seconds"] = float(np.mean(made.seconds[1:]))
+    if whole:
+        row["releases alone"] = attack(series, None, last)["first right"]
+        row["statistics"] = attack(series, scene.others, last)["first right"]
+        row["statistics, 4% known"] = attack(series, scene.others, last, known=0.04)["first right"]
+    yield row
+
+
+def know_algorithm(adult: Coded) -> Iterator[Row]:
+    """Right guesses from one release, without and with knowing how classes are made.
+
+    Lists of values that are cut at their medians: what follows from that. Standing: what can be learned from
+    simulating it on other people.
+    """
+    mine, theirs = (adult.part(np.arange(i * SIMULATED, (i + 1) * SIMULATED)) for i in range(2))
+    statistics = count_others(adult, np.arange(2 * SIMULATED, len(adult)))
+    for name, strategy in SPLIT.items():
+        series = observe(publish(strategy, iter([theirs])).releases, theirs)
+        found = KnownAlgorithm().inform(statistics).run(series).measures
+        without = attack(series, adult.part(np.arange(2 * SIMULATED, len(adult))), 1)
+        yield {"strategy": name, "without": without["first right"], "knowing": found["right"], "chance": ""}
     for name, strategy in STANDING.items():
-        last = publish_standing(strategy, churn(table, live, releases, turnover, leaving))[-1]
-        yield {"strategy": name, **_errors(last)}
-
-
-def _errors(last: Published) -> Row:
-    found: Row = {"detail lost": detail_lost(last.facts, last.snapshot)}
-    for width in ("wide", "narrow"):
-        found |= {f"{width} {reader}": error for reader, error in query_errors(last, wide=width == "wide").items()}
-    return found
-
-
-def draw(rows: Sequence[Row], path: Path) -> None:
-    """The share of right guesses over the releases: the picture that tells it all."""
-    shown = [{**row, "right": row["first right"]} for row in rows]
-    statistics = {"strategy": "statistics alone", "right": rows[0]["first statistics right"]}
-    shown += [{**statistics, "release": number} for number in sorted({int(str(row["release"])) for row in rows})]
-    chart = (
-        alt.Chart(alt.Data(values=shown), width=520, height=300)
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("release:Q", title="releases that the attacker has"),
-            y=alt.Y("right:Q", title="share of values guessed right", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("strategy:N", title=None, legend=alt.Legend(orient="right", labelLimit=300)),
-        )
-    )
-    path.write_text(vl_convert.vegalite_to_svg(chart.to_dict()))
-
-
-def tabulate(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Markdown; numbers with two or three digits."""
-    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    for row in rows:
-        cells = [f"{row[name]:.3f}" if isinstance(row.get(name), float) else str(row.get(name, "")) for name in columns]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-RISK = ("strategy", "release", "first belief", "first right", "later belief", "later right")
-READ = ("strategy", "wide told", "wide raked", "wide flat", "narrow told", "narrow raked", "narrow flat", "detail lost")
+        leak = simulate(name, strategy, mine, theirs, statistics)
+        chance = leak.null_place[1] - leak.null_without[1]
+        yield {"strategy": name, "without": leak.without[1], "knowing": leak.place[1], "chance": f"{chance:+.3f}"}
 
 
 def main(folder: Path, page: Path) -> None:
     adult, census = read_adult(folder), read_census(folder)
-    both: dict[str, Strategy] = {**FAMILY, **STANDING}
-    curve = list(follow_risk(adult, 5_000, 24, 0.1, both))
-    last = [row for row in curve if row["release"] == 24]
-    others = [
-        {"data": f"Adult, {turnover:.0%} replaced", **row}
-        for turnover in (0.05, 0.2)
-        for row in follow_risk(adult, 5_000, 12, turnover, both)
-        if row["release"] == 12
-    ]
-    few = {name: both[name] for name in ("m-invariance, m=4", "standing, c=.4 l=4 k=8")}
-    others += [
-        {"data": "census, 20,000 people", **row}
-        for row in follow_risk(census, 20_000, 12, 0.1, few)
-        if row["release"] == 12
-    ]
-    stronger = list(follow_others(adult, 5_000, 12, both))
-    ranges = in_ranges(adult)
-    steady = list(read_errors(ranges, 5_000, 24, 0.1, {}))
-    common = np.argsort(-np.bincount(adult.values))[:2]
-    leaving = list(read_errors(ranges, 5_000, 12, 0.1, {int(value): 4.0 for value in common}))
-    groups = list(read_errors(adult, 5_000, 24, 0.1, {}))
-    page.mkdir(parents=True, exist_ok=True)
-    draw(curve, page / "risk.svg")
-    words = PAGE.format(
-        statistics=f"{last[0]['first statistics']:.3f} and {last[0]['first statistics right']:.3f}",
-        last=tabulate(last, RISK),
-        others=tabulate(others, ("data", *RISK)),
-        stronger=tabulate(stronger, ("strategy", "releases alone", "statistics", "statistics, 4% known")),
-        steady=tabulate(steady, READ),
-        groups=tabulate(groups, READ),
-        leaving=tabulate(leaving, READ),
-    )
-    (page / "README.md").write_text(words)
+    rows: list[Row] = []
+    for number, scene in enumerate(set_scenes(adult, census)):
+        whole = number == 0 or not scene.name.startswith("Adult")
+        names = () if whole or scene.grows else FEW
+        for name, strategy in scene.list_strategies(names).items():
+            rows += follow(scene, name, strategy, whole)
+            print(scene.name, name, f"{rows[-2]['first right']:.3f} {rows[-1]['wide told']:.3f}", flush=True)
+    write(rows, list(know_algorithm(adult)), page)
 
-
-PAGE = """# Standing classes over a whole series
-
-Made by `python experiments/standing_study.py`. Adult (occupation, 14 values, eight quasi-identifiers), 5,000 people
-live, a tenth replaced before every release. The attacker knows who is in which class of every release, and statistics
-from other people (naive Bayes over the quasi-identifiers); he weighs all classes of all releases at once (the learning
-attack).
-
-## What an attacker learns
-
-Right guesses about the people of the first release, after more and more releases:
-
-![share of values guessed right](risk.svg)
-
-After 24 releases, the mean belief in the truth and the share of right guesses, of the people of the first release and
-of those who came later. Statistics alone give {statistics}.
-
-{last}
-
-Regrouping makes every release a fresh equation about the same people; after three or four the values are determined. A
-standing class says once what it says, so its curve is flat: release 24 tells of a person of release 1 what release 1
-told.
-
-Other turnover, other data, after 12 releases:
-
-{others}
-
-Right guesses about the people of the first release after 12 releases (Adult, 10% replaced), by an attacker who has only
-the releases and learns statistics from them, one with statistics, and one who knows the values of 4% of the people
-besides (who do not count as guessed):
-
-{stronger}
-
-## What readers get
-
-Median relative error of counts in the last release (24 releases, 10% replaced); wide: age and education at 40% of the
-people each, narrow: a decade of age and a sex. Told: class shares; raked: adjusted to totals (epsilon 0.5);
-flat: dealt values counted as they are. Boxes are ranges of codes:
-
-{steady}
-
-Boxes are groups of the hierarchies, which cost more detail:
-
-{groups}
-
-Where the people with the two commonest values leave four times as often (12 releases), class shares age. Raked they do
-not:
-
-{leaving}
-"""
 
 if __name__ == "__main__":
     given = [Path(one) for one in sys.argv[1:]]
