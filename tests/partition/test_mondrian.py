@@ -132,6 +132,24 @@ def test_tiny_tables(rows: int) -> None:
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_equal_rows_cut_as_one_give_the_same_classes(requirement: Requirement, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(17)
+    for rows in [*rng.integers(10, 90, 40).tolist(), 5000]:
+        made = toy_domains()
+        codes, values = table(rng, made, rows, 4)
+        some = rng.integers(0, rng.integers(1, rows + 1), rows)
+        codes, values = codes[some], values[some]
+        limits = requirement.limits(np.bincount(values, minlength=4))
+        alone = mondrian(codes, values, made, limits)
+        monkeypatch.setattr("reissue.partition.mondrian.WORTH_MERGING", 0)
+        monkeypatch.setattr("reissue.partition.mondrian.FEWEST_EQUAL", 0.0)
+        merged = mondrian(codes, values, made, limits)
+        monkeypatch.undo()
+        assert np.array_equal(alone.classes, merged.classes)
+        assert np.array_equal(alone.boxes, merged.boxes)
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
 def test_any_number_of_threads_gives_the_same_classes(
     requirement: Requirement, monkeypatch: pytest.MonkeyPatch
 ) -> None:

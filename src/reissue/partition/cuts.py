@@ -18,8 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Int32
-from reissue.model.requirement_kernels import Limits, meets, slice_meets
+from reissue.model.requirement_kernels import Limits, meets
 from reissue.partition.tables import CodedRows, CutBuffers, Forest
 
 
@@ -30,13 +29,7 @@ def measure(rows: CodedRows, start: int, stop: int, forest: Forest, k: int, scra
     Fills scratch.low, high, node, cuts, worth and returns how many cuts there are. O(rows * attributes).
     """
     attributes = rows.codes.shape[1]
-    for a in range(attributes):
-        scratch.low[a] = scratch.high[a] = rows.codes[start, a]
-    for row in range(start + 1, stop):
-        for a in range(attributes):
-            code = rows.codes[row, a]
-            scratch.low[a] = min(scratch.low[a], code)
-            scratch.high[a] = max(scratch.high[a], code)
+    size = _find_hull(rows, start, stop, scratch)
     found = 0
     for a in range(attributes):
         scratch.node[a] = -1
@@ -45,13 +38,30 @@ def measure(rows: CodedRows, start: int, stop: int, forest: Forest, k: int, scra
             while forest.hi[node] < scratch.high[a]:
                 node = forest.parent[node]
             scratch.node[a] = node
-        if stop - start < 2 * k or scratch.low[a] == scratch.high[a]:
+        if size < 2 * k or scratch.low[a] == scratch.high[a]:
             continue
         if forest.root[a] >= 0:
-            found = _list_node_cuts(rows.codes, start, stop, a, forest, k, found, scratch)
+            found = _list_node_cuts(rows, start, stop, size, a, forest, k, found, scratch)
         else:
-            found = _list_median_cuts(rows.codes, start, stop, a, forest, k, found, scratch)
+            found = _list_median_cuts(rows, start, stop, size, a, forest, k, found, scratch)
     return found
+
+
+@njit(cache=True)
+def _find_hull(rows: CodedRows, start: int, stop: int, scratch: CutBuffers) -> int:
+    """Fill scratch.low and high; the number of rows. Column by column, a few rows at a time: they stay in the cache."""
+    scratch.low[:] = scratch.high[:] = rows.codes[start]
+    size = 0
+    for begin in range(start, stop, 1024):
+        end = min(begin + 1024, stop)
+        for row in range(begin, end):
+            size += rows.weights[row]
+        for a in range(rows.codes.shape[1]):
+            low, high = scratch.low[a], scratch.high[a]
+            for row in range(begin, end):
+                low, high = min(low, rows.codes[row, a]), max(high, rows.codes[row, a])
+            scratch.low[a], scratch.high[a] = low, high
+    return size
 
 
 @njit(cache=True)
@@ -71,12 +81,20 @@ def _list_cut(
 
 @njit(cache=True)
 def _list_median_cuts(
-    codes: Int32, start: int, stop: int, attribute: int, forest: Forest, k: int, found: int, scratch: CutBuffers
+    rows: CodedRows,
+    start: int,
+    stop: int,
+    size: int,
+    attribute: int,
+    forest: Forest,
+    k: int,
+    found: int,
+    scratch: CutBuffers,
 ) -> int:
     """List the cuts after the median and before it."""
-    size, high = stop - start, np.int64(scratch.high[attribute])
+    high = np.int64(scratch.high[attribute])
     low = max(np.int64(scratch.low[attribute]), forest.start[attribute] - 1)  # a missing value is one step below
-    median, below, upto = _median(codes, start, stop, attribute, scratch)
+    median, below, upto = _median(rows, start, stop, size, attribute, scratch)
     for i in range(2):
         last, left = (median, upto) if i == 0 else (median - 1, below)
         if min(left, size - left) >= max(1, k):
@@ -88,17 +106,24 @@ def _list_median_cuts(
 
 @njit(cache=True)
 def _list_node_cuts(
-    codes: Int32, start: int, stop: int, attribute: int, forest: Forest, k: int, found: int, scratch: CutBuffers
+    rows: CodedRows,
+    start: int,
+    stop: int,
+    total: int,
+    attribute: int,
+    forest: Forest,
+    k: int,
+    found: int,
+    scratch: CutBuffers,
 ) -> int:
     """List the cuts of the covering node: into its children, and into the child with most rows and all others."""
     node = scratch.node[attribute]
     first, last = forest.child_start[node], forest.child_start[node + 1]
     if last - first < 2:  # codes the taxonomy does not tell apart
         return found
-    rows = stop - start
     size, span = scratch.next, forest.span[attribute]
-    _count_children(codes, start, stop, attribute, first, last, forest, scratch)
-    largest, least, alike, gain, width = 0, rows, 0.0, 0.0, float(forest.hi[node] - forest.lo[node])
+    _count_children(rows, start, stop, attribute, first, last, forest, scratch)
+    largest, least, alike, gain, width = 0, total, 0.0, 0.0, float(forest.hi[node] - forest.lo[node])
     for child in range(last - first):
         if size[child]:
             own = forest.child[first + child]
@@ -106,11 +131,11 @@ def _list_node_cuts(
             gain += size[child] * (width - float(forest.hi[own] - forest.lo[own]))
             largest = child if size[child] > size[largest] else largest
     if least >= k:
-        found = _list_cut(attribute, 1, 0, 0, gain / span, float(rows) ** 2 - alike, found, scratch)
+        found = _list_cut(attribute, 1, 0, 0, gain / span, float(total) ** 2 - alike, found, scratch)
     left, own = size[largest], forest.child[first + largest]
-    if min(left, rows - left) >= max(1, k):
+    if min(left, total - left) >= max(1, k):
         gain = left * (width - float(forest.hi[own] - forest.lo[own])) / span
-        even = 2.0 * left * (rows - left)
+        even = 2.0 * left * (total - left)
         found = _list_cut(attribute, forest.lo[own], forest.hi[own], left, gain, even, found, scratch)
     return found
 
@@ -123,21 +148,38 @@ def try_cut(
 
     Part i is then scratch.ends[i]..scratch.ends[i+1]-1. O(rows) whichever way it ends; rows stay inside the slice.
     """
-    attribute, first, last, left = scratch.cuts[number]
+    attribute, first, last, _ = scratch.cuts[number]
     if first > last:
         parts = _part_by_children(rows, start, stop, attribute, forest, limits, scratch)
     else:
-        parts = _part_off(rows, start, stop, attribute, first, last, left, scratch)
-    for part in range(parts):
-        if not slice_meets(
-            rows.values, scratch.ends[part], scratch.ends[part + 1], scratch.counts, scratch.present, limits
-        ):
+        parts = _part_off(rows, start, stop, attribute, first, last, scratch)
+    for part in range(parts if limits.by_value else 0):
+        if not _slice_meets(rows, scratch.ends[part], scratch.ends[part + 1], limits, scratch):
             return 0
     return parts
 
 
 @njit(cache=True)
-def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: CutBuffers) -> tuple[int, int, int]:
+def _slice_meets(rows: CodedRows, start: int, stop: int, limits: Limits, scratch: CutBuffers) -> bool:
+    """Whether the rows start..stop-1, taken as one class, satisfy the limits. O(stop - start)."""
+    counts, present, found, size = scratch.counts, scratch.present, 0, 0
+    for row in range(start, stop):
+        value = rows.values[row]
+        if counts[value] == 0:
+            present[found] = value
+            found += 1
+        counts[value] += rows.weights[row]
+        size += rows.weights[row]
+    holds = meets(counts, present, found, size, limits)
+    for i in range(found):
+        counts[present[i]] = 0
+    return holds
+
+
+@njit(cache=True)
+def _median(
+    rows: CodedRows, start: int, stop: int, size: int, attribute: int, scratch: CutBuffers
+) -> tuple[int, int, int]:
     """(the lower median of a column over start..stop-1, how many rows are below it, how many up to it).
 
     By narrowing an interval of codes, O(rows) each time; it is divided by up to 4096, so 3 times are enough.
@@ -146,7 +188,7 @@ def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: CutBuf
     bits = 4
     while bits < 12 and (1 << bits) < stop - start:
         bits += 1
-    rank, count = (stop - start - 1) // 2, 0
+    rank, count = (size - 1) // 2, 0
     while low < high:
         shift = 0
         while (high - low) >> shift >= 1 << bits:
@@ -154,9 +196,9 @@ def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: CutBuf
         used = ((high - low) >> shift) + 1
         buckets[:used] = 0
         for row in range(start, stop):
-            code = np.int64(codes[row, attribute])
+            code = np.int64(rows.codes[row, attribute])
             if low <= code <= high:
-                buckets[(code - low) >> shift] += 1
+                buckets[(code - low) >> shift] += rows.weights[row]
         bucket = 0
         while rank >= buckets[bucket]:
             rank -= buckets[bucket]
@@ -164,8 +206,15 @@ def _median(codes: Int32, start: int, stop: int, attribute: int, scratch: CutBuf
         count = buckets[bucket]
         low += bucket << shift
         high = min(high, low + (1 << shift) - 1)
-    below = (stop - start - 1) // 2 - rank
+    below = (size - 1) // 2 - rank
     return int(low), below, below + count
+
+
+@njit(cache=True)
+def copy_slice(rows: CodedRows, start: int, stop: int) -> CodedRows:
+    """The rows start..stop-1 as a table of their own, to be permuted."""
+    codes, values, weights = rows.codes[start:stop].copy(), rows.values[start:stop].copy(), rows.weights[start:stop]
+    return CodedRows(codes, values, np.arange(stop - start), weights.copy())
 
 
 @njit(cache=True)
@@ -174,13 +223,14 @@ def _swap(rows: CodedRows, i: int, j: int) -> None:
         rows.codes[i, a], rows.codes[j, a] = rows.codes[j, a], rows.codes[i, a]
     rows.values[i], rows.values[j] = rows.values[j], rows.values[i]
     rows.ids[i], rows.ids[j] = rows.ids[j], rows.ids[i]
+    rows.weights[i], rows.weights[j] = rows.weights[j], rows.weights[i]
 
 
 @njit(cache=True)
 def _part_off(
-    rows: CodedRows, start: int, stop: int, attribute: int, first: int, last: int, left: int, scratch: CutBuffers
+    rows: CodedRows, start: int, stop: int, attribute: int, first: int, last: int, scratch: CutBuffers
 ) -> int:
-    """Put the `left` rows with codes first..last before all others."""
+    """Put the rows with codes first..last before all others."""
     i, j = start, stop - 1
     while True:
         while i <= j and first <= rows.codes[i, attribute] <= last:
@@ -190,7 +240,7 @@ def _part_off(
         if i >= j:
             break
         _swap(rows, i, j)
-    scratch.ends[0], scratch.ends[1], scratch.ends[2] = start, start + left, stop
+    scratch.ends[0], scratch.ends[1], scratch.ends[2] = start, i, stop
     return 2
 
 
@@ -223,27 +273,27 @@ def _children_meet(
 
     Counting is cheaper than moving. Values are only counted where that needs few counters.
     """
-    children, width, size, pairs = last - first, len(limits.table), scratch.next, scratch.pairs
+    children, width, pairs = last - first, len(limits.table), scratch.pairs
     if not limits.by_value or children * width > min(len(pairs), stop - start):
         return True
     pairs[: children * width] = 0
     for row in range(start, stop):
-        pairs[_child_at(rows.codes[row, attribute], first, last, forest) * width + rows.values[row]] += 1
+        child = _child_at(rows.codes[row, attribute], first, last, forest)
+        pairs[child * width + rows.values[row]] += rows.weights[row]
     for child in range(children):
-        if size[child]:
-            counts, found = pairs[child * width : (child + 1) * width], 0
-            for value in range(width):
-                if counts[value]:
-                    scratch.present[found] = value
-                    found += 1
-            if not meets(counts, scratch.present, found, size[child], limits):
-                return False
+        counts, found = pairs[child * width : (child + 1) * width], 0
+        for value in range(width):
+            if counts[value]:
+                scratch.present[found] = value
+                found += 1
+        if found and not meets(counts, scratch.present, found, counts.sum(), limits):
+            return False
     return True
 
 
 @njit(cache=True)
 def _count_children(
-    codes: Int32, start: int, stop: int, attribute: int, first: int, last: int, forest: Forest, scratch: CutBuffers
+    rows: CodedRows, start: int, stop: int, attribute: int, first: int, last: int, forest: Forest, scratch: CutBuffers
 ) -> None:
     """Count the rows of each child first..last-1 into scratch.next; where there are few codes, code by code."""
     size, low, buckets = scratch.next, scratch.low[attribute], scratch.buckets
@@ -251,11 +301,11 @@ def _count_children(
     size[: last - first] = 0
     if span > min(len(buckets), stop - start):
         for row in range(start, stop):
-            size[_child_at(codes[row, attribute], first, last, forest)] += 1
+            size[_child_at(rows.codes[row, attribute], first, last, forest)] += rows.weights[row]
         return
     buckets[:span] = 0
     for row in range(start, stop):
-        buckets[codes[row, attribute] - low] += 1
+        buckets[rows.codes[row, attribute] - low] += rows.weights[row]
     child = _child_at(low, first, last, forest)
     for code in range(span):
         while forest.hi[forest.child[first + child]] < low + code:
@@ -271,9 +321,11 @@ def _part_by_children(
     node = scratch.node[attribute]
     first, last = forest.child_start[node], forest.child_start[node + 1]
     children, size, ends = last - first, scratch.next, scratch.ends
-    _count_children(rows.codes, start, stop, attribute, first, last, forest, scratch)
     if not _children_meet(rows, start, stop, attribute, first, last, forest, limits, scratch):
         return 0
+    size[:children] = 0
+    for row in range(start, stop):
+        size[_child_at(rows.codes[row, attribute], first, last, forest)] += 1
     ends[0] = start
     for child in range(children):
         ends[child + 1] = ends[child] + size[child]

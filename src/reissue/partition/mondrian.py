@@ -14,15 +14,26 @@ from itertools import pairwise
 import numpy as np
 
 from reissue.arrays.compiled import njit, processors
+from reissue.arrays.distinct import distinct
 from reissue.arrays.types import Int32, Int64
 from reissue.model.boxes import widen_to_nodes
 from reissue.model.domain import Domain
+from reissue.model.release import take_rows
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import measure, try_cut
 from reissue.partition.tables import CodedRows, CutBuffers, Forest, build_forest, copy_rows, cut_buffers
 
 WORTH_THREADS = 50_000
 """Rows from which on the work is divided among threads."""
+
+WORTH_MERGING = 50_000
+"""Rows from which on equal ones are looked for."""
+
+SAMPLE = 20_000
+"""Rows from which it is guessed how many rows are equal, about."""
+
+FEWEST_EQUAL = 1.0
+"""Equal rows are cut as one where a row has at least so many others like it, on the average."""
 
 ENDLESS = 1 << 60
 """More cuts, one inside the other, than there can be."""
@@ -57,7 +68,7 @@ def _cut_all(
 
     Returns int64[parts] where each part starts, ascending, and their hulls int32[parts, attributes, 2].
     """
-    most = (stop - start) // max(1, limits.k) + 1
+    most = min(stop - start, rows.weights[start:stop].sum() // max(1, limits.k)) + 1
     starts, boxes = np.empty(most, dtype=np.int64), np.empty((most, rows.codes.shape[1], 2), dtype=np.int32)
     stack = np.empty((most, 3), dtype=np.int64)  # partitions still to cut: disjoint, each of at least k rows
     stack[0, 0], stack[0, 1], stack[0, 2] = start, stop, depth
@@ -97,19 +108,39 @@ def mondrian(
 ) -> Partition:
     """Partition the rows by strict Mondrian; the whole table must satisfy the limits.
 
-    O(rows * attributes * log(rows / k)) time; one copy of the rows and the boxes in memory. Large tables are cut by
-    several threads (None: as many as there are processors): once cut apart, partitions have nothing to do with each
-    other, so the result is the same for any number of them.
+    O(rows * attributes * log(rows / k)) time, of many equal rows one alone; one copy of these and the boxes in memory.
+    Large tables are cut by several threads (None: as many as there are processors): once cut apart, partitions have
+    nothing to do with each other, so the result is the same for any number of them.
     """
-    forest, rows = build_forest(domains), copy_rows(codes, values)
     if len(values) == 0:
         return Partition(np.empty(0, dtype=np.int32), np.empty((0, len(domains), 2), dtype=np.int32))
+    forest, (rows, home) = build_forest(domains), _merge_equal(codes, values)
 
     def cut(start: int, stop: int, depth: int) -> tuple[Int64, Int32]:
         return _cut_all(rows, start, stop, depth, forest, limits, cut_buffers(forest, len(limits.table)))
 
-    starts, hulls = _cut_side_by_side(cut, len(values), threads or processors())
-    return Partition(_number_rows(rows.ids, starts), widen_to_nodes(hulls, domains))
+    starts, hulls = _cut_side_by_side(cut, len(rows.values), threads or processors())
+    classes = _number_rows(rows.ids, starts)
+    return Partition(classes if home is None else classes[home], widen_to_nodes(hulls, domains))
+
+
+def _merge_equal(codes: Int32, values: Int32) -> tuple[CodedRows, Int32 | None]:
+    """(the rows to cut, int32[rows] which of them each row of the table is): equal rows are one, if that saves work.
+
+    Cuts depend on how often rows occur, not on their order, so that the classes are the same. Whether it saves work is
+    guessed from a sample: the share of equal pairs in it is that in the table. None: every row is itself.
+    """
+    if len(values) < WORTH_MERGING:
+        return copy_rows(codes, values), None
+    columns = [*codes.T, values]
+    some = [np.ascontiguousarray(column[:: max(1, len(values) // SAMPLE)]) for column in columns]
+    drawn = len(some[0])
+    pairs = drawn - len(distinct(some)[0])
+    if 2 * pairs * len(values) < FEWEST_EQUAL * drawn**2:
+        return copy_rows(codes, values), None
+    first, home = distinct([np.ascontiguousarray(column) for column in columns])
+    weights = np.bincount(home, minlength=len(first)).astype(np.int32)
+    return copy_rows(take_rows(codes, first), values[first], weights), home
 
 
 def _cut_side_by_side(

@@ -16,11 +16,13 @@ class CodedRows(NamedTuple):
 
     codes: int32[rows, attributes], C order, so that a row moves as one piece
     values: int32[rows]; ids: int64[rows], each row's number in the table it came from
+    weights: int32[rows], how many rows of the table each one stands for
     """
 
     codes: Int32
     values: Int32
     ids: Int64
+    weights: Int32
 
 
 class Forest(NamedTuple):
@@ -67,9 +69,10 @@ class CutBuffers(NamedTuple):
     buckets: Int64
 
 
-def copy_rows(codes: Int32, values: Int32) -> CodedRows:
-    """A private copy of the rows, to be permuted."""
-    return CodedRows(np.array(codes, dtype=np.int32, order="C"), values.astype(np.int32), np.arange(len(values)))
+def copy_rows(codes: Int32, values: Int32, weights: Int32 | None = None) -> CodedRows:
+    """A private copy of the rows, to be permuted. weights: how many rows each stands for; None: for itself."""
+    ones = np.ones(len(values), dtype=np.int32) if weights is None else weights.astype(np.int32)
+    return CodedRows(np.array(codes, dtype=np.int32, order="C"), values.astype(np.int32), np.arange(len(values)), ones)
 
 
 def build_forest(domains: Sequence[Domain]) -> Forest:

@@ -19,7 +19,7 @@ from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import classes_meet
 from reissue.partition.mondrian import mondrian
-from reissue.partition.tables import CodedRows, build_forest, cut_buffers
+from reissue.partition.tables import build_forest, copy_rows, cut_buffers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class CheckedMondrian(CheckedStrategy):
         leaf[new], leaf[~new] = row_leaf, cluster_leaf[cluster[kept[~new]]]
         start, order = sort_by_bucket(leaf, int(max(row_leaf.max(), cluster_leaf.max(initial=0))) + 1)
         at = kept[order]
-        rows = CodedRows(codes[at], snapshot.values[at], np.arange(len(at)))
+        rows = copy_rows(codes[at], snapshot.values[at])
         known = Past(
             past.cell[at],
             running.chain,

@@ -14,7 +14,7 @@ from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_saf
 from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, difference_buffers
 from reissue.methods.incremental.recut.cluster import ClusterBuffers, Past, cluster_buffers, cluster_of
 from reissue.model.requirement_kernels import Limits
-from reissue.partition.cuts import measure, try_cut
+from reissue.partition.cuts import copy_slice, measure, try_cut
 from reissue.partition.mondrian import cut_once
 from reissue.partition.tables import CodedRows, CutBuffers, Forest, cut_buffers
 
@@ -119,7 +119,7 @@ def _could_gain(
     Safe cuts are a few of these, and hardly ever end better, so where this does not gain no checks are made at all.
     """
     size, loss = stop - start, 0.0
-    work = CodedRows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
+    work = copy_slice(rows, start, stop)
     stack = np.empty((size // max(1, limits.k) + 1, 2), np.int64)
     stack[0, 0], stack[0, 1], height = 0, size, 1
     while height and loss < before:
@@ -157,7 +157,7 @@ def _together(
     """
     cluster, size = cluster_of(rows, start, stop, past, bench), stop - start
     most = size // max(1, limits.k) + 2
-    work = CodedRows(rows.codes[start:stop].copy(), rows.values[start:stop].copy(), np.arange(size))
+    work = copy_slice(rows, start, stop)
     boxes = np.empty((most, rows.codes.shape[1], 2), np.int32)
     made = Classes(np.zeros(size, np.int64), boxes, np.full(most, -1, np.int64), np.empty(size, np.int64))
     ends, table = np.zeros((most, 2), np.int64), difference_buffers(int(cluster.counts.max()), most)
