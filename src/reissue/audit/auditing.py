@@ -219,7 +219,7 @@ def _assemble(
             "config": describe_config(Layout(ledger.path).config),
             **_describe_policy(strategy),
         },
-        notes=[*note_missing_files(ledger, coding.schema), *note_erased(ledger)],
+        notes=[*note_missing_files(ledger, coding.schema), *note_erased(ledger), *strategy.audit_notes()],
         names_shown=names,
         view=view,
         insensitive=columns,

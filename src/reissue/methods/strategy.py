@@ -94,6 +94,10 @@ class Strategy(ABC):
         """What a recipient must know to read the release, beyond what its columns say; for `release.json`."""
         return ()
 
+    def audit_notes(self) -> Sequence[str]:
+        """What the reader of an audit must know of what the strategy leaves open, and what would close it."""
+        return ()
+
     @classmethod
     def list_attacks_to_run(cls) -> list[str]:
         """The attacks that publish runs on every finished release."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import reissue as ri
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.baselines.merge import Merge
 from reissue.methods.baselines.static import Static
@@ -139,3 +142,14 @@ def test_settings() -> None:
         CheckedIncognito(k=2, c=2)
     with pytest.raises(InfeasiblePolicy, match="k = 500"):
         CheckedMondrian(k=500).publish(few_values(1, releases=1)[0], History([], {}, 1))
+
+
+def test_an_audit_says_what_three_checks_leave_open(tmp_path: Path) -> None:
+    """It points to the attack that reasons about everybody at once, and to the strategy that stops it."""
+    schema = ri.Schema(identifier="person", quasi_identifiers={"age": {"type": "int"}}, sensitive="value")
+    people = {"person": [f"p{i}" for i in range(8)], "age": [*range(8)], "value": ["a", "b"] * 4}
+    with ri.Series.create(tmp_path / "series", schema, ri.CheckedMondrian(k=2, c=0.5)) as series:
+        series.publish(pa.table(people), allow=["few-rows"])
+        notes = " ".join(series.audit().to_dict()["notes"])
+    assert "checked-mondrian stops intersection, difference and record tracing one by one." in notes
+    assert "possible-worlds, which standing stops, too." in notes

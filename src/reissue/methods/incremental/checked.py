@@ -56,6 +56,13 @@ class CheckedStrategy(Strategy):
     def thresholds(self) -> Mapping[str, float]:
         return {"k": float(self.k), "c": float(self.c)}
 
+    def audit_notes(self) -> tuple[str, ...]:
+        """The three checks are the paper's; exact as they are, they are made one by one."""
+        return (
+            f"{self.name} stops intersection, difference and record tracing one by one. Who reasons about all classes "
+            "of all releases at once may still be certain of somebody: see possible-worlds, which standing stops, too.",
+        )
+
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """Fold in one release: the cells of people who shared all classes, with their IS, IQ and chain of classes."""
         attributes = release.codes.shape[1]
