@@ -14,8 +14,8 @@ from os import PathLike
 from pathlib import Path
 
 from reissue.errors import InputError
-from reissue.ledger.disk import find_cause, put_in_place
-from reissue.ledger.system import force_folder
+from reissue.ledger.disk import find_cause, open_private, put_in_place
+from reissue.ledger.system import force_file, force_folder, move
 
 AUDIT = "reissue-audit/1"
 COMPARISON = "reissue-comparison/1"
@@ -32,26 +32,30 @@ _REMEDIES = {
 }
 
 
-def write_json(document: object, path: str | PathLike[str] | None) -> str:
+def write_json(document: object, path: str | PathLike[str] | None, public: bool = False) -> str:
     """The document as JSON, also written to `path` if one is given."""
-    return write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path)
+    return write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path, public)
 
 
-def write_text(text: str, path: str | PathLike[str] | None) -> str:
+def write_text(text: str, path: str | PathLike[str] | None, public: bool = False) -> str:
     """The text, also written to `path` if one is given."""
     if path is not None:
-        write_bytes(text.encode(), path)
+        write_bytes(text.encode(), path, public)
     return text
 
 
-def write_bytes(content: bytes, path: str | PathLike[str]) -> None:
-    """Write a file as a whole: on a full disk, or if it is interrupted, what was there before is still there."""
+def write_bytes(content: bytes, path: str | PathLike[str], public: bool = False) -> None:
+    """Write a file as a whole: on a full disk, or if it is interrupted, what was there before is still there.
+
+    Only its owner may read it, whatever the umask is and whoever could read the one before; public: with the
+    permissions that the file had, or that any new file gets.
+    """
     try:
         target = Path(path).resolve()  # a link stays one
         if target.exists() and not target.is_file():  # a pipe or /dev/stdout has nothing to lose
             target.write_bytes(content)
         else:
-            _replace(target, content)
+            _replace(target, content, public)
     except OSError as error:
         raise InputError(_explain(path, error)) from error
 
@@ -69,7 +73,9 @@ def write_zip(files: Mapping[str, Path], path: Path) -> None:
                 about.external_attr = 0o644 << 16
                 with files[name].open("rb") as content, packed.open(about, "w", force_zip64=True) as inside:
                     shutil.copyfileobj(content, inside, 1 << 20)
-        beside.replace(path)
+        force_file(beside)
+        move(beside, path)
+        _keep_name(path)
     except OSError as error:
         raise InputError(_explain(path, error)) from error
     finally:
@@ -82,12 +88,15 @@ def _explain(path: str | PathLike[str], error: OSError) -> str:
     return f"Writing {os.fspath(path)} failed: {reason}. {_REMEDIES.get(code, 'Choose another place.')}{kept}"
 
 
-def _replace(target: Path, content: bytes) -> None:
-    """With the permissions that the file had; a new one gets those that any new file gets."""
+def _replace(target: Path, content: bytes, public: bool) -> None:
     beside = target.with_name(f".reissue-{secrets.token_hex(4)}.new")  # nobody's name, and never too long
-    file = beside.open("xb")
-    if target.exists():
+    file = beside.open("xb") if public else open_private(beside)
+    if public and target.exists():
         beside.chmod(stat.S_IMODE(target.stat().st_mode))
     put_in_place(target, beside, file, content)
+    _keep_name(target)
+
+
+def _keep_name(target: Path) -> None:
     with suppress(OSError):  # some network drives have no such thing; the file is there
         force_folder(target.parent)

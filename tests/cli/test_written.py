@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -87,20 +88,61 @@ def test_an_interrupt_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert os.listdir(tmp_path) == ["a.json"]
 
 
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
 def test_links_permissions_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
     kept, link = tmp_path / "kept.html", tmp_path / "latest.html"
     write_text("old", kept)
     kept.chmod(0o640)
     link.symlink_to(kept)
-    write_text("new", link)
+    write_text("new", link, public=True)
     assert link.is_symlink()
     assert kept.read_text() == "new"
-    assert kept.stat().st_mode & 0o777 == 0o640
+    assert mode_of(kept) == 0o640
+    write_text("newer", link)
+    assert (kept.read_text(), mode_of(kept)) == ("newer", 0o600), "what is not public is its owner's"
     write_bytes(b"nothing to lose", "/dev/null")
     assert not Path("/dev/null").is_file()
     longest = tmp_path / ("x" * 250 + ".html")
     write_text("a name as long as names may be", longest)
     assert longest.exists()
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+@pytest.mark.parametrize("public", [False, True])
+def test_reports_and_documents_are_for_their_owner_whatever_the_umask(clinic: Path, public: bool) -> None:
+    more = ("--public",) if public else ()
+    attack = ("--attack", "intersection")
+    assert ended("report", "s", "-o", "report.html", *attack, *more) == 0
+    assert ended("audit", "s", "--html", "audit.html", "--json", *attack, *more) in (0, 1)
+    with ri.Series.open("s") as series:
+        audit = series.audit(attacks=["intersection"])
+    audit.to_json("written.json", public=public)
+    audit.to_html("written.html", public=public)
+    wanted = 0o666 if public else 0o600
+    assert [mode_of(Path(name)) for name in ("report.html", "audit.html", "written.json", "written.html")] == [
+        wanted
+    ] * 4
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_what_a_comparison_keeps_is_for_its_owner(clinic: Path) -> None:
+    Path("kept").mkdir()
+    config = str(write_config(clinic))
+    assert ended("compare", "1.csv", "--config", config, "--strategy", "static", "--out", "kept", "--html", "page.html",
+                 "--picture", "map.svg") == 0  # fmt: skip
+    modes = {str(path): mode_of(path) for path in (Path("kept"), *Path("kept").rglob("*"))}
+    assert {name for name, mode in modes.items() if mode not in (0o600, 0o700)} == set()
+    assert {mode_of(Path(name)) for name in ("page.html", "map.svg")} == {0o600}
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -308,3 +308,13 @@ def test_files_of_a_folder_that_differ_in_a_type_are_read_as_one_or_named(tmp_pa
             assert told[3] == "c"
             assert "Export all its files with the same types." in str(error)  # noqa: PT017
             assert kind != other, "the same type is no difference"
+
+
+def test_a_field_that_is_too_long_is_not_called_an_open_quote(tmp_path: Path) -> None:
+    told = message(write(tmp_path, "name,age\na,1\nb," + "x" * (10 << 20) + "\n"), "name", "age")
+    assert "after line 2: a field or a row is too long" in told
+
+
+def test_a_broken_link_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to("nowhere.csv")
+    assert "a.csv is a link to nowhere.csv, which does not exist." in message(tmp_path / "a.csv", "age")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import Ledger
-from tests.ledger.support import assert_is_whole, flip, publish, some_caches
+from tests.ledger.support import assert_is_whole, create, flip, publish, some_caches
 
 
 def private_files(series: Path) -> list[Path]:
@@ -175,3 +176,56 @@ def test_files_of_others_in_the_private_folder_stay(series: Path) -> None:
     kept.write_text("mine")
     Ledger.open(series).close()
     assert kept.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("seal", "said"),
+    [
+        (None, "its seal, private/catalogue.sha256, is missing or cannot be read"),
+        (b"x" * 64, "its seal, private/catalogue.sha256, is not what was written"),
+        (b"0" * 64 + b"\n", r"it does not fit its seal, private/catalogue.sha256 \(SHA-256 differs\)"),
+    ],
+)
+def test_what_is_wrong_with_a_seal_is_told_of_the_seal(series: Path, seal: bytes | None, said: str) -> None:
+    place = series / "private" / "catalogue.sha256"
+    place.unlink() if seal is None else place.write_bytes(seal)
+    with Ledger.open(series) as ledger:
+        found = {damage.file: str(damage) for damage in ledger.verify()}
+        assert re.search(said, found["private/catalogue.sqlite"])
+        with pytest.raises(LedgerDamaged, match=said):
+            publish(ledger, 2)
+
+
+def test_links_are_called_links(series: Path, tmp_path: Path) -> None:
+    ledger = Ledger.open(series)
+    facts, shape = (ledger._state.of_role(role)[0].path for role in ("facts", "shape"))
+    moved = tmp_path / "elsewhere"
+    (series / "private" / "files" / facts).rename(moved)
+    (series / "private" / "files" / facts).symlink_to(moved)
+    (series / "private" / "files" / shape).unlink()
+    (series / "private" / "files" / shape).symlink_to("/nowhere")
+    (series / "private" / "notes").symlink_to("/nowhere")
+    release = series / "releases" / "0001"
+    (release / "data.csv").unlink()
+    (release / "data.csv").symlink_to("/nowhere")
+    (release / "folder").symlink_to("/")
+    found = {
+        damage.file: damage.reason for damage in ledger.verify() if "not a file of the ledger" not in damage.reason
+    }
+    assert found.pop(f"private/files/{facts}").startswith(f"it is a link to {moved}, not a file of its own.")
+    assert found.pop(f"private/files/{shape}").startswith("it is a link to /nowhere, not a file of its own.")
+    assert found == {
+        "private/notes": "it is a link to /nowhere.",
+        "releases/0001/data.csv": "it is a link to /nowhere, not a file of its own.",
+        "releases/0001/folder": "it is not part of the release.",
+    }
+
+
+def test_a_series_is_made_in_no_file_and_behind_no_broken_link(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(SeriesError, match="file is no folder; a series is one"):
+        create(tmp_path / "file")
+    with pytest.raises(SeriesError, match="link is a link to nowhere, where no folder is"):
+        create(tmp_path / "link")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]

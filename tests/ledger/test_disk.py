@@ -148,6 +148,28 @@ def test_a_read_only_series_can_be_read(shelf: Path) -> None:
     assert in_child(work) == 0
 
 
+def test_a_folder_that_may_not_be_read_does_not_end_the_check(shelf: Path) -> None:
+    with create(shelf / "s") as ledger:
+        for number in (1, 2, 3):
+            publish(ledger, number)
+    hand_over(shelf / "s")
+    releases = shelf / "s" / "releases"
+    (releases / "0001").chmod(0)
+    (releases / "0002" / "more").chmod(0)
+    (releases / "0003" / "data.csv").chmod(0)
+
+    def look(hidden: Path | None = None) -> None:
+        as_nobody()
+        with Ledger.open(shelf / "s") as ledger:
+            found = {damage.file: damage for damage in ledger.verify()}
+        assert {damage.reason for damage in found.values()} == {"it cannot be read (Permission denied)."}
+        assert {damage.remedy[:26] for damage in found.values()} == {"Run as the owner of the se"}
+        folders = {"releases/0001", "releases/0002/more", "releases/0003/data.csv"}
+        assert set(found) == folders
+
+    assert in_child(look) == 0
+
+
 def test_a_read_only_series_that_must_be_settled_says_so(shelf: Path) -> None:
     path = shelf / "s"
     with create(path) as ledger:

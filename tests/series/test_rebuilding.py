@@ -11,6 +11,7 @@ import pytest
 import reissue as ri
 from reissue.methods.strategy import Strategy
 from tests.support.divided import CHURN, INSERTS, SCHEMA, STRATEGIES, People
+from tests.support.hospital import FIGURE_1, frame, hospital_schema
 
 ABSENT = "series/absent"
 
@@ -39,7 +40,7 @@ def assert_named(series: ri.Series, *wrong: str) -> None:
     """As the only ones that are wrong; and after that nothing is."""
     damages = series.verify(rebuild=True)
     assert [damage.file for damage in damages] == [f"cache {name}" for name in sorted(wrong)]
-    assert {damage.reason for damage in damages} == {"it did not follow from the facts."}
+    assert {damage.reason for damage in damages} == {"it was damaged, or did not follow from the facts."}
     assert series.verify(rebuild=True) == []
 
 
@@ -110,3 +111,15 @@ def test_in_a_divided_series_every_fragment_is_looked_at(tmp_path: Path) -> None
                     every[f"{name}-{fragment:05d}"] = {**table, "value": altered(table["value"])} if wrong else table
             replace_caches(series, every)
             assert_named(series, ABSENT)
+
+
+@pytest.mark.parametrize("damage", ["altered", "missing"])
+def test_a_damaged_cache_is_made_again_as_verify_says(tmp_path: Path, damage: str) -> None:
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.MInvariance(m=2), seed=1) as series:
+        series.publish(frame(FIGURE_1))
+    cache = tmp_path / "s" / "private" / "files" / series._ledger._state.of_role("cache")[0].path
+    cache.write_text("x") if damage == "altered" else cache.unlink()
+    with ri.Series.open(tmp_path / "s") as series:
+        assert ["verify --rebuild" in one.remedy for one in series.verify()] == [True]
+        assert "It has been rebuilt" in series.verify(rebuild=True)[0].remedy
+        assert series.verify(rebuild=True) == []

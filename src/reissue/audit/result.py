@@ -98,15 +98,15 @@ class Audit:
         """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
         return make_document(self, findings)
 
-    def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """The document as text, also written to `path` if one is given."""
-        return write_json(self.to_dict(), path)
+    def to_json(self, path: str | PathLike[str] | None = None, *, public: bool = False) -> str:
+        """The document as text, also written to `path` if one is given, for its owner only unless it is public."""
+        return write_json(self.to_dict(), path, public)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """One self-contained offline page, also written to `path` if one is given."""
+    def to_html(self, path: str | PathLike[str] | None = None, *, public: bool = False) -> str:
+        """One self-contained offline page, also written to `path` if one is given, for its owner only unless public."""
         from reissue.report import render_audit
 
-        return write_text(render_audit(self.to_dict(findings=IN_REPORT)), path)
+        return write_text(render_audit(self.to_dict(findings=IN_REPORT)), path, public)
 
     def describe(self) -> str:
         """The audit in a few lines, for a terminal."""

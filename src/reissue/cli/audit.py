@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reissue.cli import show
-from reissue.cli.options import ENGINE, JSON, KEY, PAGE, SERIES, writable
+from reissue.cli.options import ENGINE, JSON, KEY, PAGE, PUBLIC, SERIES, writable
 from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InputError, SettingsError
 
@@ -45,6 +45,7 @@ CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML fi
 @click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Only this attack (may be repeated).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
 @click.option("--html", type=click.Path(dir_okay=False), help="Also write a report that opens without a network.")
+@PUBLIC
 @click.option("--promise", is_flag=True, help="Exit code 1 only for attacks that the strategy promises to stop.")
 @NAMES
 @ENGINE
@@ -59,6 +60,7 @@ def audit(
     attacks: tuple[str, ...],
     settings: tuple[str, ...],
     html: str | None,
+    public: bool,
     promise: bool,
     names: bool,
     engine: str | None,
@@ -79,7 +81,7 @@ def audit(
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
             raise SettingsError(USAGE)
-    _tell(done, html, as_json)
+    _tell(done, html, public, as_json)
     raise SystemExit(exit_code(done, promise))
 
 
@@ -92,10 +94,10 @@ def _require(html: str | None) -> None:
         writable(html, PAGE)
 
 
-def _tell(done: Audit, html: str | None, as_json: bool) -> None:
+def _tell(done: Audit, html: str | None, public: bool, as_json: bool) -> None:
     try:
         if html:
-            done.to_html(html)
+            done.to_html(html, public=public)
     finally:  # what took long to find is told, whether or not the page could be written
         show.print_result(done, done, as_json)
     if html and not as_json:

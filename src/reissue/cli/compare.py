@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reissue.cli import show
-from reissue.cli.options import JSON, PAGE, PNG, SVG, writable
+from reissue.cli.options import JSON, PAGE, PNG, PUBLIC, SVG, writable
 from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InfeasiblePolicy
 
@@ -24,6 +24,7 @@ from reissue.errors import InfeasiblePolicy
 @click.option("--out", type=click.Path(file_okay=False), help="Keep finished runs there, and go on with them. Private.")
 @click.option("--html", type=click.Path(dir_okay=False), help="Also write a page that opens without a network.")
 @click.option("--picture", type=click.Path(dir_okay=False), help="Also write risk against query error as .svg or .png.")
+@PUBLIC
 @JSON
 def compare(
     snapshots: tuple[str, ...],
@@ -33,6 +34,7 @@ def compare(
     out: str | None,
     html: str | None,
     picture: str | None,
+    public: bool,
     as_json: bool,
 ) -> None:
     """Publish the tables SNAPSHOT... (oldest first) with every strategy, attack each series, and recommend one.
@@ -46,9 +48,9 @@ def compare(
         done = compare_config(config, snapshots, strategies=strategies, settings=settings, out=out, progress=progress)
     try:
         if html:
-            done.to_html(html)
+            done.to_html(html, public=public)
         if picture:
-            done.to_picture(picture)
+            done.to_picture(picture, public=public)
     finally:  # what took long to find is told, whether or not the files could be written
         show.print_result(done, done, as_json)
     written = [file for file in (html, picture) if file]

@@ -18,6 +18,10 @@ ENGINE = click.option(
     "--engine", type=click.Choice(["embedded", "spark"]), help="Where the work is done: on this machine, or on Spark."
 )
 
+PUBLIC = click.option(
+    "--public", is_flag=True, help="Give the file the usual permissions; else only its owner may read it."
+)
+
 INTERRUPTED = 130
 """The exit code of a command that was ended by hand, as shells say."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from reissue.cli.audit import audited_series, refuse_unchecked, unchecked
-from reissue.cli.options import KEY, PAGE, writable
+from reissue.cli.options import KEY, PAGE, PUBLIC, writable
 from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InputError, ReissueError, SettingsError
 
@@ -30,9 +30,16 @@ if TYPE_CHECKING:
 @click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Only this attack (may be repeated).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
 @click.option("--names", is_flag=True, help="Show people by identifier, not by number.")
+@PUBLIC
 @KEY
 def report(
-    source: str, output: str, attacks: tuple[str, ...], settings: tuple[str, ...], names: bool, key: str | None
+    source: str,
+    output: str,
+    attacks: tuple[str, ...],
+    settings: tuple[str, ...],
+    names: bool,
+    public: bool,
+    key: str | None,
 ) -> None:
     """Audit SERIES and write what was found as one HTML page that opens without a network.
 
@@ -50,7 +57,7 @@ def report(
         else:
             drawn = _of_audit(audited_series(source, attacks, settings, names, key, progress))
     try:
-        write_text(drawn.page, output)
+        write_text(drawn.page, output, public)
     finally:  # what took long to find is told, whether or not the page could be written
         tell(drawn.verdict)
     tell(f"Wrote {output}. Keep it as safe as the raw data.")

@@ -16,6 +16,7 @@ from reissue.compare.planning import make_plans, share_thresholds
 from reissue.compare.running import Run, Runner, digest_inputs, say_inside
 from reissue.documents import COMPARISON, write_bytes, write_json, write_text
 from reissue.errors import SettingsError
+from reissue.ledger.disk import make_private_folder
 from reissue.methods.plain_words import describe_attack
 from reissue.methods.registry import ATTACKS, find_attack
 from reissue.methods.strategy import Strategy
@@ -58,21 +59,21 @@ class Comparison:
             "recommendation": {"label": self.recommended, "sentences": list(self.sentences)},
         }
 
-    def to_json(self, path: str | PathLike[str] | None = None) -> str:
-        """The document as text, also written to `path` if one is given."""
-        return write_json(self.to_dict(), path)
+    def to_json(self, path: str | PathLike[str] | None = None, *, public: bool = False) -> str:
+        """The document as text, also written to `path` if one is given, for its owner only unless it is public."""
+        return write_json(self.to_dict(), path, public)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """One self-contained offline page, also written to `path` if one is given."""
+    def to_html(self, path: str | PathLike[str] | None = None, *, public: bool = False) -> str:
+        """One self-contained offline page, also written to `path` if one is given, for its owner only unless public."""
         from reissue.report import render_comparison
 
-        return write_text(render_comparison(self.to_dict()), path)
+        return write_text(render_comparison(self.to_dict()), path, public)
 
-    def to_picture(self, path: str | PathLike[str]) -> None:
+    def to_picture(self, path: str | PathLike[str], *, public: bool = False) -> None:
         """The map of risk against query error as SVG or PNG, by the file's suffix."""
         from reissue.report import draw_comparison
 
-        write_bytes(draw_comparison(self.to_dict(), choose_format(path)), path)
+        write_bytes(draw_comparison(self.to_dict(), choose_format(path)), path, public)
 
     def describe(self) -> str:
         """Table, matrix and recommendation, for a terminal."""
@@ -177,7 +178,9 @@ def compare(
     say = progress or (lambda stage: None)
     with TemporaryDirectory() if out is None else nullcontext(str(out)) as folder:
         place = Path(folder) / "runs"
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place.mkdir(parents=True, exist_ok=True)
+        for one in (place.parent, place):
+            make_private_folder(one)
         runs = []
         for number, plan in enumerate(planned, start=1):
             where = f"{number} of {len(planned)},"

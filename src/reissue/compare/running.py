@@ -18,6 +18,7 @@ import numpy as np
 from reissue.compare.planning import ComparisonPlan
 from reissue.documents import write_text
 from reissue.errors import ChangeError, InputError, ReissueError, SeriesError, SnapshotError
+from reissue.ledger.disk import make_private_folder
 from reissue.methods.registry import write_policy
 from reissue.model.release import Coded
 from reissue.schema import Schema
@@ -109,7 +110,7 @@ class Runner:
         if kept is not None:
             return kept
         shutil.rmtree(place, ignore_errors=True)  # what an interrupted run left
-        place.mkdir(parents=True)
+        make_private_folder(place)
         result = self._publish(plan, place / "series", int(key[:16], 16))
         shutil.rmtree(place / "series", ignore_errors=True)
         _write(place / "run.json", {"key": key, "run": asdict(result)})

@@ -161,6 +161,7 @@ class CsvFile:
         try:
             self._refuse_bytes(columns)
             self._refuse_open_quote()
+            self._refuse_long()
             self._refuse_ragged(columns)
         except (OSError, EOFError, zlib.error) as error:
             raise self._damaged(error) from None
@@ -201,6 +202,8 @@ class CsvFile:
 
     def _refuse_open_quote(self) -> None:
         """A quote that is never closed swallows the rest of the file, and a line put after its end."""
+        if self._quotes() % 2 == 0:
+            return
         sentinel, begun, end, last = "\x00", 1, 0, [""]
         with self._text() as text:
             reader = csv.reader(itertools.chain(text, [sentinel]), delimiter=self.delimiter)
@@ -214,6 +217,19 @@ class CsvFile:
                 f'{self.path}, line {begun}: a quote (") is opened and never closed, so the file is incomplete or '
                 'a quote inside a value is not doubled (""). Export it again, or correct that line.'
             )
+
+    def _refuse_long(self) -> None:
+        """A row that does not fit into a block of the reader's."""
+        before = 0
+        try:
+            for line, _ in self._records():
+                before = line
+        except csv.Error:
+            raise SnapshotError(
+                f"{self.path}, after line {before}: a field or a row is too long (rows may have up to "
+                f"{BLOCK >> 20} MB). Is a quote or an end of line missing, or a document in a cell? Correct it, or "
+                "leave the column out."
+            ) from None
 
     def _refuse_ragged(self, columns: Sequence[str]) -> None:
         """Rows with more or fewer fields than the header: a cut file, or a delimiter inside an unquoted value."""

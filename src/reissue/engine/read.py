@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import readlink
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -227,6 +228,8 @@ def _beginning(path: Path) -> bytes:
         with path.open("rb") as file:
             start = file.read(4096)
     except FileNotFoundError:
+        if path.is_symlink():
+            raise SnapshotError(f"{path} is a link to {readlink(path)}, which does not exist. Mend the link.") from None
         near = difflib.get_close_matches(path.name, _names(path.parent), n=1)
         hint = f" Did you mean '{path.parent / near[0]}'?" if near else " Check the path."
         raise SnapshotError(f"{path} does not exist.{hint}") from None

@@ -14,8 +14,11 @@ from typing import Any
 
 from reissue.errors import SchemaError
 from reissue.hierarchy.links import ROOT, Links, Nodes
+from reissue.model.small_files import LONGEST, read_small
 
 DEEP = "it is nested too deeply to be read. A hierarchy has a handful of levels."
+DEEPEST = 100
+_DOTTED = re.compile(rf"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){{{DEEPEST}}}""")
 
 Rows = list[tuple[int, list[str]]]
 """(line number, fields) of each line that is not empty."""
@@ -24,7 +27,7 @@ Rows = list[tuple[int, list[str]]]
 def read_text(path: Path) -> str:
     """The file's text; UTF-8 with or without a byte order mark."""
     try:
-        data = path.read_bytes()
+        data = read_small(path)
     except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or str(error)
         if path.name.endswith("values, kept in the ledger"):  # as a series writes it, for people to read
@@ -110,6 +113,8 @@ def _split(text: str, delimiter: str, source: str) -> Rows:
             raise SchemaError(
                 f"{source}, line {reader.line_num}: {error}. Close every quote, and double a quote inside quotes."
             ) from error
+        for field in fields:
+            _refuse_long(field, f"{source}, line {reader.line_num}")
         if any(fields):
             rows.append((reader.line_num, fields))
 
@@ -118,6 +123,7 @@ def read_json(path: Path) -> Nodes:
     """A nested table in JSON."""
     try:
         tree = json.loads(read_text(path), object_pairs_hook=lambda pairs: _once(pairs, str(path)))
+        refuse_excess(tree, str(path))
     except RecursionError as error:
         raise SchemaError(f"{path}: {DEEP}") from error
     except ValueError as error:
@@ -133,19 +139,54 @@ def read_toml(path: Path) -> Nodes:
 def toml_of(path: Path) -> dict[str, Any]:
     """What a TOML file says."""
     text = read_text(path)
+    if _DOTTED.search(text):  # the parser's time is quadratic in the parts of a key
+        raise SchemaError(f"{path}: {DEEP}")
     try:
-        return tomllib.loads(text)
+        tree = tomllib.loads(text)
     except RecursionError as error:
         raise SchemaError(f"{path}: {DEEP}") from error
     except ValueError as error:
-        raise SchemaError(f"{path}: {error}. {_toml_remedy(text, str(error))}") from error
+        raise SchemaError(f"{path}: {show_beginning(str(error))}. {_toml_remedy(text, str(error))}") from error
+    refuse_excess(tree, str(path))
+    return tree
+
+
+def refuse_excess(tree: object, source: str) -> None:
+    """Refuse what is nested too deeply, and names and texts that are too long to be any; without recursion."""
+    level = [tree]
+    for _ in range(DEEPEST):
+        below: list[object] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += [*one, *one.values()]
+            elif isinstance(one, list):
+                below += one
+            elif isinstance(one, str):
+                _refuse_long(one, source)
+        level = below
+        if not level:
+            return
+    raise SchemaError(f"{source}: {DEEP}")
+
+
+def _refuse_long(text: str, source: str) -> None:
+    if len(text) > LONGEST:
+        raise SchemaError(
+            f"{source}: a name or text has {len(text):,} characters ({show_beginning(text)!r}); at most {LONGEST:,} "
+            "are read. Is a quote or an end of line missing?"
+        )
+
+
+def show_beginning(text: str) -> str:
+    """The text, or if it is long how it begins."""
+    return text if len(text) <= 200 else f"{text[:60]}..."
 
 
 def _toml_remedy(text: str, error: str) -> str:
     """What is most often wrong in such a line."""
     place = re.search(r"at line (\d+)", error)
     lines = text.splitlines()
-    line = lines[int(place[1]) - 1] if place and 0 < int(place[1]) <= len(lines) else ""
+    line = show_beginning(lines[int(place[1]) - 1]) if place and 0 < int(place[1]) <= len(lines) else ""
     if re.search("[“”„‘’«»]", line):
         return f'Write straight quotes ("), not curly ones: {line.strip()}'
     if "\\" in line:

@@ -10,9 +10,11 @@ from reissue.ledger.ledger import Ledger
 from reissue.ledger.records import Damage, Document, PublicFile, ReleaseRecord, find_user
 from reissue.ledger.shelf import Shelf, part_name
 from reissue.ledger.stage import PartWriter, Stage
+from reissue.ledger.store import REBUILD
 
 __all__ = [
     "FAULT_POINTS",
+    "REBUILD",
     "Damage",
     "Document",
     "Event",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.errors import SeriesError
-from reissue.ledger.disk import hash_file, names_in
+from reissue.ledger.disk import describe_absence, hash_file, names_in
 from reissue.ledger.records import CatalogueState, Damage, Layout, ReleaseRecord, folder_name, is_ours
 from reissue.ledger.store import FORGOTTEN, RESTORE, Store
 from reissue.ledger.system import HAS_MODES
@@ -27,6 +28,8 @@ _PRIVATE_ENTRIES = {
     "uploads",
 }
 _KEEP_LOCK = "The next publish makes it anew. Do not delete it: it keeps two publishers apart."
+_NO_LINK = "The ledger makes no links: put the file itself in its place."
+_PERMIT = "Run as the owner of the series, or correct the permissions."
 _REMOVE = "If it is not needed, remove it; Reissue has not put it there."
 
 
@@ -84,10 +87,16 @@ def _private_entries(layout: Layout) -> Iterator[Damage]:
     for path in _entries(layout.files):
         if not is_ours(path.name):
             yield Damage(file=layout.relative(path), reason="it is not a file of the ledger.", remedy=_REMOVE)
+    for path in _entries(layout.private):
+        if path.is_symlink():
+            reason = f"it is a link to {os.readlink(path)}."
+            yield Damage(file=layout.relative(path), reason=reason, remedy=_NO_LINK)
     if not HAS_MODES:
         return
     for path in (layout.private, *_entries(layout.private), *_entries(layout.files)):
-        mode = stat.S_IMODE(path.lstat().st_mode)
+        if path.is_symlink() and not path.exists():
+            continue
+        mode = stat.S_IMODE(path.stat().st_mode)  # of what a link leads to: that is what others could use
         if mode & 0o077:
             right = "700" if path.is_dir() else "600"
             yield Damage(
@@ -103,31 +112,49 @@ def _entries(folder: Path) -> list[Path]:
 
 def _public(layout: Layout, record: ReleaseRecord) -> Iterator[Damage]:
     folder = layout.release(record.number)
-    known = {file.name: file for file in record.files}
-    for name, file in known.items():
-        reason = _difference(folder / name, file.sha256)
-        if reason:
-            place = layout.relative(folder / name)
-            yield Damage(file=place, reason=reason, remedy=RESTORE, release=record.number)
-    if folder.is_dir():
-        for path in sorted(folder.rglob("*")):
-            if not path.is_dir() and path.relative_to(folder).as_posix() not in known:
-                reason = "it is not part of the release."
-                yield Damage(file=layout.relative(path), reason=reason, remedy=_REMOVE, release=record.number)
+    found, closed = _find_files(folder)
+    known = {folder / file.name: file.sha256 for file in record.files}
+    wrong = [(path, f"it cannot be read ({reason}).", _PERMIT) for path, reason in closed.items()]
+    for path, sha256 in known.items():
+        if not any(place in path.parents for place in closed):
+            wrong += [(path, *why) for why in _differences(path, sha256)]
+    wrong += [(path, "it is not part of the release.", _REMOVE) for path in sorted(found) if path not in known]
+    for path, reason, remedy in wrong:
+        yield Damage(file=layout.relative(path), reason=reason, remedy=remedy, release=record.number)
 
 
-def _difference(path: Path, sha256: str) -> str | None:
-    if not path.is_file():
-        return "it is missing."
+def _find_files(folder: Path) -> tuple[list[Path], dict[Path, str]]:
+    """Everything below a folder that is no folder itself, and the folders that may not be looked into."""
+    found: list[Path] = []
+    errors: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=errors.append):
+        paths = [Path(place) / name for name in names + folders]
+        found += [path for path in paths if path.name in names or path.is_symlink()]
+    closed = [error for error in errors if not isinstance(error, FileNotFoundError | NotADirectoryError)]
+    return found, {Path(error.filename): str(error.strerror) for error in closed}
+
+
+def _differences(path: Path, sha256: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with a public file, and what to do."""
     try:
-        return None if hash_file(path) == sha256 else "its content is not what was published (SHA-256 differs)."
+        absent = describe_absence(path)
+        if absent:
+            yield absent, RESTORE
+        elif hash_file(path) != sha256:
+            yield "its content is not what was published (SHA-256 differs).", RESTORE
     except OSError as error:
-        return f"it cannot be read ({error.strerror})."
+        yield f"it cannot be read ({error.strerror}).", _PERMIT
 
 
 def _unknown_releases(layout: Layout, state: CatalogueState) -> Iterator[Damage]:
     known = {folder_name(record.number) for record in state.releases}
-    for name in names_in(layout.releases):
+    try:
+        names = names_in(layout.releases)
+    except OSError as error:
+        reason = f"it cannot be read ({error.strerror})."
+        yield Damage(file=layout.relative(layout.releases), reason=reason, remedy=_PERMIT)
+        return
+    for name in names:
         if name not in known:
             path = layout.relative(layout.releases / name)
             yield Damage(file=path, reason="the ledger knows no such release.", remedy=FORGOTTEN)

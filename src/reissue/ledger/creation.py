@@ -67,6 +67,9 @@ def create(
     """
     layout, draft = Layout(root), Layout(root, _DRAFT)
     address = _SQLITE if catalogue_url is None else _remembered(catalogue_url)
+    if os.path.lexists(root) and not root.is_dir():
+        what = f"a link to {os.readlink(root)}, where no folder is" if root.is_symlink() else "no folder"
+        raise SeriesError(f"{root} is {what}; a series is one. Give another path. Nothing was changed.")
     with explain_os_errors(f"Creating the series {root}"):
         made = not root.exists()
         root.mkdir(parents=True, exist_ok=True)
@@ -135,10 +138,6 @@ def _discard_unfinished(layout: Layout) -> None:
 
 def read_pointer(layout: Layout, unfinished: bool = False) -> Document:
     """What private/series.json says: format, series id, and where the catalogue is; unfinished: even if it is."""
-    if layout.unfinished.exists() and not unfinished:
-        raise SeriesError(
-            f"The adoption of releases into {layout.root} was interrupted. Adopt them again: it begins anew."
-        )
     try:
         pointer = json.loads(layout.pointer.read_text(encoding="utf-8"))
         version, series, catalogue = pointer["format"], pointer["series"], pointer["catalogue"]
@@ -152,6 +151,10 @@ def read_pointer(layout: Layout, unfinished: bool = False) -> Document:
         raise LedgerDamaged(
             f"{layout.relative(layout.pointer)}: it is not what was written. Restore it from a backup of the series."
         ) from error
+    if layout.unfinished.exists() and not unfinished:
+        raise SeriesError(
+            f"The adoption of releases into {layout.root} was interrupted. Adopt them again: it begins anew."
+        )
     if version not in (FORMAT, *OLDER_FORMATS):
         raise SeriesError(
             f"The series {layout.root} has format {version}; this version of Reissue reads format {FORMAT}. "

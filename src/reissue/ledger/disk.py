@@ -117,6 +117,13 @@ def names_in(folder: Path) -> list[str]:
         return []
 
 
+def describe_absence(path: Path) -> str | None:
+    """Why there is no file of its own at a path; None if there is one. Raises OSError where nobody may look."""
+    if path.is_symlink():
+        return f"it is a link to {os.readlink(path)}, not a file of its own."
+    return None if path.is_file() else "it is a folder or device, not a file." if path.exists() else "it is missing."
+
+
 class HashingFile:
     """A file that hashes what passes through it, so that the name of a file does not depend on reading it back."""
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from reissue.errors import KeyMissing
 
 KEY_BYTES, SALT_BYTES = 32, 16
+_MOST = 4096
 _FORMS = "A key is 32 raw bytes, or 64 hexadecimal digits, or 32 bytes in base64 (openssl rand -hex 32 makes one)."
 
 
@@ -31,7 +32,8 @@ def read_key(spec: str) -> bytes:
             raise KeyMissing(f"The environment variable {place} is not set, and the key was to be read from it.")
         return parse_key(content, f"the environment variable {place}")
     try:
-        return parse_key(Path(place).read_bytes(), f"the file {place}")
+        with Path(place).open("rb") as file:  # it may be a pipe, but not an endless one
+            return parse_key(file.read(_MOST), f"the file {place}")
     except OSError as error:
         raise KeyMissing(f"The key file {place} cannot be read: {error.strerror}.") from error
 
@@ -51,7 +53,8 @@ def parse_key(content: bytes, place: str) -> bytes:
     except binascii.Error:
         key = b""
     if len(key) != KEY_BYTES:
-        raise KeyMissing(f"What {place} holds ({len(content)} bytes) is not a key. {_FORMS}")
+        more = " or more" if len(content) == _MOST else ""
+        raise KeyMissing(f"What {place} holds ({len(content)} bytes{more}) is not a key. {_FORMS}")
     return key
 
 

@@ -8,6 +8,7 @@ file, so that even a flipped bit in an unused corner is noticed. The seal reads 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -80,7 +81,7 @@ class SQLiteCatalogue(Catalogue):
             if seal == self._digest():
                 return None
             if seal == self._read_seal():  # else a publisher wrote while we were hashing: look again
-                return "its content is not what was written (SHA-256 differs from catalogue.sha256)."
+                return _describe_seal(seal)
 
     def _seal(self) -> None:
         with explain_os_errors(f"Writing {self._layout.relative(self._layout.seal)}"):
@@ -161,6 +162,15 @@ class SQLiteCatalogue(Catalogue):
             f"{doing} {self.place} failed: {reason}. Check that the disk works and has space, then try again. "
             "What was committed before is untouched."
         )
+
+
+def _describe_seal(seal: bytes) -> str:
+    """Why a catalogue is not trusted whose seal is not its hash."""
+    if not seal:
+        return "its seal, private/catalogue.sha256, is missing or cannot be read: nobody can tell what it should be."
+    if not re.fullmatch(rb"[0-9a-f]{64}\n", seal):
+        return "its seal, private/catalogue.sha256, is not what was written: nobody can tell what it should be."
+    return "it does not fit its seal, private/catalogue.sha256 (SHA-256 differs): one of them is not what was written."
 
 
 class SQLiteTransaction:

@@ -21,8 +21,10 @@ import pyarrow as pa
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
 from reissue.ledger.disk import (
+    describe_absence,
     explain_os_errors,
     fault,
+    hash_file,
     make_private_folder,
     names_in,
     remove_tree,
@@ -125,11 +127,11 @@ class Store:
     def check(self, file: PrivateFile) -> Damage | None:
         """Hash a file again. O(bytes), without holding it in memory."""
         path = self._layout.files / file.path
-        if not path.is_file():
-            return self._damage(file, "it is missing.")
         try:
-            with open(path, "rb", buffering=0) as handle:
-                found = hashlib.file_digest(handle, "sha256").hexdigest()
+            absent = describe_absence(path)
+            if absent:
+                return self._damage(file, absent)
+            found = hash_file(path)
         except OSError as error:
             return self._damage(file, f"it cannot be read ({error.strerror}).")
         if found != file.sha256:

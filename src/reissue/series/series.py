@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.hierarchy import Hierarchy
-from reissue.ledger import Damage, Event, Ledger, Receipt, ReleaseRecord
+from reissue.ledger import REBUILD, Damage, Event, Ledger, Receipt, ReleaseRecord
 from reissue.methods.registry import ADOPTED, restore_strategy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
@@ -296,11 +296,11 @@ class Series:
     def verify(self, *, rebuild: bool = False) -> list[Damage]:
         """Re-hash every file; with `rebuild` also prove the caches right, and mend them if they are not."""
         damages = list(self._ledger.verify())
-        if rebuild and not damages:
+        if rebuild and all(damage.remedy == REBUILD for damage in damages):
             from reissue.series.upkeep import mend_caches
 
             with self._ledger.publisher():
-                damages += mend_caches(self._ledger, self.strategy, self.coding)
+                damages = mend_caches(self._ledger, self.strategy, self.coding)
         return damages
 
     def forget(self, *identifiers: str, file: str | Path | None = None, erase: bool = False) -> Receipt:

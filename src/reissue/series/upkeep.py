@@ -196,9 +196,13 @@ def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Dama
     right: dict[str, Table] = {}
     for fragment in ledger.shelf.fragments:
         own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment, counted=True))
-        wrong += compare_caches(own, ledger.caches(fragment))
+        try:
+            kept = ledger.caches(fragment)
+        except LedgerDamaged:  # it cannot be read, so all of them are written anew
+            kept = {}
+        wrong += compare_caches(own, kept)
         right |= {part_name(name, fragment): table for name, table in own.items()}
     if wrong:
         ledger.replace_caches(right)
-    reason, remedy = "it did not follow from the facts.", "It has been rebuilt; nothing is left to do."
+    reason, remedy = "it was damaged, or did not follow from the facts.", "It has been rebuilt; nothing is left to do."
     return [Damage(file=f"cache {name}", reason=reason, remedy=remedy) for name in wrong]

@@ -13,6 +13,7 @@ from reissue.errors import InputError
 from reissue.methods.beliefs.knowledge import ESTIMATE, UNIFORM, Knowledge, ReadKnowledge, Second
 from reissue.methods.beliefs.revision import Claims, normalize
 from reissue.model.observed import Names
+from reissue.model.small_files import MANY, read_small
 
 SHOWN = 10
 CLOSE = 1e-3
@@ -90,7 +91,7 @@ def read_lines(path: str | Path) -> tuple[list[str], Lines]:
             table = pq.read_table(file)
             columns = [[_text(cell) for cell in table[name].to_pylist()] for name in table.column_names]
             return list(table.column_names), [list(line) for line in zip(*columns, strict=True)]
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_small(file, MANY).decode("utf-8-sig")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"The knowledge file {path} cannot be read: {reason}. Check its path and form.") from error

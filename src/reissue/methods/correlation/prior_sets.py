@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InputError
 from reissue.model.observed import Names
+from reissue.model.small_files import MANY, read_small
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +33,9 @@ class PriorSets:
 def read_prior_sets(path: str, names: Names) -> PriorSets:
     """A CSV with the columns subject and value, a line for each value that is possible for a person."""
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.DictReader(file))
-    except (OSError, ValueError) as error:
+        text = read_small(Path(path), MANY).decode("utf-8-sig")
+        lines = list(csv.DictReader(io.StringIO(text, newline="")))
+    except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"The file {path} cannot be read: {reason}. Check its path and form.") from error
     for column in ("subject", "value"):
