@@ -96,15 +96,16 @@ def test_every_strategy_gives_the_same_release(name: str, tmp_path: Path) -> Non
 
 
 def test_standing_classes_are_the_same_on_both_engines(tmp_path: Path) -> None:
-    """Told on Spark with totals, flat embedded: the facts of classes, tokens and dealt values agree, too."""
-    strategies = [ri.Standing(totals=0.5), ri.Standing(form="told", totals=0.5)]
+    """Flat, then told, then people of one fragment only, but for two: facts of classes, tokens and boxes agree, too."""
+    strategies = [ri.Standing(totals=0.5), ri.Standing(form="told", totals=0.5), ri.Standing(totals=0.5)]
     made = [
         ri.Series.create(tmp_path / engine, NOTED, strategies[0], seed=11, fragments=FRAGMENTS, formats=["parquet"])
         for engine in ("embedded", "spark")
     ]
     file = tmp_path / "snapshot.parquet"
-    for number, table in enumerate(People(2).months(2, CHURN), start=1):
-        pq.write_table(table, file, row_group_size=200)
+    tables = People(2).months(2, CHURN)
+    for number, table in enumerate([*tables, tables[0]], start=1):
+        pq.write_table(table if number < 3 else keep_one_fragment(made[0], table), file, row_group_size=200)
         for series in made:
             series.publish(file, strategy=strategies[number - 1], engine=series.path.name)
         assert_same(*made, number)  # type: ignore[call-arg]
@@ -113,10 +114,21 @@ def test_standing_classes_are_the_same_on_both_engines(tmp_path: Path) -> None:
         for name in here:
             assert np.array_equal(here[name], there[name]), name
         assert (made[1].releases[number - 1].path / "totals.parquet").exists()
+    assert any("shared with other fragments" in step for step in made[1].releases[2].steps)
     assert made[1].verify(rebuild=True) == []
     assert not made[1].audit(attacks=ri.Standing.stops, engine="spark").breaches
     for series in made:
         series.close()
+
+
+def keep_one_fragment(series: ri.Series, table: pa.Table) -> pa.Table:
+    """The rows of the first fragment's people, and two of the second's."""
+    starts = series._ledger.releases[0].counts["fragments"]
+    assert isinstance(starts, list)
+    members = series.membership(1)
+    numbers = dict(zip(members["subject"].to_pylist(), members["number"].to_pylist(), strict=True))
+    order = np.argsort([numbers[name] for name in table["name"].to_pylist()])
+    return table.take(pa.array(order[: starts[1] + 2]))
 
 
 @pytest.mark.parametrize("strategy", [ri.MInvariance(m=3), ri.BCF(k=5)], ids=lambda s: s.name)

@@ -51,9 +51,13 @@ class Extent:
 
     @staticmethod
     def of(facts: Facts) -> Extent:
-        """Classes are those that are published: of the form `told` the standing ones, with their tokens."""
+        """Classes are those that are published: of the form `told` the standing ones, with their tokens.
+
+        Without boxes that a fragment shares with others: those are added once.
+        """
         kept = facts.standing
-        rows = Extent.of_sizes(np.bincount(facts.classes[facts.real], minlength=facts.class_count))
+        sizes = np.bincount(facts.classes[facts.real], minlength=facts.class_count)
+        rows = Extent.of_sizes(sizes if kept is None or kept.shared is None else sizes[~kept.shared])
         if kept is None:
             return replace(rows, rows=len(facts.subjects))
         sizes = np.bincount(np.unique(kept.tokens.standing, return_inverse=True)[1], kept.tokens.count)

@@ -111,6 +111,13 @@ class Strategy(ABC):
         """An independent test of a promise that is no attack: why the finished release breaks it, None if not."""
         return None
 
+    def check_shared(self, shared: Sequence[Int64]) -> str | None:
+        """Why boxes that several fragments show break a promise, None if they do not.
+
+        shared: of each box int64[values], how many rows of all fragments show each value.
+        """
+        return None
+
     def second_check(self, series: Observed, seed: int) -> str | None:
         """What a second, slow and obvious form of the attacks of `stops` finds in the newest release; None: nothing.
 

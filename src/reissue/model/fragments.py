@@ -256,6 +256,7 @@ def join_facts(parts: Sequence[Facts], seed: int, common: bool = False, *, coded
     boxes = np.empty((len(names), *parts[0].boxes.shape[1:]), dtype=np.int32)
     boxes[names] = np.concatenate([part.boxes for part in shapes])
     extras = {name: _extra(name, parts, shapes, names, order) for name in _common_names(parts)}
+    boxes, classes = _merge_shared(boxes, classes, extras)
     return Facts(
         number=parts[0].number,
         boxes=boxes,
@@ -266,6 +267,19 @@ def join_facts(parts: Sequence[Facts], seed: int, common: bool = False, *, coded
         anatomized=parts[0].anatomized,
         extras={name: extra for name, extra in extras.items() if extra is not None},
     )
+
+
+def _merge_shared(boxes: Int32, classes: Int32, extras: dict[str, NDArray[np.generic] | None]) -> tuple[Int32, Int32]:
+    """A box that several fragments show is one class. extras: `class_shared` says which are such; it is taken out."""
+    shared = extras.pop("class_shared", None)
+    if shared is None or not shared.any():
+        return boxes, classes
+    which = np.flatnonzero(shared)
+    alike = np.unique(boxes[which].reshape(len(which), -1), axis=0, return_inverse=True)[1].reshape(-1)
+    number = np.arange(len(boxes))
+    number[which] = np.array([which[alike == one][0] for one in range(int(alike.max()) + 1)])[alike]
+    kept, renamed = np.unique(number, return_inverse=True)
+    return boxes[kept], renamed[classes].astype(np.int32)
 
 
 def _common_names(parts: Sequence[Facts]) -> list[str]:

@@ -113,7 +113,8 @@ class History:
     `releases` loads a release's facts only when it is indexed. `caches` is what folding `strategy.remember` over all
     releases gives, so it can always be rebuilt from the facts. `seed` belongs to the release being made: every
     random choice derives from it. Subjects numbered from `first_new` on are in no earlier release (None: not known).
-    Where all this is that of one fragment, `whole` has the counts of the whole table that the strategy asked for.
+    Where all this is that of one fragment, `whole` has the counts of the whole table that the strategy asked for, and
+    `fragment` is its number.
     """
 
     releases: Sequence[Facts]
@@ -121,6 +122,7 @@ class History:
     seed: int
     first_new: int | None = None
     whole: TableCounts | None = None
+    fragment: int = 0
 
     def __len__(self) -> int:
         return len(self.releases)

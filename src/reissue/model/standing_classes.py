@@ -89,6 +89,7 @@ class StandingClasses:
     waiting:  int64[] subjects that are held back; draw: int32[] the made-up tokens that are drawn for them already
     noise:    int64[values] what the published totals are off by; None if there are no totals
     totals:   int64[values] the published totals
+    shared:   in one of several fragments bool[boxes], which boxes of rows other fragments show, too
     """
 
     standing: Int32
@@ -99,6 +100,7 @@ class StandingClasses:
     draw: Int32
     noise: Int64 | None = None
     totals: Int64 | None = None
+    shared: Bool | None = None
 
     @property
     def blended(self) -> int:
@@ -117,6 +119,8 @@ class StandingClasses:
         }
         if self.noise is not None and self.totals is not None:
             extras |= {"sum_noise": self.noise, "sum_totals": self.totals}
+        if self.shared is not None:
+            extras["class_shared"] = self.shared
         return extras
 
     @staticmethod
@@ -134,4 +138,5 @@ class StandingClasses:
             draw=cast("Int32", extras["part_draw"]),
             noise=cast("Int64 | None", extras.get("sum_noise")),
             totals=cast("Int64 | None", extras.get("sum_totals")),
+            shared=cast("Bool | None", extras.get("class_shared")),
         )

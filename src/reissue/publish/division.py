@@ -20,7 +20,7 @@ from reissue.methods.registry import ADOPTED, find_strategy
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragments import Fragments, divide_by_identifier, find_owners
-from reissue.model.release import Style
+from reissue.model.release import Facts, Style
 from reissue.model.requirement import Requirement
 from reissue.publish.changes import ForbiddenChange, PermittedRows, describe_renewal
 from reissue.publish.fragment import FragmentRelease, SnapshotRows
@@ -200,6 +200,7 @@ class FragmentSummary:
 
     totals: int64[values] what it adds to published totals; None if there are none
     left_out: by value, how many rows are suppressed
+    shared: by box that other fragments show, too, int64[values] how many rows show each value
     """
 
     tally: Mapping[str, int]
@@ -212,6 +213,7 @@ class FragmentSummary:
     totals: Int64 | None = None
     left_out: Mapping[int, int] = field(default_factory=dict)
     lost: EarlierLoss | None = None
+    shared: Mapping[tuple[int, ...], Int64] = field(default_factory=dict)
 
     @staticmethod
     def of(made: FragmentRelease, observed: Sequence[Domain]) -> FragmentSummary:
@@ -227,12 +229,47 @@ class FragmentSummary:
         kept = made.facts.standing
         if kept is not None:
             tally |= {"blended": kept.blended, "lost_before": 0 if made.lost is None else made.lost.people}
+        shared = _count_shared(made.facts, made.coded.value_count)
+        tally["classes"] -= len(shared)
         totals = None if kept is None else kept.totals
         absent = made.coded.values[made.candidate.classes < 0]
         left_out = {int(code): int(rows) for code, rows in zip(*np.unique(absent, return_counts=True), strict=True)}
         return FragmentSummary(
-            tally, made.steps, made.stopped, utility, extent, style, made.values, totals, left_out, made.lost
+            tally, made.steps, made.stopped, utility, extent, style, made.values, totals, left_out, made.lost, shared
         )
+
+
+def _count_shared(facts: Facts, values: int) -> dict[tuple[int, ...], Int64]:
+    """By box that other fragments show, too: how many rows show each value, counted from the finished release."""
+    kept = facts.standing
+    if kept is None or kept.shared is None:
+        return {}
+    return {
+        tuple(facts.boxes[box].reshape(-1).tolist()): np.bincount(kept.dealt[facts.classes == box], minlength=values)
+        for box in np.flatnonzero(kept.shared)
+    }
+
+
+def sum_shared(results: Sequence[FragmentSummary]) -> dict[tuple[int, ...], Int64]:
+    """The same of all fragments together."""
+    found: dict[tuple[int, ...], Int64] = {}
+    for one in results:
+        for box, rows in one.shared.items():
+            found[box] = found.get(box, np.zeros_like(rows)) + rows
+    return found
+
+
+def sum_tallies(results: Sequence[FragmentSummary]) -> dict[str, int]:
+    """The tallies of all fragments, a box that several show counted once."""
+    found = {key: sum(one.tally[key] for one in results) for key in results[0].tally}
+    return {**found, "classes": found["classes"] + len(sum_shared(results))}
+
+
+def sum_extents(results: Sequence[FragmentSummary]) -> Extent:
+    """How large the release is, a box that several fragments show counted once."""
+    boxes = np.array([rows.sum() for rows in sum_shared(results).values()], dtype=np.int64)
+    together = replace(Extent.of_sizes(boxes), rows=0)
+    return Extent.together([*(one.extent for one in results), *([together] if results[0].style == "flat" else [])])
 
 
 def number_new_subjects(next_subject: int, surveys: Sequence[FragmentChanges]) -> list[int]:

@@ -197,7 +197,7 @@ class FragmentJob:
 
     def _history(self, whole: TableCounts | None) -> History:
         own = {name: table for name, table in self.caches.items() if name != ABSENT}
-        return History(self.past, own, self.own_seed, self.first_new, whole)
+        return History(self.past, own, self.own_seed, self.first_new, whole, self.fragment)
 
     def _coded(self, rows: SnapshotRows, compared: ComparedRows, first: int) -> Coded:
         new = compared.numbers < 0
@@ -222,7 +222,7 @@ class FragmentJob:
             candidate = strategy.publish(coded, history)
         except InfeasiblePolicy as error:
             problem = put_names(str(error), words)
-            if self.fragments > 1:
+            if self.fragments > 1 and not strategy.stands:  # which has looked at all of them
                 problem = (
                     f"In fragment {self.fragment + 1} of {self.fragments}: {problem} (Each fragment must be feasible "
                     "by itself; a series with fewer fragments may be where this one is not.)"

@@ -13,9 +13,9 @@ import numpy as np
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format
-from reissue.errors import InfeasiblePolicy, ReissueError
+from reissue.errors import InfeasiblePolicy, ReissueError, refuse_release
 from reissue.history.past_releases import codes_agree
-from reissue.history.public_files import Extent, write_description
+from reissue.history.public_files import write_description
 from reissue.ledger import Ledger, ReleaseRecord, Stage, find_user
 from reissue.ledger.disk import explain_os_errors
 from reissue.methods.registry import ADOPTED, restore_strategy, write_policy
@@ -32,6 +32,9 @@ from reissue.publish.division import (
     describe_steps,
     narrow_domains,
     number_new_subjects,
+    sum_extents,
+    sum_shared,
+    sum_tallies,
 )
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, name_subjects
@@ -133,8 +136,11 @@ class Publishing:
         firsts = number_new_subjects(self.ledger.next_subject, surveys)
         check = self._make(jobs[0].common, firsts, narrow_domains(surveys, coding))
         results = executor.summarize()
+        fault = self.strategy.check_shared(list(sum_shared(results).values()))
+        if fault:
+            refuse_release(fault)
         lost = next((one.lost.sentence for one in results if one.lost is not None), "")
-        made = replace(case, counts={**case.counts, **_sum_tallies(results)}, lost=lost)
+        made = replace(case, counts={**case.counts, **sum_tallies(results)}, lost=lost)
         late = find_stops(made, self.limits, self.allow, "release")
         stops = [stop for stop in stops if stop.gate not in {one.gate for one in late}] + late
         if staged:
@@ -210,7 +216,7 @@ class Publishing:
     def _write(self, stage: Stage, draft: Draft) -> None:
         """The files, private and public, and what a recipient needs to read the latter."""
         job, results, check = draft.job, draft.results, draft.check
-        extent = Extent.together([one.extent for one in results]) if check is None else check.extent
+        extent = sum_extents(results) if check is None else check.extent
         with explain_os_errors("Writing the release"):
             names = self.executor.write(stage, self.formats, extent)
             style = results[0].style
@@ -235,7 +241,7 @@ class Publishing:
     ) -> ReleaseRecord:
         """What the catalogue will say of the release. check: as a whole, where classes are common to fragments."""
         policy = write_policy(self.strategy)
-        rows = _sum_tallies(results)
+        rows = sum_tallies(results)
         rows |= {key: sum(one.counts[key] for one in surveys) for key in ("new", "gone", "back", "changed")}
         costs = [one.utility for one in results]
         if check is None:
@@ -261,10 +267,6 @@ class Publishing:
             counts=counts,
             steps=[f"{i}. {step}" for i, step in enumerate(steps, start=1)],
         )
-
-
-def _sum_tallies(results: Sequence[FragmentSummary]) -> dict[str, int]:
-    return {key: sum(one.tally[key] for one in results) for key in results[0].tally}
 
 
 def publish_until_stable(

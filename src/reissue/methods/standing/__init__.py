@@ -14,6 +14,7 @@ release; only who reads values must ask for the tokens. Two caches are folded fr
 - strategy:   the settings, and the order of the steps
 - newcomers:  classes among those who have none yet; blending, waiting, dealing
 - blind_cuts: Mondrian whose cuts values may accept or refuse, never choose
+- sharing:    one box for fragments that are too small for one of their own
 - places:     the two caches
 - notes:      what the recipient of a release must know to read it
 - totals:     how many people present have each value, with noise

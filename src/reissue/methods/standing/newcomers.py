@@ -58,6 +58,21 @@ def form_classes(
     return _blend(newcomers, requirement, drawn, refusal, np.random.default_rng([seed, 11]))
 
 
+def foresee_dealt(
+    newcomers: Coded,
+    table: Int32,
+    requirement: Requirement,
+    draw: Int32,
+    on_ineligible: Literal["blend", "wait"],
+    seed: int,
+) -> Int32:
+    """int32[]: the tokens that `form_classes` will deal, in any order; none if all will wait. No cuts: O(rows)."""
+    if len(newcomers) == 0 or _refuse(requirement, newcomers.values, newcomers.value_count) is None:
+        return newcomers.values
+    formed = form_classes(newcomers, table, requirement, draw, on_ineligible, seed)
+    return formed.dealt[formed.standing >= 0]
+
+
 def draw_tokens(draw: Int32, count: int, table: Int32, rng: np.random.Generator) -> Int32:
     """int32[count or more]: what was drawn before, and as many tokens more as are missing, as often as in the table.
 

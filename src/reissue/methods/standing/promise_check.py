@@ -7,7 +7,7 @@ returners with the cache. Everything is recounted from rows and tokens by sortin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -77,15 +77,32 @@ def find_fault(promise: StandingPromise, release: Facts, history: History) -> st
 
 
 def _check_boxes(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
-    """Every box has row_k rows and, where rows show dealt values, row_l of them."""
-    sizes = np.bincount(case.release.classes, minlength=case.release.class_count)
+    """Every box of its own has row_k rows and, where rows show dealt values, row_l of them."""
+    boxes, shared = case.release.class_count, case.facts.shared
+    if shared is not None and (len(shared) != boxes or shared.sum() > 1):
+        yield "it is not said which box other fragments share, or more than one is"
+        return
+    own = np.ones(boxes, dtype=np.bool_) if shared is None else ~shared
+    sizes = np.bincount(case.release.classes, minlength=boxes)[own]
+    shown = np.bincount(_distinct(case.release.classes, case.facts.dealt)[:, 0], minlength=boxes)[own]
+    fault = _find_small_box(promise, sizes, shown)
+    if fault:
+        yield fault
+
+
+def find_shared_fault(promise: StandingPromise, shared: Sequence[Int64]) -> str | None:
+    """What is wrong with boxes that several fragments show. shared: of each, int64[values] the rows by dealt value."""
+    sizes, shown = (np.array([measure(rows) for rows in shared]) for measure in (np.sum, np.count_nonzero))
+    return _find_small_box(promise, sizes, shown)
+
+
+def _find_small_box(promise: StandingPromise, sizes: Int64, shown: Int64) -> str | None:
+    """sizes, shown: int64[boxes] the rows and the different dealt values of each."""
     if (sizes < promise.row_k).any():
-        yield f"a box has only {int(sizes.min()):,} rows, where row_k is {promise.row_k}"
-    if promise.form == "flat":
-        pairs = _distinct(case.release.classes, case.facts.dealt)
-        shown = np.bincount(pairs[:, 0], minlength=case.release.class_count)
-        if (shown < promise.row_l).any():
-            yield f"a box shows only {int(shown.min()):,} different values, where row_l is {promise.row_l}"
+        return f"a box has only {int(sizes.min()):,} rows, where row_k is {promise.row_k}"
+    if promise.form == "flat" and (shown < promise.row_l).any():
+        return f"a box shows only {int(shown.min()):,} different values, where row_l is {promise.row_l}"
+    return None
 
 
 def _check_new_classes(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from reissue.arrays.types import Int32, Int64
-from reissue.errors import InfeasiblePolicy
+from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.standing.blind_cuts import cut_blindly
-from reissue.methods.standing.newcomers import Newcomers, form_classes
+from reissue.methods.standing.newcomers import Newcomers, foresee_dealt, form_classes
 from reissue.methods.standing.notes import describe_reading
 from reissue.methods.standing.places import Places, recall, remember
-from reissue.methods.standing.promise_check import find_fault
+from reissue.methods.standing.promise_check import find_fault, find_shared_fault
+from reissue.methods.standing.sharing import ROWS, count_rows, find_shared_box, refuse_rows
 from reissue.methods.standing.totals import add_noise, is_quiet
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
+from reissue.model.fragment_counts import FragmentCounts
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Requirement
 from reissue.model.settings import FINITE, RowCount, Share, Within
@@ -90,35 +91,47 @@ class Standing(Strategy):
         standing[placed] = formed.standing[formed.standing >= 0] + places.next_class
         dealt[placed] = formed.dealt[formed.standing >= 0]
         present = np.flatnonzero(standing >= 0)
-        if len(present) == 0:
+        if len(present) == 0 and (history.whole is None or not len(history.whole.everywhere[ROWS].key)):
             self._refuse_everybody(snapshot, formed)
-        rows = self._rows(snapshot.part(present), dealt[present], history.seed)
+        rows, shared = self._rows(snapshot.part(present), dealt[present], history)
         classes = np.full(len(snapshot), -1, dtype=np.int32)
         classes[present] = rows.classes
-        facts = self._facts(snapshot, history, places, standing, dealt, formed, stayed)
+        facts = replace(self._facts(snapshot, history, places, standing, dealt, formed, stayed), shared=shared)
         none = Counterfeits.none(len(snapshot.domains))
         steps = self._steps(len(stayed), len(new), formed, rows, facts)
         return Candidate(rows.boxes, classes, none, steps, extras=facts.table())
+
+    def survey(self, snapshot: Coded, history: History) -> FragmentCounts:
+        """What its rows will show, and where they lie: a fragment too small for a box shares one with the next."""
+        places = recall(history.caches)
+        standing, dealt = places.find(snapshot)
+        new = standing < 0
+        came = foresee_dealt(
+            snapshot.part(np.flatnonzero(new)), snapshot.values, self.class_requirement, places.draw,
+            self.on_ineligible, history.seed,
+        )  # fmt: skip
+        present = ~new | (len(came) > 0)
+        return count_rows(history.fragment, snapshot.codes[present], np.concatenate([dealt[~new], came]))
 
     def _refuse_everybody(self, snapshot: Coded, formed: Newcomers) -> None:
         if formed.refusal is not None:
             raise formed.refusal
         refuse_infeasible(self.class_requirement, np.bincount(snapshot.values, minlength=1).astype(np.int64))
 
-    def _rows(self, present: Coded, dealt: Int32, seed: int) -> Partition:
-        """Boxes of everybody present; in the flat form dealt values, never true ones, may refuse a cut."""
-        shown = np.count_nonzero(np.bincount(dealt))
-        if len(present) < self.row_k:
-            raise InfeasiblePolicy(
-                f"row_k = {self.row_k} cannot hold: there are only {len(present):,} rows to publish. Lower row_k to "
-                f"{len(present)} or wait for more rows."
-            )
-        if self.form == "flat" and shown < self.row_l:
-            raise InfeasiblePolicy(
-                f"row_l = {self.row_l} cannot hold: the {len(present):,} rows to publish show only {shown} different "
-                f'dealt values. Lower row_l to {shown}, or use form = "told".'
-            )
-        return cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([seed, 13]))
+    def _rows(self, present: Coded, dealt: Int32, history: History) -> tuple[Partition, Bool | None]:
+        """(boxes of everybody present, in fragments bool[boxes] which of them others show, too).
+
+        In the flat form dealt values, never true ones, may refuse a cut.
+        """
+        found, row_l = None, self.row_l if self.form == "flat" else 1
+        if history.whole is None:
+            refuse_rows(len(present), len(np.unique(dealt)), self.row_k, row_l)
+        elif len(present):
+            found = find_shared_box(history.whole, history.fragment, self.row_k, row_l, present.domains)
+        rows = cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([history.seed, 13]))
+        if found is not None:
+            return found.apply(rows)
+        return rows, None if history.whole is None else np.zeros(len(rows.boxes), dtype=np.bool_)
 
     def _facts(
         self,
@@ -174,6 +187,8 @@ class Standing(Strategy):
                 f"{who} form {classes} for life, cut without looking at who has which value, "
                 f"{self.class_requirement.sentence()}."
             )
+        if not len(rows.classes):
+            return (*steps, "Nobody of this fragment can be published.")
         sizes = np.bincount(rows.classes)
         told = "every class tells its values once, for life"
         flat = "a row's value is one that was dealt to it inside its class"
@@ -181,6 +196,8 @@ class Standing(Strategy):
             f"{len(rows.classes):,} rows show {len(sizes):,} boxes of {sizes.min():,} to {sizes.max():,} rows, made "
             f"from quasi-identifiers alone; {told if facts.told else flat}."
         )
+        if facts.shared is not None and facts.shared.any():
+            steps.append("One of the boxes is shared with other fragments, of which some are too small for one.")
         if facts.noise is not None:
             steps.append(f"Totals are published with noise (epsilon = {self.totals:g} for each departure or return).")
         return tuple(steps)
@@ -191,6 +208,9 @@ class Standing(Strategy):
     def check(self, release: Facts, history: History) -> str | None:
         """Whether the finished release is what was promised, by code that did not make it."""
         return find_fault(self, release, history)
+
+    def check_shared(self, shared: Sequence[Int64]) -> str | None:
+        return find_shared_fault(self, shared)
 
     def reading_notes(self) -> tuple[str, ...]:
         """How to read the files, for whoever gets them."""
