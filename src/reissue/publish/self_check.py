@@ -239,8 +239,10 @@ def check_joint_series(
             )
             if not strategy.stands:
                 raise InfeasiblePolicy(sentence)
-            losses[name] = EarlierLoss(people, sentence)
-        refuse_unfinished(name, outcome)
+            more = f" {outcome.unfinished:,} more were not looked at in full." if outcome.unfinished else ""
+            losses[name] = EarlierLoss(people, sentence + more)
+        else:
+            refuse_unfinished(name, outcome)
     worst = max(losses.values(), key=lambda loss: loss.people, default=None)
     return [name for name in names if name not in losses], worst
 
