@@ -16,7 +16,7 @@ def describe_reading(form: str, k: int, totals: float | None) -> tuple[str, ...]
         )
     else:
         values = (
-            f"Every class is {group}. The table 'values' tells how often each value occurs in it, and that never "
+            f"Every class is {group}. The table 'values' says how often each value occurs in it, and that never "
             "changes. People may have left a class since, so that it can have fewer rows than values.",
             "To count people with a value, give every row the shares of its class. A count of n is usually within the "
             "square root of n of the true one.",
@@ -29,7 +29,7 @@ def describe_reading(form: str, k: int, totals: float | None) -> tuple[str, ...]
         return (*values, ageing + "no totals are published to adjust to.")
     return (
         *values,
-        ageing + "weight the values so that they add up to the table 'totals', which tells how many people present "
+        ageing + "weight the values so that they add up to the table 'totals', which says how many people present "
         f"have each value. It carries noise (two-sided geometric, scale {2 / totals:g} for each release in which "
         "somebody left or returned), so that a small total may be below 0: take it for 0.",
     )

@@ -190,7 +190,7 @@ class Standing(Strategy):
         if not len(rows.classes):
             return (*steps, "Nobody of this fragment can be published.")
         sizes = np.bincount(rows.classes)
-        told = "every class tells its values once, for life"
+        told = "every class reveals its values once, for life"
         flat = "a row's value is one that was dealt to it inside its class"
         steps.append(
             f"{len(rows.classes):,} rows show {len(sizes):,} boxes of {sizes.min():,} to {sizes.max():,} rows, made "
