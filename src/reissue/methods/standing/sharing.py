@@ -25,12 +25,17 @@ ROWS, CORNERS = "standing/rows", "standing/corners"
 
 def count_rows(fragment: int, codes: Int32, dealt: Int32) -> FragmentCounts:
     """What a fragment's rows will show. codes: int32[rows, attributes]; dealt: int32[rows], in any order."""
-    values, count = np.unique(dealt, return_counts=True)
+    rows = np.bincount(dealt)
+    values = np.flatnonzero(rows)
     ends = np.stack([codes.min(axis=0), codes.max(axis=0)], axis=1).reshape(-1) if len(codes) else codes.reshape(-1)
-    rows = Counts(np.full(len(values), fragment, dtype=np.int64), values.astype(np.int32), count.astype(np.int64))
+    own, corner = (np.full(len(each), fragment, dtype=np.int64) for each in (values, ends))
     places = np.arange(len(ends), dtype=np.int32)
-    corners = Counts(np.full(len(ends), fragment, dtype=np.int64), places, ends.astype(np.int64))
-    return FragmentCounts(everywhere={ROWS: rows, CORNERS: corners})
+    return FragmentCounts(
+        everywhere={
+            ROWS: Counts(own, values.astype(np.int32), rows[values].astype(np.int64)),
+            CORNERS: Counts(corner, places, ends.astype(np.int64)),
+        }
+    )
 
 
 @dataclass(frozen=True, eq=False)

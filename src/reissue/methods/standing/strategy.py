@@ -106,12 +106,14 @@ class Standing(Strategy):
         places = recall(history.caches)
         standing, dealt = places.find(snapshot)
         new = standing < 0
+        newcomers = replace(
+            snapshot, subjects=snapshot.subjects[new], codes=snapshot.codes[:0], values=snapshot.values[new]
+        )  # nothing is cut
         came = foresee_dealt(
-            snapshot.part(np.flatnonzero(new)), snapshot.values, self.class_requirement, places.draw,
-            self.on_ineligible, history.seed,
-        )  # fmt: skip
-        present = ~new | (len(came) > 0)
-        return count_rows(history.fragment, snapshot.codes[present], np.concatenate([dealt[~new], came]))
+            newcomers, snapshot.values, self.class_requirement, places.draw, self.on_ineligible, history.seed
+        )
+        codes = snapshot.codes if len(came) == len(newcomers) else snapshot.codes[~new]
+        return count_rows(history.fragment, codes, np.concatenate([dealt[~new], came]))
 
     def _refuse_everybody(self, snapshot: Coded, formed: Newcomers) -> None:
         if formed.refusal is not None:
