@@ -97,6 +97,15 @@ def test_roles_can_be_given_as_options(folder: Path) -> None:
     assert 'identifier = "episode"' in (folder / "s.toml").read_text()
 
 
+def test_a_strategy_can_be_named_and_gets_settings_like_the_proposed_one(folder: Path) -> None:
+    done = reissue("init", "s", "--from", "1.csv", "--strategy", "static", "--yes", cwd=folder)
+    assert "Created s: strategy static" in done.stdout
+    unknown = reissue("init", "t", "--from", "1.csv", "--strategy", "statik", "--yes", cwd=folder)
+    assert unknown.returncode == 2
+    assert "Did you mean 'static'?" in unknown.stderr
+    assert not (folder / "t.toml").exists()
+
+
 def test_config_and_from_exclude_each_other(folder: Path) -> None:
     for arguments in ((), ("--config", "s.toml", "--from", "1.csv"), ("--config", "s.toml", "1.csv")):
         assert reissue("init", "s", *arguments, cwd=folder).returncode == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--identifier", metavar="COLUMN", help="With --from: who a row is about.")
 @click.option("--sensitive", metavar="COLUMN", multiple=True, help="With --from: what nobody may learn.")
 @click.option("--quasi-identifier", "known", metavar="COLUMN", multiple=True, help="With --from: what outsiders know.")
+@click.option("--strategy", metavar="NAME", help="With --from: this one, with promises like the proposed one's.")
 @click.option("--yes", is_flag=True, help="With --from: take the proposal as it is, and ask nothing.")
 @click.option("--catalogue", metavar="URL", help="Keep the catalogue in PostgreSQL (postgresql://...), not SQLite.")
 @click.option("--seed", type=int, help="Fix every random choice (for tests); by default the seed is secret.")
@@ -38,6 +39,7 @@ def init(
     identifier: str | None,
     sensitive: tuple[str, ...],
     known: tuple[str, ...],
+    strategy: str | None,
     yes: bool,
     catalogue: str | None,
     seed: int | None,
@@ -54,11 +56,19 @@ def init(
 
     if (config is None) == (table is None):
         raise click.UsageError("Give either --config FILE, or --from TABLE to have a config proposed.")
-    if table is None and (more or identifier or sensitive or known or yes):
-        raise click.UsageError("Tables, --identifier, --sensitive, --quasi-identifier and --yes go with --from.")
+    if table is None and (more or identifier or sensitive or known or strategy or yes):
+        raise click.UsageError(
+            "Tables, --identifier, --sensitive, --quasi-identifier, --strategy and --yes go with --from."
+        )
     if table is not None:
         proposal = _agree((table, *more), identifier, sensitive, known, yes)
-        config = _write(proposal, series)
+        if strategy is not None:
+            from reissue.compare.choosing import propose_policy
+
+            proposal = replace(proposal, policy=propose_policy(strategy, proposal.policy))
+        written = proposal.write_beside(series)
+        tell(f"Wrote {', '.join(map(str, written))}.")
+        config = str(written[0])
         if not (yes or (_is_terminal() and _ask(f"Create the series {series} by {config}", "yes").lower()[:1] == "y")):
             tell(f"Read {config}, then: reissue init {quote(series)} --config {quote(config)}")
             return
@@ -128,20 +138,3 @@ def _describe(proposal: Proposal) -> str:
         for column in proposal.columns
     ]
     return "\n".join([*lines, "", proposal.describe_power(), *proposal.notes, ""])
-
-
-def _write(proposal: Proposal, series: str) -> str:
-    """SERIES.toml and its hierarchies; what somebody may have edited is not written over."""
-    config = Path(f"{series.rstrip('/')}.toml")
-    folder = config.with_name(f"{config.stem}.hierarchies")
-    content = {folder / name: text for name, text in proposal.hierarchy_files().items()}
-    content[config] = proposal.to_toml(folder.name)
-    for path, text in content.items():
-        if path.exists() and (not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text):
-            raise InputError(
-                f"{path} is there already, and is not what would be proposed now: it is left alone. Use it with "
-                f"--config {quote(str(config))}, or delete or rename it first."
-            )
-    written = proposal.write(config)
-    tell(f"Wrote {', '.join(map(str, written))}.")
-    return str(config)

@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from reissue.page import audit_pages, release_pages, series_pages
+from reissue.page import audit_pages, new_pages, release_pages, series_pages
 from reissue.page.answers import change, get_desk, page, show_refusal
 from reissue.page.desk import Office
 from reissue.report.render import make_bundle, read_file
 
-SERIES = "/series/{series}"
+SERIES, DRAFT = "/series/{series}", "/new/{draft}"
 
 
 def make_app(office: Office) -> Starlette:
@@ -23,6 +23,17 @@ def make_app(office: Office) -> Starlette:
     app = Starlette(
         routes=[
             page("/", "list.html.j2", series_pages.show_list),
+            page("/new", "new.html.j2", new_pages.show_new),
+            Route("/new/table", new_pages.upload, methods=["POST"]),
+            page(DRAFT, "draft.html.j2", new_pages.show_draft),
+            change(f"{DRAFT}/roles", new_pages.set_roles),
+            change(f"{DRAFT}/answers", new_pages.set_answers),
+            change(f"{DRAFT}/compare", new_pages.run_comparison),
+            page(f"{DRAFT}/comparison", "comparison_page.html.j2", new_pages.show_comparison),
+            change(f"{DRAFT}/write", new_pages.write),
+            change(f"{DRAFT}/create", new_pages.create),
+            change(f"{DRAFT}/discard", new_pages.throw_away),
+            Route(f"{DRAFT}/job", show_draft_job),
             page(SERIES, "series.html.j2", series_pages.show_series),
             change(f"{SERIES}/verify", series_pages.verify),
             change(f"{SERIES}/withdraw", series_pages.withdraw),
@@ -51,6 +62,12 @@ def show_job(request: Request) -> Response:
     desk = get_desk(request)
     job = desk.bench.job
     return JSONResponse({"running": False} if job is None else {**job.to_dict(), "early": desk.preview is not None})
+
+
+def show_draft_job(request: Request) -> Response:
+    """The same of a series that is being prepared."""
+    job = new_pages.get_draft(request).bench.job
+    return JSONResponse({"running": False} if job is None else job.to_dict())
 
 
 def send_file(request: Request) -> Response:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
 
+from reissue.ledger.disk import explain_os_errors, make_private_folder, names_in, remove_tree
 from reissue.ledger.records import Layout
+from reissue.ledger.system import move
+from reissue.page.drafts import SeriesDraft
 from reissue.page.jobs import Bench
+from reissue.page.uploads import find_waiting
 
 if TYPE_CHECKING:
     from reissue.audit import Audit
     from reissue.ledger import Damage
     from reissue.series import Series
+
+DRAFTS = ".reissue-drafts"
+"""The folder of tables whose series is not made yet."""
 
 
 @dataclass(eq=False)
@@ -45,6 +53,12 @@ class Desk:
         """Where a snapshot waits."""
         return Layout(self.path).uploads
 
+    def take(self, table: Path) -> None:
+        """Let a table wait as the next snapshot."""
+        with explain_os_errors("Keeping the file"):
+            make_private_folder(self.uploads)
+            move(table, self.uploads / table.name)
+
     def open(self) -> Series:
         """The series, for one request or one job: none is shared by threads."""
         from reissue.series import Series
@@ -61,6 +75,7 @@ class Office:
     def __init__(self, home: Path, series: Iterable[Path], key: str | None = None, limit: int = 4 << 30) -> None:
         self.home, self.key, self.limit = home, key, limit
         self._desks: dict[str, Desk] = {}
+        self._drafts: dict[str, SeriesDraft] = {}
         for path in series:
             self.add(path)
 
@@ -78,6 +93,31 @@ class Office:
         desk = Desk(f"{plain}~{same + 1}" if same else plain, path, self.key)
         self._desks[desk.name] = desk
         return desk
+
+    @property
+    def drafts(self) -> Mapping[str, SeriesDraft]:
+        """Series that are being prepared: also those of a server that was ended."""
+        for name in names_in(self.home / DRAFTS):
+            if find_waiting(self.home / DRAFTS / name):
+                self._drafts.setdefault(name, SeriesDraft(name, self.home / DRAFTS / name))
+        return self._drafts
+
+    def add_draft(self, name: str) -> SeriesDraft:
+        with explain_os_errors("Making a private folder"):
+            make_private_folder(self.home / DRAFTS)
+        return self._drafts.setdefault(name, SeriesDraft(name, self.home / DRAFTS / name))
+
+    def find_draft(self, name: str) -> SeriesDraft:
+        if name not in self.drafts:
+            raise HTTPException(404, "This series is not being prepared any more.")
+        return self._drafts[name]
+
+    def drop_draft(self, draft: SeriesDraft) -> None:
+        """Forget it, with its folder."""
+        remove_tree(draft.folder)
+        self._drafts.pop(draft.name, None)
+        with suppress(OSError):  # others are being prepared
+            (self.home / DRAFTS).rmdir()
 
     def find(self, name: str) -> Desk:
         if name not in self._desks:

@@ -15,7 +15,9 @@ from reissue.series import Series
 
 
 def show_list(request: Request) -> Shown:
-    return {"rows": [_summarize(desk) for desk in get_office(request).desks.values()], "home": get_office(request).home}
+    office = get_office(request)
+    rows = [_summarize(desk) for desk in office.desks.values()]
+    return {"rows": rows, "drafts": list(office.drafts.values()), "home": office.home}
 
 
 def _summarize(desk: Desk) -> Shown:

@@ -5,7 +5,7 @@ Needs the extra `report` (jinja2, altair, vl-convert-python); without it a `Miss
 
 from __future__ import annotations
 
-from reissue.report.pages import draw_comparison, prepare_audit, render_audit, render_comparison
+from reissue.report.pages import draw_comparison, prepare_audit, prepare_comparison, render_audit, render_comparison
 from reissue.report.render import require
 
-__all__ = ["draw_comparison", "prepare_audit", "render_audit", "render_comparison", "require"]
+__all__ = ["draw_comparison", "prepare_audit", "prepare_comparison", "render_audit", "render_comparison", "require"]

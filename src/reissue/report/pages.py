@@ -144,18 +144,23 @@ def _prepare_cell(at: Object | None) -> dict[str, object]:
 
 def render_comparison(document: Object) -> str:
     """One self-contained page that loads nothing: recommendation, map, table, matrix, what could not be used."""
+    drawn, context = prepare_comparison(document)
+    return render_page("comparison.html.j2", drawn, **context)
+
+
+def prepare_comparison(document: Object) -> tuple[dict[str, Spec], dict[str, object]]:
+    """(charts, what the template needs)."""
     comparison = _check_comparison(document)
     runs = cast("Sequence[Object]", comparison["runs"])
     advice = cast("Mapping[str, object]", comparison["recommendation"])
-    return render_page(
-        "comparison.html.j2",
-        _draw_comparison(comparison) if any(run["status"] == "done" for run in runs) else {},
-        comparison=comparison,
-        done=[run for run in runs if run["status"] == "done"],
-        refused=[run for run in runs if run["status"] == "refused"],
-        sentences=_group_points(cast("Sequence[str]", advice["sentences"])),
-        withstands=any(run["label"] == advice["label"] and comparison_charts.withstands(run) for run in runs),
-    )
+    done = [run for run in runs if run["status"] == "done"]
+    return _draw_comparison(comparison) if done else {}, {
+        "comparison": comparison,
+        "done": done,
+        "refused": [run for run in runs if run["status"] == "refused"],
+        "sentences": _group_points(cast("Sequence[str]", advice["sentences"])),
+        "withstands": any(run["label"] == advice["label"] and comparison_charts.withstands(run) for run in runs),
+    }
 
 
 def _draw_comparison(comparison: Object) -> dict[str, Spec]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
+from reissue.errors import InputError
 from reissue.hierarchy import Hierarchy
 from reissue.schema.attributes import Attribute, Categorical
+from reissue.schema.branches import Branch, count_branches
 from reissue.schema.roles import Schema
 from reissue.schema.toml import write_key, write_value
 
@@ -26,6 +29,7 @@ class ProposedColumn:
     bins:     of a sensitive column of numbers
     missing:  texts of it that stand for a missing value; nulls: whether there are missing values at all
     distinct: how many different values; alone: how many people it singles out by itself, None where not counted
+    values:   rows of each value, of a quasi-identifier with a hierarchy
     """
 
     name: str
@@ -38,6 +42,7 @@ class ProposedColumn:
     nulls: bool = False
     distinct: int = 0
     alone: int | None = None
+    values: Mapping[str, int] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +141,29 @@ class Proposal:
             path.write_text(text, encoding="utf-8")
         config.write_text(self.to_toml(folder.name), encoding="utf-8")
         return [config, *written]
+
+    def write_beside(self, series: str | Path) -> list[Path]:
+        """Write SERIES.toml and its hierarchies; what somebody may have edited is not written over."""
+        config = Path(f"{str(series).rstrip('/')}.toml")
+        folder = config.with_name(f"{config.stem}.hierarchies")
+        content = {folder / name: text for name, text in self.hierarchy_files().items()}
+        content[config] = self.to_toml(folder.name)
+        for path, text in content.items():
+            if path.exists() and (not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text):
+                raise InputError(
+                    f"{path} is there already, and is not what would be proposed now: it is left alone. Use it with "
+                    f"--config {quote(str(config))}, or delete or rename it first."
+                )
+        return self.write(config)
+
+    def count_branches(self, column: ProposedColumn) -> Branch | None:
+        """The hierarchy of a quasi-identifier as a tree with its rows; None where any range may be published.
+
+        Also None where its values cannot be read without the proposed spelling: dates as dd/mm/yyyy.
+        """
+        attribute = self.schema.quasi_identifiers[column.name]
+        tree = count_branches(attribute.hierarchy, column.values) if isinstance(attribute, Categorical) else None
+        return tree if tree and tree.rows else None
 
     def to_dict(self) -> dict[str, object]:
         """For JSON."""

@@ -104,7 +104,13 @@ def code_column(one: Spelled, alone: int | None, rows: int, refused: str | None)
         nulls=column.nulls > 0,
         distinct=column.distinct,
         alone=alone,
+        values={} if coding and coding.get("type") in ("int", "float") else _count_values(one),
     )
+
+
+def _count_values(one: Spelled) -> dict[str, int]:
+    labels, counts = one.known
+    return {label.strip(): count for label, count in zip(labels, counts.tolist(), strict=True)}
 
 
 def _choose_coding(one: Spelled) -> tuple[Mapping[str, object] | None, Groups, str]:

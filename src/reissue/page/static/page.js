@@ -17,7 +17,11 @@
     try {
       answer = await fetch(address, { method: "POST", body, headers: { ...headers, "x-reissue-token": token } });
       const told = await answer.json();
-      if (answer.ok) { location.assign(told.to); return true; }
+      if (answer.ok) {
+        location.assign(told.to);
+        if (told.to.split("#")[0] === location.pathname) location.reload();  // only the place on the page differs
+        return true;
+      }
       complain(told.error);
     } catch (error) {
       complain(answer ? "The page refused this. Load it again; if that does not help, open it by a new link of `reissue serve`."
@@ -41,9 +45,10 @@
       event.preventDefault();
       const given = new FormData(form);
       if (event.submitter && event.submitter.name) given.set(event.submitter.name, event.submitter.value);
-      const buttons = [...form.querySelectorAll("button:not([disabled])")];
+      const buttons = [...form.elements].filter((one) => one.type === "submit" && !one.disabled);
+      const address = (event.submitter && event.submitter.getAttribute("formaction")) || form.action;
       for (const button of buttons) button.disabled = true;
-      const done = await ask(form.action, JSON.stringify(Object.fromEntries(given)), { "content-type": "application/json" });
+      const done = await ask(address, JSON.stringify(Object.fromEntries(given)), { "content-type": "application/json" });
       if (!done) for (const button of buttons) button.disabled = false;
     });
   }

@@ -1,0 +1,80 @@
+"""A series before it is one: a table in a private folder, and what was decided about it so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reissue.compare.choosing import KNOWS, list_fitting, propose_policy
+from reissue.errors import InputError, SchemaError
+from reissue.page.jobs import Bench
+from reissue.page.uploads import find_waiting
+from reissue.schema import Schema
+from reissue.schema.proposal import Proposal
+
+ROLES = {
+    "identifier": "who the row is about",
+    "quasi-identifier": "outsiders may know it",
+    "sensitive": "nobody may learn it",
+    "left out": "not published",
+}
+
+
+@dataclass(eq=False)
+class SeriesDraft:
+    """name: as its address has it. changes, knows: the answers to the two questions; config: once it is written."""
+
+    name: str
+    folder: Path
+    bench: Bench = field(default_factory=Bench)
+    proposal: Proposal | None = None
+    changes: str = "anything"
+    knows: Sequence[str] = tuple(KNOWS)
+    comparison: dict[str, object] | None = None
+    config: Path | None = None
+
+    @property
+    def address(self) -> str:
+        return f"/new/{self.name}"
+
+    @property
+    def table(self) -> Path:
+        found = find_waiting(self.folder)
+        if found is None:
+            raise InputError("The table is not there any more: begin again.")
+        return found
+
+    def suggest(self, roles: Mapping[str, str] | None = None) -> Proposal:
+        """What the columns may be; roles: by column, where the steward has decided."""
+        given = {} if roles is None else _read_roles(roles)
+        made = Schema.suggest(self.table, **given)  # type: ignore[arg-type]
+        self.proposal = replace(made, sources=(self.table.name,))
+        self.comparison = self.config = None
+        return self.proposal
+
+    def get_proposal(self) -> Proposal:
+        return self.proposal or self.suggest()
+
+    def list_policies(self) -> list[dict[str, object]]:
+        """The strategies that fit, each with settings that keep the same promises."""
+        policy = self.get_proposal().policy
+        return [propose_policy(name, policy) for name in list_fitting(self.changes, self.knows)]
+
+    def choose(self, strategy: str) -> Proposal:
+        """The proposal with that strategy."""
+        proposal = self.get_proposal()
+        return replace(proposal, policy=propose_policy(strategy, proposal.policy))
+
+
+def _read_roles(roles: Mapping[str, str]) -> dict[str, object]:
+    by = {role: [name for name, own in roles.items() if own == role] for role in ROLES}
+    if len(by["identifier"]) != 1:
+        raise SchemaError("Choose one column that says who a row is about.")
+    if not by["sensitive"]:
+        raise SchemaError("Choose at least one column that nobody may learn.")
+    return {
+        "identifier": by["identifier"][0],
+        "sensitive": by["sensitive"],
+        "quasi_identifiers": by["quasi-identifier"],
+    }

@@ -1,0 +1,218 @@
+"""A steward with a browser and no terminal: from a table to releases and an audit, by keyboard alone."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from playwright.sync_api import Browser, Page
+
+import reissue as ri
+from reissue import clinic
+from tests.page.server import Served, finish, serving
+from tests.page.tables import SCHEMA, table
+from tests.report.browser import PATIENCE
+from tests.support.axe import find_violations
+
+Tables = Callable[[Path], tuple[Path, Path]]
+"""Writes the first table, and one that is cut off."""
+
+
+def write_clinic(folder: Path) -> tuple[Path, Path]:
+    first, second = clinic.clinic_months(months=2, patients=300)
+    pyarrow.csv.write_csv(first, folder / "2024-01.csv")
+    pyarrow.csv.write_csv(second.slice(0, 90), folder / "2024-02.csv")
+    return folder / "2024-01.csv", folder / "2024-02.csv"
+
+
+def write_adult(folder: Path) -> tuple[Path, Path]:
+    source = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.data.gz"
+    if not source.is_file():
+        pytest.skip("the real data (../shared/data) is not here; the clinic goes the same way")
+    head = ["person", "age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation"]
+    head += [
+        "relationship",
+        "race",
+        "sex",
+        "capital_gain",
+        "capital_loss",
+        "hours_per_week",
+        "native_country",
+        "income",
+    ]
+    with gzip.open(source, "rt") as file:
+        rows = [[place, *row] for place, row in enumerate(csv.reader(file, skipinitialspace=True)) if len(row) == 15]
+    for name, part in (("adult-1", rows[:1500]), ("adult-2", rows[:300])):
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([head, *part])
+    return folder / "adult-1.csv", folder / "adult-2.csv"
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Every error on the console fails the test: also what the page's own policy refuses."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    opened, problems = context.new_page(), []
+    opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def enter(page: Page, served: Served) -> None:
+    page.goto(served.links[-1])
+    page.wait_for_url(f"http://{served.host}/")
+
+
+def reach(page: Page, name: str) -> None:
+    """Press Tab until what has the focus is called so."""
+    called = """() => { const one = document.activeElement; const label = one.labels && one.labels[0];
+        return (one.getAttribute("aria-label") || (label ? label.innerText : one.innerText) || "").trim(); }"""
+    for _ in range(200):
+        if page.evaluate(called).startswith(name):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"no key leads to '{name}'")
+
+
+def press(page: Page, name: str) -> None:
+    reach(page, name)
+    page.keyboard.press("Enter")
+
+
+def choose_file(page: Page, file: Path) -> None:
+    reach(page, "or choose a file")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Space")
+    chooser.value.set_files(file)
+
+
+def wait_until_done(page: Page) -> None:
+    page.wait_for_selector("[data-job]", state="detached")
+
+
+def check(page: Page) -> None:
+    """No serious finding of axe-core, on a desk and on a phone, and nothing wider than the screen."""
+    for width, scheme in ((390, "dark"), (1280, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert find_violations(page) == [], f"{page.url} at {width} px"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url} at {width} px"
+
+
+@pytest.mark.gates
+@pytest.mark.parametrize("tables", [write_clinic, write_adult])
+def test_a_steward_publishes_is_stopped_and_audits_by_keyboard_alone(
+    browser: Browser, page: Page, tmp_path: Path, tables: Tables
+) -> None:
+    first, cut = tables(tmp_path)
+    home = tmp_path / "home"
+    home.mkdir()
+    look = check if tables is write_clinic else lambda page: None
+    with serving(home) as served:
+        enter(page, served)
+        look(page)
+        press(page, "New series")
+        page.wait_for_url("**/new")
+        choose_file(page, first)
+        page.wait_for_selector("#columns")
+        look(page)
+        reach(page, "Name")
+        page.keyboard.press("Control+A")
+        page.keyboard.type("mine")
+        press(page, "Create the series")
+        page.wait_for_selector("#approve")
+        wait_until_done(page)
+        look(page)
+        press(page, "Publish release 1")
+        page.wait_for_selector("#done")
+        look(page)
+        choose_file(page, cut)
+        page.wait_for_selector("#approve")
+        wait_until_done(page)
+        assert "few-rows" in page.inner_text("fieldset.gate legend")
+        press(page, "Publish release 2")  # the question is not answered: the browser asks for it
+        assert page.evaluate("document.activeElement.name") == "allow.few-rows"
+        look(page)
+        press(page, "Discard it")
+        page.wait_for_selector("form[data-upload]")
+        press(page, "Audit")
+        page.wait_for_url("**/audit")
+        press(page, "Audit the series")
+        page.wait_for_selector("#verdict")
+        page.wait_for_selector("html[data-drawn=yes]", state="attached")
+        look(page)
+        press(page, "Releases")
+        page.wait_for_selector("ol.timeline")
+        wait_until_done(page)
+        look(page)
+        finish(served)
+    with ri.Series.open(home / "mine.reissue") as series:
+        assert [release.number for release in series.releases] == [1]
+        assert series.verify() == []
+
+
+class _Foreign(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>Another page</title>")
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+TRY = """async (base) => {
+  const read = [];
+  const ways = [
+    () => fetch(base, {credentials: "include"}),
+    () => fetch(base + "/audit.json", {credentials: "include"}),
+    () => fetch(base + "/publish", {method: "POST", credentials: "include", body: "{}"}),
+    () => fetch(base + "/publish", {method: "POST", credentials: "include", headers: {"x-reissue-token": "x"}}),
+  ];
+  for (const way of ways) { try { read.push(await (await way()).text()); } catch { read.push(null); } }
+  await fetch(base + "/publish", {method: "POST", mode: "no-cors", credentials: "include", body: "{}"}).catch(() => 0);
+  return read;
+}"""
+SUBMIT = """(base) => {
+  const form = document.body.appendChild(document.createElement("form"));
+  Object.assign(form, {method: "post", action: base + "/publish"});
+  form.submit();
+}"""
+
+
+def test_a_page_of_another_origin_neither_publishes_nor_reads(browser: Browser, tmp_path: Path) -> None:
+    """Even one of the same machine, to which the browser sends the cookie along."""
+    path = tmp_path / "clinic.reissue"
+    ri.Series.create(path, ri.Schema(**SCHEMA), ri.Static(k=4), seed=1).close()
+    foreign = ThreadingHTTPServer(("127.0.0.1", 0), _Foreign)
+    threading.Thread(target=foreign.serve_forever, daemon=True).start()
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    with serving(tmp_path, path) as served:
+        page = context.new_page()
+        enter(page, served)
+        desk = served.office.find("clinic.reissue")
+        waiting = tmp_path / "January.csv"
+        pyarrow.csv.write_csv(table(range(40)), waiting)
+        desk.take(waiting)
+        page.goto(f"http://127.0.0.1:{foreign.server_address[1]}/")
+        assert page.evaluate(TRY, f"http://{served.host}{desk.address}") == [None] * 4
+        page.evaluate(SUBMIT, f"http://{served.host}{desk.address}")
+        page.wait_for_url(f"http://{served.host}{desk.address}/publish")
+        assert page.inner_text("body") == "Another page asked for this."
+        finish(served)
+        assert desk.bench.job is None
+        with desk.open() as series:
+            assert series.releases == []
+    context.close()
+    foreign.shutdown()
+    foreign.server_close()
