@@ -98,6 +98,12 @@ def test_findings_are_narrowed_down_by_attack_and_release(audited: ri.Audit, cli
     assert not any(sentence in read(sections[0]) for sentence in others if sentence not in found)
 
 
+def test_a_person_is_looked_up_by_identifier(audited: ri.Audit, client: Client) -> None:
+    words = read(client.get("/series/careless.reissue/audit?person=p20").text)
+    assert audited.look_up("p20").sentence in words
+    assert "'nobody' is not known" in read(client.get("/series/careless.reissue/audit?person=nobody").text)
+
+
 def test_the_audit_is_saved_as_the_library_writes_it(audited: ri.Audit, client: Client) -> None:
     as_json, as_html = (client.get(f"/series/careless.reissue/audit.{kind}") for kind in ("json", "html"))
     assert as_json.text == audited.to_json()

@@ -267,6 +267,7 @@ def _attack_all(
         thresholds_from="given" if given else "policy" if promised else "defaults",
         about=case.about,
         absences=absences,
+        find_numbers=case.identities.list_numbers if isinstance(case.identities, Identities) else None,
         notes=[
             *case.notes,
             *(one.sentence for one in absences),

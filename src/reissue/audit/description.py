@@ -32,6 +32,7 @@ from reissue.model.box_index import Points
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Coded
+from reissue.model.standing_view import EPISODE
 
 if TYPE_CHECKING:
     from reissue.engine.text import Text
@@ -204,6 +205,15 @@ class WholeSeries(SeriesFragment):
         shown = ((release, one) for release in self.releases for one in wanted.get(release.number, ()))
         return {(release.number, int(one)): summarize_class(release, int(one)) for release, one in shown}
 
+    def find_members(self, numbers: Int64) -> list[tuple[int, int, int]]:
+        """(release, class, true value) of every place that these people have, episodes of theirs included. O(rows)."""
+        found = []
+        for release in self.releases:
+            some = release.members
+            at = [] if some is None else np.flatnonzero(np.isin(some.subjects % EPISODE, numbers)).tolist()
+            found += [(release.number, int(some.classes[row]), int(some.values[row])) for row in at if some is not None]
+        return found
+
 
 class Workers:
     """Who looks at the fragments: this process. lasting: whether what they read stays as it is"""
@@ -275,6 +285,10 @@ class SeriesView:
         if not self._workers.lasting:
             _ = self.timeline
             self.summaries(find_classes())
+
+    def find_members(self, numbers: Int64) -> list[tuple[int, int, int]]:
+        """(release, class, true value) of every place that these people have, as attackers are taken to know it."""
+        return [one for part in self._fragments if isinstance(part, WholeSeries) for one in part.find_members(numbers)]
 
     def summaries(self, classes: Iterable[ClassRef]) -> Mapping[ClassRef, ClassSummary]:
         """At least these classes."""

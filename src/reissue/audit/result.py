@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
@@ -22,6 +23,9 @@ from reissue.methods.attack import Finding, Outcome
 from reissue.methods.plain_words import describe_attack
 from reissue.model.observed import Observed
 
+if TYPE_CHECKING:
+    from reissue.audit.person import Person
+
 IN_REPORT = 40
 """Findings of each attack that the HTML report shows."""
 
@@ -33,6 +37,7 @@ class Audit:
     checked: every attack, with its outcome or the reason why it did not run; breached ones first
     release_notes, view: what the document tells beside what an attacker sees
     absences: what not being in a release reveals
+    find_numbers: the numbers that a person of an identifier has had; None where the audit was not made in this process
     promised: the attacks that the strategy of the series promises to stop; policy: its limits, by name
     """
 
@@ -51,6 +56,7 @@ class Audit:
     promised: Sequence[str] = ()
     policy: Mapping[str, float] = field(default_factory=dict)
     absences: Sequence[Absence] = ()
+    find_numbers: Callable[[str], Int64] | None = None
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -107,6 +113,12 @@ class Audit:
         from reissue.report import render_audit
 
         return write_text(render_audit(self.to_dict(findings=IN_REPORT)), path, public)
+
+    def look_up(self, identifier: str) -> Person:
+        """What the series reveals about one person: their classes, what attackers see of them, who finds them."""
+        from reissue.audit.person import look_up
+
+        return look_up(self, identifier)
 
     def describe(self) -> str:
         """The audit in a few lines, for a terminal."""

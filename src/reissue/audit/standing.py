@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from reissue.arrays.types import Int64
 from reissue.audit.description import ClassRef, ClassSummary, SeriesView, WholeSeries, Workers
 from reissue.model.observed import Observed
 from reissue.model.release import Facts
@@ -41,6 +42,9 @@ class StandingView(SeriesView):
     def people_with_other_values(self) -> int:
         """How many people ever had another value."""
         return super().changed_value
+
+    def find_members(self, numbers: Int64) -> list[tuple[int, int, int]]:
+        return self._attacked.find_members(numbers)
 
     def summaries(self, classes: Iterable[ClassRef]) -> Mapping[ClassRef, ClassSummary]:
         return self._attacked.summaries(classes)

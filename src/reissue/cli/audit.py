@@ -46,6 +46,7 @@ CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML fi
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
 @click.option("--html", type=click.Path(dir_okay=False), help="Also write a report that opens without a network.")
 @PUBLIC
+@click.option("--person", metavar="ID", help="Only what the series reveals about this one, for who asks; see --json.")
 @click.option("--promise", is_flag=True, help="Exit code 1 only for attacks that the strategy promises to stop.")
 @NAMES
 @ENGINE
@@ -61,6 +62,7 @@ def audit(
     settings: tuple[str, ...],
     html: str | None,
     public: bool,
+    person: str | None,
     promise: bool,
     names: bool,
     engine: str | None,
@@ -70,8 +72,8 @@ def audit(
     """Attack SERIES, or releases made with another tool (--config and --release), and say what they give away.
 
     Exit code 1 if an attack succeeds or an insensitive column names rows, 2 if none could be run, 4 if none succeeds
-    but a limit left people out. Without --snapshot, only attacks that do not need to know who is in which class are
-    run.
+    but a limit left people out; with --person 1 if this one is at risk. Without --snapshot, only attacks that do not
+    need to know who is in which class are run.
     """
     _require(html)
     with show_progress("auditing") as progress:
@@ -81,6 +83,10 @@ def audit(
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
             raise SettingsError(USAGE)
+    if person is not None:
+        one = done.look_up(person)
+        show.print_result(one, one, as_json)
+        raise SystemExit(1 if one.at_risk else 0)
     _tell(done, html, public, as_json)
     raise SystemExit(exit_code(done, promise))
 

@@ -44,6 +44,12 @@ class Identities:
         """The same for a few identifiers of any plain type."""
         return self.numbers(pa.array([str(one) for one in identifiers], pa.large_string()))
 
+    def list_numbers(self, identifier: str) -> Int64:
+        """int64[]: every number that this identifier has had, forgotten ones by mark; none if it is not known."""
+        own = np.asarray(pc.equal(self.identifiers.cast(pa.large_string()), identifier)).astype(np.bool_)
+        last = self.of([identifier])
+        return np.unique(np.concatenate([self.known[own], last[last >= 0]]))
+
     def near(self, identifier: str) -> str | None:
         """One that differs from this one only in what programs drop or add: zeros in front, capitals."""
         if not len(self.identifiers):

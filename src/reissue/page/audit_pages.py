@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reissue.audit.result import IN_REPORT, Audit
+from reissue.errors import InputError
 from reissue.page.answers import Given, Shown, get_desk, save_as
 from reissue.page.desk import Desk
 from reissue.report import prepare_audit
@@ -23,7 +24,17 @@ def show_audit(request: Request) -> Shown:
     release = int(asked["release"]) if asked["release"].isdecimal() else None
     document = desk.audit.to_dict(findings=IN_REPORT)
     charts, audit = prepare_audit(document, attack=asked["attack"] or None, release=release)
-    return {**shown, **audit, "charts": charts}
+    return {**shown, **audit, "charts": charts, **_look_up(desk.audit, asked["person"])}
+
+
+def _look_up(audit: Audit, identifier: str) -> Shown:
+    """The person who is asked for, or why there is none to show."""
+    if not identifier:
+        return {"person": None, "unknown": None}
+    try:
+        return {"person": audit.look_up(identifier), "unknown": None}
+    except InputError as error:
+        return {"person": None, "unknown": str(error)}
 
 
 def run_audit(request: Request, given: Given) -> str:
