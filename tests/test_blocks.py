@@ -1,7 +1,7 @@
 """Every command and every Python block of README and docs runs, in order, in one fresh folder per page.
 
 A page finds the files that it speaks of: a small clinic's months under the names it uses. `compare` tries two
-strategies, and the clinic has few patients; what sets up a machine is only looked at.
+strategies, and the clinic has few patients; what sets up a machine, or serves until it is ended, is only looked at.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ def run_shell(text: str) -> None:
 
 
 def run_reissue(arguments: list[str]) -> None:
-    done = CliRunner().invoke(main, arguments, input="\n\n\n\n")
+    looked_at = [*arguments, "--help"] if arguments[0] == "serve" else arguments  # it serves until it is ended
+    done = CliRunner().invoke(main, looked_at, input="\n\n\n\n")
     if any(word.startswith("postgresql://") for word in arguments):  # there is no such server here
         assert "could not translate host name" in done.output, done.output
         return
