@@ -46,6 +46,7 @@ def make_app(office: Office) -> Starlette:
             Route(f"{SERIES}/releases/{{number}}.zip", release_pages.save_zip),
             page(f"{SERIES}/audit", "audit_page.html.j2", audit_pages.show_audit),
             change(f"{SERIES}/audit", audit_pages.run_audit),
+            change(f"{SERIES}/person", audit_pages.look_up),
             Route(f"{SERIES}/audit.html", audit_pages.save_html),
             Route(f"{SERIES}/audit.json", audit_pages.save_json),
             Route(f"{SERIES}/job", show_job),

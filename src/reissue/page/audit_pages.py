@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from reissue.audit.result import IN_REPORT, Audit
-from reissue.errors import InputError
 from reissue.page.answers import Given, Shown, get_desk, save_as
 from reissue.page.desk import Desk
 from reissue.report import prepare_audit
@@ -17,24 +16,22 @@ from reissue.report import prepare_audit
 
 def show_audit(request: Request) -> Shown:
     desk = get_desk(request)
-    asked = {"attack": "", "release": "", "person": "", **request.query_params}
+    asked = {"attack": "", "release": "", **request.query_params}
     shown: Shown = {"desk": desk, "tab": "audit", "job": desk.bench.job, "asked": asked}
     if desk.audit is None:
         return {**shown, "audit": None}
     release = int(asked["release"]) if asked["release"].isdecimal() else None
     document = desk.audit.to_dict(findings=IN_REPORT)
     charts, audit = prepare_audit(document, attack=asked["attack"] or None, release=release)
-    return {**shown, **audit, "charts": charts, **_look_up(desk.audit, asked["person"])}
+    return {**shown, **audit, "charts": charts, "person": desk.person}
 
 
-def _look_up(audit: Audit, identifier: str) -> Shown:
-    """The person who is asked for, or why there is none to show."""
-    if not identifier:
-        return {"person": None, "unknown": None}
-    try:
-        return {"person": audit.look_up(identifier), "unknown": None}
-    except InputError as error:
-        return {"person": None, "unknown": str(error)}
+def look_up(request: Request, given: Given) -> str:
+    """By a form that is sent, not by the address: browsers remember addresses."""
+    desk = get_desk(request)
+    desk.person = None
+    desk.person = _get_audit(desk).look_up(given.get("person", ""))
+    return f"{desk.address}/audit#lookup"
 
 
 def run_audit(request: Request, given: Given) -> str:
@@ -49,7 +46,7 @@ def audit_series(desk: Desk, names: bool) -> Callable[[Callable[[str], None]], N
     def work(say: Callable[[str], None]) -> None:
         with desk.open() as series:
             numbers = tuple(release.number for release in series.releases)
-            desk.audit, desk.audited = series.audit(names=names, progress=say), numbers
+            desk.audit, desk.audited, desk.person = series.audit(names=names, progress=say), numbers, None
 
     return work
 

@@ -19,6 +19,7 @@ from reissue.page.uploads import find_waiting
 
 if TYPE_CHECKING:
     from reissue.audit import Audit
+    from reissue.audit.person import Person
     from reissue.ledger import Damage
     from reissue.series import Series
 
@@ -39,6 +40,7 @@ class Desk:
     bench: Bench = field(default_factory=Bench)
     audit: Audit | None = None
     audited: tuple[int, ...] = ()
+    person: Person | None = None
     damages: list[Damage] | None = None
     verified: tuple[int, ...] = ()
     preview: dict[str, object] | None = None

@@ -64,7 +64,14 @@ def make_server(
     guard = Guard(make_app(office), hosts, lambda token: more(f"http://{hosts[0]}{ENTER}?token={token}"))
     first(f"http://{hosts[0]}{ENTER}?token={guard.token}")
     return uvicorn.Server(
-        uvicorn.Config(guard, log_level="error", lifespan="off", server_header=False, date_header=False)
+        uvicorn.Config(
+            guard,
+            log_level="error",
+            lifespan="off",
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=1,  # nothing is lost: a release is published as a whole or not at all
+        )
     )
 
 

@@ -27,7 +27,9 @@ async def receive(request: Request, folder: Path, limit: int) -> Path:
         part = folder / f"{PART}{secrets.token_hex(4)}"
         try:
             await _write(request, part, limit, name)
-            discard(folder, but=part.name)
+            waiting = find_waiting(folder)
+            if waiting is not None:
+                remove_tree(waiting)
             move(part, folder / name)
         finally:
             part.unlink(missing_ok=True)
@@ -52,11 +54,10 @@ def find_waiting(folder: Path) -> Path | None:
     return folder / names[0] if names else None
 
 
-def discard(folder: Path, but: str = "") -> None:
-    """Delete what waits in the folder."""
+def discard(folder: Path) -> None:
+    """Delete what waits in the folder, and what a server that was ended left of a file."""
     for name in names_in(folder):
-        if name != but:
-            remove_tree(folder / name)
+        remove_tree(folder / name)
 
 
 def _clean_name(name: str) -> str:
