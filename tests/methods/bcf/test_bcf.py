@@ -19,7 +19,7 @@ from reissue.model.observed import ObservedRelease
 from reissue.model.release import Facts
 from reissue.partition.global_recoding import Cut
 from tests.methods.bcf.chains import TAXONOMIES, bare, random_series
-from tests.support.histories import observe, run_series
+from tests.support.histories import Turnover, generate, observe, run_series
 from tests.support.refusals import names
 
 
@@ -32,19 +32,20 @@ def test_it_is_a_strategy() -> None:
 def test_every_pair_and_every_arrival_keep_k(score: str, domains: tuple[Domain, ...] | None) -> None:
     rng = np.random.default_rng(71)
     specialized = 0
-    for _ in range(30):
-        snapshots = random_series(rng, int(rng.integers(2, 7)), domains)
+    for releases in (2, 2, 3, 3, 3, 4):
+        snapshots = random_series(rng, releases, domains)
         k = int(rng.integers(3, 8))
         facts = run_series(BCF(k=k, score=score), snapshots)  # type: ignore[arg-type]
         specialized += sum(release.class_count > 1 for release in facts)
         for series in (observe(facts, snapshots[-1]), bare(observe(facts, snapshots[-1]))):
             outcome = Correspondence(k=k).run(series)
             assert not outcome.breaches
+            assert outcome.unfinished == 0
             assert min(outcome.measures[level] for level in ("FA", "CA", "BA", "candidates")) >= k
             assert "flows" not in outcome.measures  # all cuts are nested, numeric ranges too
-            for number in range(1, len(facts) + 1):
+            for number in range(1, min(3, len(facts)) + 1):
                 assert not Correspondence(k=k).run(series, involving=number).breaches
-    assert specialized > 60
+    assert specialized > 12
 
 
 def test_every_row_is_published_under_one_label_per_value() -> None:
@@ -133,8 +134,8 @@ def test_further_requirements_hold_for_the_candidates_that_remain(asked: dict[st
     rng = np.random.default_rng(75)
     strategy = BCF(k=3, **asked)  # type: ignore[arg-type]
     published, plain_breaks = 0, 0
-    for _ in range(20):
-        snapshots = random_series(rng, 3)
+    for _ in range(8):
+        snapshots = generate(rng, releases=3, rows=60, values=3, turnover=Turnover(arrive=0.5))
         try:
             facts = run_series(strategy, snapshots)
         except InfeasiblePolicy:
@@ -144,8 +145,8 @@ def test_further_requirements_hold_for_the_candidates_that_remain(asked: dict[st
         assert not attack.run(bare(observe(facts, snapshots[-1]))).breaches
         plain = run_series(BCF(k=3), snapshots)
         plain_breaks += bool(attack.run(bare(observe(plain, snapshots[-1]))).breaches)
-    assert published > 5
-    assert plain_breaks > 3
+    assert published > 1
+    assert plain_breaks > 0
 
 
 @pytest.mark.parametrize(

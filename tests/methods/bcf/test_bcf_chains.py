@@ -74,7 +74,7 @@ def test_a_series_begun_another_way_is_continued_by_exact_flows() -> None:
     """Release 1 deals people to overlapping classes; BCF goes on, and the exact attack finds nothing."""
     rng = np.random.default_rng(80)
     continued = 0
-    for _ in range(6):
+    for _ in range(4):
         snapshots = generate(rng, releases=3, rows=80, values=2, turnover=Turnover(arrive=0.6))
         facts = [local_recoding(snapshots[0], 12)]
         strategy = BCF(k=4)
@@ -87,7 +87,7 @@ def test_a_series_begun_another_way_is_continued_by_exact_flows() -> None:
         outcome = Correspondence(k=4).run(bare(observe(facts, snapshots[-1])))
         assert not outcome.breaches
         assert outcome.measures["flows"] > 0
-    assert continued > 2
+    assert continued > 1
 
 
 def local_recoding(snapshot: Coded, size: int) -> Facts:
@@ -105,9 +105,9 @@ def test_ranges_stay_nested_when_the_domain_widens() -> None:
     """Older and older people arrive: later snapshots know higher ages than the first release could."""
     rng = np.random.default_rng(81)
     beyond = 0
-    for _ in range(15):
+    for _ in range(5):
         snapshots, known = [], 0
-        for number, snapshot in enumerate(generate(rng, releases=4, rows=200, values=3)):
+        for number, snapshot in enumerate(generate(rng, releases=3, rows=200, values=3)):
             codes = snapshot.codes.copy(order="F")
             joined = snapshot.subjects // 150  # subjects are numbered as they come
             codes[:, 0] = np.minimum(codes[:, 0] + 10 * joined, 79 + 10 * number)
@@ -123,7 +123,7 @@ def test_ranges_stay_nested_when_the_domain_widens() -> None:
         outcome = Correspondence(k=4).run(bare(observe(facts, snapshots[-1])))
         assert not outcome.breaches
         assert "flows" not in outcome.measures
-    assert beyond > 10
+    assert beyond > 3
 
 
 def test_caches_are_what_the_facts_say() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from reissue.methods.bcf.candidates import ReleaseChain, count_composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
-from reissue.methods.bcf.joint_candidates import exact_amounts
 from tests.support.generators import exact_candidates
 from tests.support.series import random_boxes_chain, random_cut_chain
 
@@ -88,20 +87,3 @@ def test_a_release_without_newcomers_has_no_arrivals() -> None:
     assert again.pair(1, 2).newcomers == 0
     compared = again.pair(0, 1)
     assert again.until(1).pair(0, 1) is compared
-
-
-@pytest.mark.parametrize("kind", ["cuts", "boxes"])
-def test_integer_programs_give_the_exact_number(kind: str) -> None:
-    rng = np.random.default_rng(56 if kind == "cuts" else 59)
-    maker = random_cut_chain if kind == "cuts" else random_boxes_chain
-    tightened = 0
-    for _ in range(60):
-        chain = maker(rng, 3, values=1, people=7)
-        exact = exact_candidates(chain, [0])
-        for arrival in range(3):
-            formula = possible_targets(chain, arrival)
-            found = exact_amounts(chain, formula)
-            tightened += int((found.totals < formula.totals).sum())
-            for classes, level in zip(found.classes.tolist(), found.totals.tolist(), strict=True):
-                assert level == exact[arrival, tuple(classes)]
-    assert tightened > 0 or kind == "cuts"

@@ -11,6 +11,7 @@ from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import ReleaseChain
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
+from tests.support.generators import exact_candidates
 from tests.support.histories import uniform_tree
 from tests.support.refusals import names
 from tests.support.series import random_boxes_chain, random_cut_chain
@@ -155,17 +156,23 @@ def test_releases_of_large_enough_classes_still_break_side_by_side(maker: object
     assert broken > 20
 
 
-def test_exact_answers_are_never_above_the_formula_and_sometimes_below() -> None:
+def test_every_level_is_exact_while_there_is_work_and_never_above_the_formula_without() -> None:
     rng = np.random.default_rng(59)
     below = 0
     for _ in range(40):
-        series = observed(random_boxes_chain(rng, 3, values=1, people=7))
-        quick, exact = (Correspondence(k=100, exact=e, limit=10_000).run(series) for e in (False, True))
-        levels = {(finding.details["arrival"], finding.classes): finding.level for finding in quick.findings}
-        for finding in exact.findings:
-            assert 0 < finding.level <= levels[finding.details["arrival"], finding.classes]
-            below += finding.level < levels[finding.details["arrival"], finding.classes]
-        below += len(quick.findings) - len(exact.findings)
+        chain = random_boxes_chain(rng, 3, values=1, people=7)
+        quick, found = (Correspondence(k=100, limit=10_000, seconds=s).run(observed(chain)) for s in (0, 5))
+        levels = {(finding.details["arrival"], finding.classes): finding for finding in quick.findings}
+        exact = exact_candidates(chain, [0])
+        for finding in found.findings:
+            arrival, path = finding.details["arrival"], tuple(own for _, own in finding.classes)
+            assert finding.level == exact[int(str(arrival)) - 1, path]
+            loose = levels[arrival, finding.classes]
+            assert finding.level <= loose.level
+            assert finding.level == loose.level or "at most" in loose.sentence or "Only" in loose.sentence
+            below += finding.level < loose.level
+        below += len(quick.findings) - len(found.findings)
+        assert found.unfinished == quick.unfinished == 0, "who has too few by the formula is no open question"
     assert below > 0
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.methods.bcf import candidates, cracks, second_check
+from reissue.methods.bcf import candidates, cracks, joint_candidates, second_check
 from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease, Pair
+from reissue.methods.bcf.joint_candidates import Knot
 from reissue.methods.plain_release import PlainRelease
 from reissue.model.observed import Members, ObservedRelease
+from tests.methods.bcf.chains import crossing_rows
 from tests.support.planted import Case, Fault, Insertions, assert_noticed
 from tests.support.series import random_boxes_chain, random_cut_chain
 
@@ -72,7 +76,7 @@ def test_the_second_form_shares_no_code_with_the_attack() -> None:
 
 
 # Each fault is in what the strategy plans with and the attack measures with.
-compare, take_smaller = candidates.compare, candidates._smaller  # type: ignore[attr-defined]
+compare = candidates.compare  # type: ignore[attr-defined]
 
 
 def see_nobody_as_old(left: GroupedRelease, right: GroupedRelease) -> Pair:
@@ -84,29 +88,46 @@ def solve_nothing(*_: object) -> int:
     return 0
 
 
-def take_the_first(*arrays: np.ndarray) -> object:
-    """In place of the smaller of two amounts, that of the earlier release."""
-    *others, free = arrays
-    return take_smaller(*others, np.full_like(free, 1 << 40))  # type: ignore[call-arg]
+def believe_anything(knot: Knot, witness: np.ndarray) -> bool:
+    """In place of adding a witness up."""
+    knot.least[:] = 1 << 20
+    return True
 
 
 def free_all(chain: ReleaseChain, position: int, _: int) -> np.ndarray:
     return chain.releases[position].counts.copy()
 
 
+def find_nothing(chain: ReleaseChain) -> list[np.ndarray]:
+    """In place of knots."""
+    return [np.full(len(release.values), -1) for release in chain.releases]
+
+
+class CrossingRows(Insertions):
+    """The 99 rows of three releases whose cuts cross: see `chains.crossing_rows`."""
+
+    def tables(self) -> Iterator[pa.Table]:
+        for release in range(3):
+            here = crossing_rows()[crossing_rows()[:, 0] <= release]
+            columns = {"person": np.arange(len(here)), "age": here[:, 1], "weight": here[:, 2]}
+            yield pa.table({**columns, "illness": [f"illness {value}" for value in here[:, 3]]})
+
+
 FAULTS = {
+    "knots": Fault(joint_candidates, "find_knots", find_nothing, "correspondence"),
     "backward cracks": Fault(candidates, "compare", see_nobody_as_old, "correspondence"),
     "backward cracks, on counts": Fault(candidates, "compare", see_nobody_as_old, "correspondence"),
     "cracks by flows": Fault(cracks, "_solve_odd", solve_nothing, "correspondence"),
     "candidates of one release": Fault(ReleaseChain, "free", free_all, "correspondence"),
-    "candidates of several releases": Fault(candidates, "_smaller", take_the_first, "correspondence"),
+    "candidates of several releases": Fault(Knot, "take_note", believe_anything, "correspondence"),
 }
 CASES = {
+    "knots": Case(ri.BCF(k=10), CrossingRows(0, 29, 0, 10, 2, 3)),
     "backward cracks": Case(ri.BCF(k=4), Insertions(7, 115, 26, 4, 11, 4)),
     "backward cracks, on counts": Case(ri.BCF(k=3), Insertions(0, 106, 27, 3, 6, 4), fragments=2),
     "cracks by flows": Case(ri.BCF(k=5), Insertions(20, 110, 14, 2, 7, 3), begun=ri.Static(k=5)),
     "candidates of one release": Case(ri.BCF(k=3), Insertions(2, 105, 14, 2, 6, 3), begun=ri.Static(k=3)),
-    "candidates of several releases": Case(ri.BCF(k=4), Insertions(35, 101, 17, 3, 9, 3), begun=ri.Static(k=4)),
+    "candidates of several releases": Case(ri.BCF(k=10), CrossingRows(0, 29, 0, 10, 2, 3)),
 }
 
 

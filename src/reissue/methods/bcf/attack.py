@@ -15,10 +15,13 @@ from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, count_composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
-from reissue.methods.bcf.joint_candidates import exact_amounts
+from reissue.methods.bcf.joint_candidates import JointCandidates, Work
+from reissue.methods.wording import count_people
 from reissue.model.observed import Observed, ObservedRelease, Words
 from reissue.model.requirement import Ratio
 from reissue.model.settings import RowCount, Share, ValueCount, Within
+
+_Places = tuple[Int64, Int32, Int64 | None]
 
 CALM = 10
 """How many findings short of a breach are told, beside all breaches up to the limit."""
@@ -35,7 +38,8 @@ class Correspondence(Attack):
     confidence, alpha: largest share of one value among the candidates (confidence bounding, (alpha, k)-anonymity)
     entropy_l:  the candidates' values must have entropy of at least log l
     recursive_c, recursive_l: recursive (c, l)-diversity of the candidates' values
-    exact:      over three and more releases, tighten every answer by integer programs; for small series
+    seconds:    where classes of three and more releases cross, how much work integer programs may be: counted, about so
+                many seconds on an ordinary processor, so that the answer is the same on every machine
     """
 
     name: ClassVar[str] = "correspondence"
@@ -55,7 +59,7 @@ class Correspondence(Attack):
     entropy_l: ValueCount | None = None
     recursive_c: Ratio | None = None
     recursive_l: int | None = None
-    exact: bool = False
+    seconds: Annotated[float, Within("an amount of work in seconds", least=0)] = 10.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,15 +78,26 @@ class Correspondence(Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
         notes: list[str] = []
-        sight = _AttackTotals(series.words, self._asked(), self.exact)
+        sight = _AttackTotals(series.words, self._asked(), Work(self.seconds))
         for chained in find_chains(series, notes):
             if involving is None:
                 sight.look(chained, only_last=False)
             elif involving in chained.numbers:
                 sight.look(chained.until(involving), only_last=True)
-        findings = sight.findings(self.limit)
+        notes += sight.notes
+        if sight.undecided:
+            notes.append(
+                f"Classes of three and more releases cross, and {self.seconds:g} seconds of work did not show whether "
+                f"{count_people(sight.undecided)} keep enough candidates; more of it (seconds) would."
+            )
         return Outcome(
-            self.name, findings, sight.total, sight.at_risk(), sight.measures, (*dict.fromkeys(notes + sight.notes),)
+            self.name,
+            sight.findings(self.limit),
+            sight.total,
+            sight.at_risk(),
+            sight.measures,
+            (*dict.fromkeys(notes),),
+            unfinished=sight.undecided,
         )
 
 
@@ -90,17 +105,17 @@ class Correspondence(Attack):
 class ObservedChain:
     """A chain of releases, and what the attack keeps of each: its number, and who is in which class, if that is known.
 
-    places: of each release subjects int64[people] ascending and classes int32[people]
+    places: of each release subjects int64[people] ascending, classes int32[people], and how many people each stands for
     """
 
     chain: ReleaseChain
     numbers: tuple[int, ...]
-    places: tuple[tuple[Int64, Int32] | None, ...]
+    places: tuple[_Places | None, ...]
 
     def extend(self, chain: ReleaseChain, release: ObservedRelease) -> ObservedChain:
         """With one more release; `chain` has it already."""
         own = release.members
-        place = None if own is None else (own.subjects, own.classes)
+        place = None if own is None else (own.subjects, own.classes, release.amounts)
         return ObservedChain(chain, (*self.numbers, release.number), (*self.places, place))
 
     def until(self, number: int) -> ObservedChain:
@@ -157,11 +172,11 @@ def _why_apart(earlier: ObservedRelease, later: ObservedRelease) -> str | None:
 class _AttackTotals:
     """What the attack has seen so far: weak targets of every chain, measures, people at risk."""
 
-    def __init__(self, words: Words, asked: CandidateLimits, exact: bool) -> None:
-        self.words, self.asked, self.exact = words, asked, exact
+    def __init__(self, words: Words, asked: CandidateLimits, work: Work) -> None:
+        self.words, self.asked, self.work = words, asked, work
         self.measures: dict[str, float] = {}
         self.notes: list[str] = []
-        self.total = 0
+        self.total = self.undecided = 0
         self._weak: list[WeakTargets] = []
         self._at_risk: dict[int, list[Int64]] = {}
 
@@ -173,16 +188,29 @@ class _AttackTotals:
                 self._measure_pair(chain, earlier, later, chained.numbers)
         places = [place for place in chained.places if place is not None]
         people = _Arrivals() if len(places) == len(chain) else None
-        for arrival in chain.arrivals():
-            if people is None:
-                targets = possible_targets(chain, arrival)
-            else:
-                targets = known_targets(chain, arrival, people.paths(places, arrival))
-            if self.exact and len(chain) > 2:
-                targets = exact_amounts(chain, targets)
-                if people is None:  # where nothing is left nobody can be
-                    targets = targets.keep(np.flatnonzero(targets.totals > 0))
+        if people is None:
+            found = [possible_targets(chain, arrival) for arrival in chain.arrivals()]
+        else:
+            found = [known_targets(chain, arrival, people.paths(places, arrival)) for arrival in chain.arrivals()]
+        joint = JointCandidates(chain, self.work)
+        if joint.crossing:
+            found = self._settle(joint, found, people)
+        for targets in found:
             self._measure_targets(chained, targets, people)
+
+    def _settle(self, joint: JointCandidates, found: list[Targets], people: _Arrivals | None) -> list[Targets]:
+        """Whoever the formula may say too much of: first whether they keep enough, then who has the fewest."""
+        enough = None if self.asked.diverse else self.asked.k
+        found = [joint.settle(t, enough, None if people is None else people.counts(t.arrival)) for t in found]
+        found = [joint.settle_fewest(targets) for targets in found]
+        if people is None:  # where nothing is left nobody can be
+            found = [targets.keep(np.flatnonzero(targets.totals > 0)) for targets in found]
+        for targets in found:
+            open_ = self.asked.find_undecided(targets)
+            self.undecided += int((open_ if people is None else people.counts(targets.arrival)[open_]).sum())
+        if any((targets.least < targets.totals.min(initial=0)).any() for targets in found if targets.least is not None):
+            self.notes.append("Classes cross: the number of candidates told is the most that there can be.")
+        return found
 
     def _measure_pair(self, chain: ReleaseChain, earlier: int, later: int, numbers: Sequence[int]) -> None:
         names = f"{numbers[earlier]}, {numbers[later]}"
@@ -244,19 +272,26 @@ class _Arrivals:
     def __init__(self) -> None:
         self._who: dict[int, tuple[Int64, Int32]] = {}
         self._sorted: dict[int, tuple[Int64, Int32]] = {}
+        self._counts: dict[int, Int64] = {}
 
-    def paths(self, places: Sequence[tuple[Int64, Int32]], arrival: int) -> Int32:
+    def paths(self, places: Sequence[_Places], arrival: int) -> Int32:
         """int32[targets, releases from the arrival on]: the distinct paths of the people who came then.
 
-        places: of each release subjects and classes, which are not kept
+        places: of each release, which are not kept
         """
-        came = places[arrival][0]
+        came, amounts = places[arrival][0], places[arrival][2]
         if arrival:
-            came = came[~lookup(places[arrival - 1][0], came)[1]]
-        columns = [classes[lookup(subjects, came)[0]] for subjects, classes in places[arrival:]]
+            new = ~lookup(places[arrival - 1][0], came)[1]
+            came, amounts = came[new], None if amounts is None else amounts[new]
+        columns = [classes[lookup(subjects, came)[0]] for subjects, classes, _ in places[arrival:]]
         one, target = distinct(columns)
         self._who[arrival] = (came, target)
+        self._counts[arrival] = np.bincount(target, amounts, minlength=len(one)).astype(np.int64)
         return np.stack([column[one] for column in columns], axis=1)
+
+    def counts(self, arrival: int) -> Int64:
+        """int64[targets]: how many people are behind each target, all of whom are its candidates."""
+        return self._counts[arrival]
 
     def subjects(self, arrival: int, which: Bool) -> Int64:
         """int64[]: the people behind the chosen targets."""

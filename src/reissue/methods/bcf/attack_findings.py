@@ -37,6 +37,18 @@ class CandidateLimits:
         if self.recursive_c is not None:
             Requirement(l=self.recursive_l, diversity="recursive", recursive_c=self.recursive_c)
 
+    @property
+    def diverse(self) -> bool:
+        """Whether anything is asked of the values of the candidates, beside their number."""
+        return any(limit is not None for limit in (self.confidence, self.alpha, self.entropy_l, self.recursive_c))
+
+    def find_undecided(self, targets: Targets) -> Bool:
+        """bool[targets]: who may or may not keep what is asked, as far as their candidates are known."""
+        if targets.least is None:
+            return targets.loose
+        short = targets.loose if self.diverse else targets.least < self.k
+        return np.asarray(short & (targets.totals >= self.k), dtype=np.bool_)
+
 
 @dataclass(frozen=True, eq=False)
 class Weakness:
@@ -61,21 +73,21 @@ def weaknesses(chain: ReleaseChain, targets: Targets, asked: CandidateLimits) ->
     shown = _smallest_class(chain, targets)
     which = np.flatnonzero((totals < shown) | (totals < asked.k))
     yield _weakness("candidates", asked.k, which, totals.astype(np.float64), totals < asked.k)
-    rows = _CandidateValues(targets)
+    rows, tight = _CandidateValues(targets), ~targets.loose  # shares are not judged by amounts that may be smaller
     for unit, share in (("share", asked.confidence), ("alpha", asked.alpha)):
         if share is not None:
             limit = as_fraction(share)
-            broken = rows.top * limit.denominator > limit.numerator * totals
+            broken = tight & (rows.top * limit.denominator > limit.numerator * totals)
             level = rows.top / np.maximum(1, totals)
             yield _weakness(unit, share, np.flatnonzero(broken), level, broken, rows.top_value, less=False)
     if asked.entropy_l is not None:
         entropy = rows.entropy()
-        broken = entropy < np.log(asked.entropy_l) - TOLERANCE
+        broken = tight & (entropy < np.log(asked.entropy_l) - TOLERANCE)
         yield _weakness("entropy l", asked.entropy_l, np.flatnonzero(broken), np.exp(entropy), broken)
     if asked.recursive_c is not None and asked.recursive_l is not None:
         ratio, limit = rows.top_against_tail(asked.recursive_l), as_fraction(asked.recursive_c)
         tail = rows.tail(asked.recursive_l)
-        broken = ~(rows.top * limit.denominator < limit.numerator * tail)
+        broken = tight & ~(rows.top * limit.denominator < limit.numerator * tail)
         yield _weakness(
             "recursive c", asked.recursive_c, np.flatnonzero(broken), ratio, broken, rows.top_value, less=False
         )
@@ -217,14 +229,18 @@ class WeakTargets:
         sizes = [int(self._release(one, c).sizes[q]) for c, q in enumerate(one.classes[0].tolist())]
         searched = int(np.argmin(sizes))
         left, size, k = int(one.totals[0]), sizes[searched], int(self.weakness.threshold)
+        loose, least = bool(one.loose[0]), left if one.least is None else int(one.least[0])
         verdict = f"fewer than k = {k}" if left < k else f"still at least k = {k}"
+        if least < k <= left:
+            verdict = f"and whether these are k = {k} was not found out"
         where = self.words.release(numbers[searched])
         if left == size:
             matching = "1 record" if size == 1 else f"{size} records"
             return f"Only {matching} of {where} {'matches' if size == 1 else 'match'} someone {who}, {verdict}."
+        over, under = ("At least ", "at most ") if loose else ("", "")
         return (
-            f"{size - left} of the {size} records of {where} that match someone {who} can be ruled out; {left} "
-            f"{'remains' if left == 1 else 'remain'}, {verdict}."
+            f"{over}{size - left} of the {size} records of {where} that match someone {who} can be ruled out; {under}"
+            f"{left} {'remains' if left == 1 else 'remain'}, {verdict}."
         )
 
     def _details(self, one: Targets, numbers: tuple[int, ...], composed: int) -> dict[str, object]:

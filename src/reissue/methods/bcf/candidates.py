@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.bcf.cracks import GroupedRelease, Pair, compare, sums
 from reissue.model.box_index import find_meeting
 from reissue.model.requirement_kernels import Limits, meets
@@ -31,6 +31,7 @@ class Targets:
     arrival: position in the chain, from 0
     classes: int32[targets, releases from the arrival on]
     start:   int64[targets + 1]; values: int32[], amounts: int64[] the records of each value that are left
+    least:   int64[targets] so many candidates in any case, where amounts may be too large (`joint_candidates`)
     """
 
     arrival: int
@@ -38,9 +39,15 @@ class Targets:
     start: Int64
     values: Int32
     amounts: Int64
+    least: Int64 | None = None
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    @property
+    def loose(self) -> Bool:
+        """bool[targets]: whose candidates are only known to be no more than `totals`."""
+        return np.zeros(len(self), dtype=np.bool_) if self.least is None else self.least < self.totals
 
     @cached_property
     def totals(self) -> Int64:
@@ -50,7 +57,8 @@ class Targets:
     def keep(self, which: Int64) -> Targets:
         """The targets at these positions, in this order."""
         start, taken = _take(self.start, which)
-        return Targets(self.arrival, self.classes[which], start, self.values[taken], self.amounts[taken])
+        least = None if self.least is None else self.least[which]
+        return Targets(self.arrival, self.classes[which], start, self.values[taken], self.amounts[taken], least)
 
 
 class ReleaseChain:

@@ -69,6 +69,11 @@ class GroupedRelease:
         """int32[groups]: the class of each group."""
         return np.repeat(np.arange(len(self.boxes), dtype=np.int32), np.diff(self.start))
 
+    def find(self, classes: Int32, values: Int32) -> Int64:
+        """int64[n]: the groups of these classes and values, all of which there are."""
+        width = np.int64(max(int(self.values.max()), int(values.max())) + 1) if len(values) else np.int64(1)
+        return np.searchsorted(self.classes * width + self.values, classes * width + values)
+
     @cached_property
     def sizes(self) -> Int64:
         """int64[classes]: records of each class."""
@@ -126,6 +131,13 @@ class Pair:
     @property
     def newcomers(self) -> int:
         return self.right.total - self.left.total
+
+    def count_crossings(self) -> int:
+        """Pairs of comparable classes of which neither contains the other."""
+        one, other = self.left.boxes[self.left_class], self.right.boxes[self.right_class]
+        inside = ((one[..., 0] >= other[..., 0]) & (one[..., 1] <= other[..., 1])).all(axis=-1)
+        around = ((one[..., 0] <= other[..., 0]) & (one[..., 1] >= other[..., 1])).all(axis=-1)
+        return int(np.count_nonzero(~inside & ~around))
 
     def anonymity(self) -> dict[str, int]:
         """FA, CA and, unless nobody is new in the right release, BA: definitions 3.2, 3.4 and 3.6."""
@@ -192,7 +204,10 @@ def _solve_odd(
     rights, to_right = np.unique(edge_right[odd], return_inverse=True)
     flow = Transport.of(left.counts[lefts], right.counts[rights], from_left, to_right)
     unplaced = flow.saturate()
-    most[odd] = flow.most(np.arange(len(odd)))
+    several = np.flatnonzero(most[odd] > 1)
+    many = flow.most(several)
+    most[odd] = flow.possible()  # of single records all edges are told by one search
+    most[odd[several]] = many
     old[rights] = flow.least_into(np.arange(len(rights)))
     return unplaced
 

@@ -1,6 +1,8 @@
-"""The BCF-anonymizer's loop: specialize the best candidate that holds, drop one that does not for good.
+"""The BCF-anonymizer's loop: specialize the best candidate that holds, drop one that leaves someone too few for good.
 
-Sound because everyone's candidates can only become fewer when the release is specialized (theorem 5.1).
+Sound because everyone's candidates can only become fewer when the release is specialized (theorem 5.1). How diverse
+their values are may become better again: a candidate that fails by that alone is put off, and tried once more after
+others.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from reissue.arrays.types import Float64, Int32, Int64
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain, all_meet, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.memory import ChainLog, Records
@@ -22,6 +24,7 @@ from reissue.methods.bcf.specialization import (
     SplitStep,
     apply_split,
     begin,
+    homes,
     past_targets,
     plan_nothing,
     plan_split,
@@ -42,6 +45,7 @@ holds and the fewest candidates of each arrival out."""
 class SpecializationTask:
     """What the release must satisfy: limits and more hold for everyone's candidates, and `check` where it is given.
 
+    sizes:      (k alone, nothing): what never holds again once it does not
     arrivals:   positions in the chain at which somebody arrived
     cuts:       of the earlier releases, by position in the chain
     splittable: int64[attributes, 3] where a range may be split (see `recoding.splittable`)
@@ -53,42 +57,105 @@ class SpecializationTask:
     cuts: Sequence[Cut]
     limits: Limits
     more: Limits
+    sizes: tuple[Limits, Limits]
     value_count: int
     splittable: Int64
     check: ExactCheck | None = None
 
+    @property
+    def diverse(self) -> bool:
+        """Whether more is asked than k."""
+        return self.limits.by_value or self.more.by_value
 
-class TopDown:
-    """The release being made: `fewest` measures the start, `run` specializes it as far as the task allows.
 
-    newcomers: how many records are new in this release
+@dataclass(frozen=True)
+class SearchRules:
+    """How far a search may go.
+
+    nested: only steps after which every class contains, or is in, or is apart from every class of earlier releases
+    banned: steps not to be taken, as in `TopDown.taken`; most: how many steps at most
     """
 
-    def __init__(self, task: SpecializationTask, frontiers: Sequence[Frontier], score: Score, newcomers: int) -> None:
-        self.task, self.frontiers, self.newcomers, self._by = task, frontiers, newcomers, score
+    nested: bool = False
+    banned: frozenset[TakenStep] = frozenset()
+    most: int | None = None
+
+
+TakenStep = tuple[int, int, int]
+"""(attribute, lowest, highest code of the label that was specialized)."""
+
+
+class TopDown:
+    """The release being made: `fewest` measures the start, `run` specializes it as far as task and rules allow.
+
+    newcomers: how many records are new in this release
+    taken:     the steps so far; begun: how many of them were needed to make values diverse at all
+    """
+
+    def __init__(
+        self,
+        task: SpecializationTask,
+        frontiers: Sequence[Frontier],
+        score: Score,
+        newcomers: int,
+        rules: SearchRules,
+    ) -> None:
+        self.task, self.frontiers, self.newcomers, self._by, self._rules = task, frontiers, newcomers, score, rules
         most = int(task.items.counts.sum()) // max(1, task.limits.k) + 1
         self.state = begin(task.items, task.past, most)
-        self.classes, self.steps = 1, 0
+        self.classes, self.begun = 1, 0
+        self.taken: list[TakenStep] = []
         self._open: list[set[int]] = [{0} for _ in frontiers]
+        self._put_off: list[tuple[int, int]] = []
+        self._by_size, self._tried_again = False, -1
         self._gains: dict[tuple[int, int], float] = {}
 
     def fewest(self) -> tuple[bool, Int64]:
         """Whether the single class of the start holds, and the fewest candidates of each arrival in it."""
-        holds, fewest = self._weigh(plan_nothing(self.task.items, self.state, self.task.past), measure=True)
         if self.task.check is not None:
-            return self.task.check(np.zeros(len(self.task.items.values), dtype=np.int32), self.boxes())
-        return holds, fewest
+            return self.task.check(self.homes(), self.boxes())
+        return self._weigh(plan_nothing(self.task.items, self.state, self.task.past, self.classes), measure=True)
+
+    def reach_diversity(self) -> bool:
+        """Specialize by k alone until the values of everyone's candidates are diverse enough; whether they ever are."""
+        self._by_size = True
+        while not self.fewest()[0]:
+            if not self._advance_best():
+                return False
+        self._by_size, self.begun = False, len(self.taken)
+        return True
 
     def run(self) -> None:
-        while any(self._advance(attribute, node) for attribute, node in self._ranking()):
-            self.steps += 1
+        while self._advance_best():
+            pass
+
+    def _advance_best(self) -> bool:
+        """Take the best step that holds; what was put off is tried again once nothing else is left."""
+        if self._rules.most is not None and len(self.taken) >= self._rules.most:
+            return False
+        while not any(self._advance(attribute, node) for attribute, node in self._ranking()):
+            if not self._put_off or self._tried_again == len(self.taken):
+                return False
+            self._tried_again = len(self.taken)
+            for attribute, node in self._put_off:
+                self._open[attribute].add(node)
+            self._put_off.clear()
+        return True
 
     def _advance(self, attribute: int, node: int) -> bool:
-        """Try one candidate, once and for all; scores change only when it is taken."""
+        """Try one candidate; scores change only when it is taken."""
         self._open[attribute].remove(node)
         touched = self._touched(attribute, node)
         bounds = self._bounds(attribute, node, touched)
-        return bounds is not None and self._specialize(attribute, node, touched, bounds)
+        step = (attribute, *self.frontiers[attribute].labels.interval(node))
+        if bounds is None or step in self._rules.banned or not self._specialize(attribute, node, touched, bounds):
+            return False
+        self.taken.append(step)
+        return True
+
+    def homes(self) -> Int32:
+        """int32[items]: the class of each item."""
+        return homes(self.state.order, self.state.begin, self.state.end, self.classes)
 
     def boxes(self) -> Int32:
         """int32[classes, attributes, 2]: the intervals of the classes' labels, not clipped to the domain."""
@@ -104,15 +171,14 @@ class TopDown:
     def _touched(self, attribute: int, node: int) -> Int64:
         return np.flatnonzero(self.state.node[: self.classes, attribute] == node).astype(np.int64)
 
-    def _weigh(self, step: SplitStep, measure: bool) -> tuple[bool, Int64]:
+    def _weigh(self, step: SplitStep, *, by_size: bool = False, measure: bool = False) -> tuple[bool, Int64]:
         task = self.task
-        holds, fewest = weigh(
-            task.items, task.past, self.state, step, task.limits, task.more, task.value_count, measure
-        )
+        limits, more = task.sizes if by_size else (task.limits, task.more)
+        holds, fewest = weigh(task.items, task.past, self.state, step, limits, more, task.value_count, measure)
         return bool(holds), fewest
 
     def _specialize(self, attribute: int, node: int, touched: Int64, bounds: Int32) -> bool:
-        """Take the step if everyone keeps enough candidates."""
+        """Take the step if everyone keeps enough candidates; put it off if it may hold later."""
         task, labels = self.task, self.frontiers[attribute].labels
         lo, hi = labels.interval(node)
         above = np.array([cut.below(attribute, lo, hi) for cut in task.cuts], dtype=np.bool_)
@@ -121,10 +187,13 @@ class TopDown:
         k = task.limits.k
         if smallest_part(task.items, self.state, touched, attribute, bounds, k) < k:
             return False  # nobody there could keep k candidates
-        step = plan_split(task.items, self.state, touched, attribute, bounds, above, finest)
-        if not self._weigh(step, measure=False)[0]:
+        if self._rules.nested and self._would_cross(attribute, touched, above):
+            self._put_off.append((attribute, node))  # until the other attributes are as fine as in earlier releases
             return False
-        if task.check is not None and not self._passes(step, lo, hi):
+        step = plan_split(task.items, self.state, touched, attribute, bounds, above, finest)
+        holds, later = self._judge(step, lo, hi)
+        if not holds:
+            self._put_off += [(attribute, node)] if later else []
             return False
         parts = labels.parts(node)
         if not parts and isinstance(labels, Ranges):
@@ -135,9 +204,31 @@ class TopDown:
         self._open[attribute].update(p for p in parts if isinstance(labels, Ranges) or labels.parts(p))
         return True
 
-    def _passes(self, step: SplitStep, lo: int, hi: int) -> bool:
-        """The further test, on the classes as they would be."""
-        assert self.task.check is not None
+    def _would_cross(self, attribute: int, touched: Int64, above: Bool) -> bool:
+        """Whether a class would be narrower than those of an earlier release here, and wider in another attribute."""
+        coarse = [cut for cut, finer in zip(self.task.cuts, above.tolist(), strict=True) if not finer]
+        for other in range(len(self.frontiers) if coarse else 0):
+            if other != attribute:
+                nodes = np.unique(self.state.node[touched, other]).tolist()
+                spans = [self.frontiers[other].labels.interval(node) for node in nodes]
+                if any(cut.below(other, *span) for cut in coarse for span in spans):
+                    return True
+        return False
+
+    def _judge(self, step: SplitStep, lo: int, hi: int) -> tuple[bool, bool]:
+        """(whether everyone keeps what is asked, whether at least k; asked is no more while `_by_size`)."""
+        task = self.task
+        holds = self._weigh(step, by_size=self._by_size)[0]
+        if not holds:
+            return False, task.diverse and self._weigh(step, by_size=True)[0]
+        if task.check is None:
+            return True, True
+        holds, fewest = task.check(*self._tentative(step, lo, hi))
+        enough = int(fewest.min(initial=task.limits.k)) >= task.limits.k
+        return holds or (self._by_size and enough), enough
+
+    def _tentative(self, step: SplitStep, lo: int, hi: int) -> tuple[Int32, Int32]:
+        """The class of each item and the boxes of the classes as they would be."""
         home, origin, part = tentative(self.state, step, self.classes)
         boxes = self.boxes()[origin]
         made = part >= 0
@@ -145,7 +236,7 @@ class TopDown:
         starts = np.concatenate([[lo], step.bounds[:-1] + 1])
         boxes[made, step.attribute, 0] = starts[part[made]]
         boxes[made, step.attribute, 1] = ends[part[made]]
-        return self.task.check(home, boxes)[0]
+        return home, boxes
 
     def _bounds(self, attribute: int, node: int, touched: Int64) -> Int32 | None:
         """int32[parts]: the highest code of each part of a node; None if it cannot be specialized."""
@@ -215,6 +306,7 @@ def make_task(
     arrivals = [*chain.arrivals(), *([newest] if counts[newest].any() else [])]
     table = np.bincount(values, total, minlength=value_count).astype(np.int64)
     limits, more = (requirement.limits(table) for requirement in asked)
+    sizes = Requirement(k=asked[0].k).limits(table), Requirement().limits(table)
     cuts = [cut for cut in log.cuts if cut is not None]
     limited = splittable(known_limits, cuts)
     if len(cuts) == newest:
@@ -222,13 +314,11 @@ def make_task(
         boxes = [chain.joint_boxes(target) for target in targets]
         items = Items(codes, values, total, np.ascontiguousarray(after))
         past = past_targets(arrivals, targets, boxes, codes.shape[1])
-        return SpecializationTask(items, past, arrivals, cuts, limits, more, value_count, limited)
+        return SpecializationTask(items, past, arrivals, cuts, limits, more, sizes, value_count, limited)
     items = Items(codes, values, total, np.empty((0, len(values)), dtype=np.int64))
     check = _exact_check(items, asked, value_count, chain, arrivals, known_limits)
-    size_only, nothing = Requirement(k=asked[0].k).limits(table), Requirement().limits(table)
-    return SpecializationTask(
-        items, past_targets([0], [], [], codes.shape[1]), arrivals, [], size_only, nothing, value_count, limited, check
-    )
+    past = past_targets([0], [], [], codes.shape[1])
+    return SpecializationTask(items, past, arrivals, [], *sizes, sizes, value_count, limited, check)
 
 
 def _exact_check(

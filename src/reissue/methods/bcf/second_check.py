@@ -5,8 +5,9 @@ fault there would deceive both. Here the paper's sets are built one by one, for 
 else for a seeded sample: G1, the older records that could be of a group, and G2, the newer ones that those of G1 could
 be. Where the classes of two small releases are no global cuts, rows are placed one at a time instead.
 
-Measured against the attack's definition as stated in `candidates`: the sum over values of the smallest group less what
-must be older than the person. Over three and more releases that bounds the candidates from above.
+Over three and more releases the sum over values of the smallest group, less what must be older than the person, bounds
+the candidates from above, and where classes cross that is too much. There every way through the releases gets an
+unknown number of rows, and for the weakest a program finds the most that can have gone theirs.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ TOLERANCE = 1e-9
 WEAKEST = 6
 """For how many of them, those with the fewest candidates, rows are moved where sets do not tell all."""
 
+JOINT = 12
+"""For how many of them, where classes of three and more releases cross, every way through the releases is weighed."""
+WAYS = 400
+"""As long as there are so few ways."""
+
 Group = tuple[int, int]
 """(position of a release in the chain, class)."""
 
@@ -51,7 +57,9 @@ def find_breach(series: Observed, promised: Mapping[str, float], seed: int) -> s
     paths = np.stack([release.find_classes(chosen) for release in chain.releases], axis=1)
     counted = [(chain.count_candidates(groups), groups) for groups in sorted({*map(_find_groups, paths.tolist())})]
     counted.sort(key=lambda item: int(item[0].sum()))
-    counted += [(chain.count_candidates(groups, exactly=True), groups) for _, groups in counted[:weakest]]
+    weak = [groups for _, groups in counted]
+    counted += [(chain.count_candidates(groups, exactly=True), groups) for groups in weak[:weakest]]
+    counted += [(chain.count_jointly(groups), groups) for groups in weak[: JOINT if chain.ways else 0]]
     for candidates, groups in counted:
         broken = _find_broken(candidates, promised)
         if broken is not None:
@@ -133,6 +141,53 @@ class _Chain:
                 if rows := self._place(older, later[0]):
                     left.append(self._count_exactly(rows, dict(groups).get(older), later))
         return np.asarray(np.minimum.reduce(left), dtype=np.int64)
+
+    def count_jointly(self, groups: Sequence[Group]) -> Int64:
+        """int64[values]: the most rows that can have gone this way, while all rows of all releases go some way."""
+        from scipy.optimize import LinearConstraint, milp
+
+        sums = sorted({group for way in self.ways for group in way})
+        passes = np.array([[group in way for way in self.ways] for group in sums], dtype=np.float64)
+        wanted = np.array([-float(way == tuple(groups)) for way in self.ways])
+        counts, most = np.stack([self._count(group) for group in sums]), np.zeros_like(self._count(groups[0]))
+        for value in np.flatnonzero(np.minimum.reduce([self._count(group) for group in groups])).tolist():
+            rows = LinearConstraint(passes, counts[:, value], counts[:, value])
+            solved = milp(
+                wanted, constraints=rows, integrality=np.ones(len(wanted), np.int8), options={"mip_rel_gap": 0.0}
+            )
+            most[value] = round(-solved.fun) if solved.success else self._count(groups[0])[value]
+        return most
+
+    @cached_property
+    def ways(self) -> list[tuple[Group, ...]]:
+        """Every way through three and more small releases: an arrival, and classes since that all meet; else none.
+
+        None, too, if any two classes that meet are one in the other: then counting value by value is enough.
+        """
+        ways: list[tuple[Group, ...]] = []
+        for position in range(len(self.releases) if len(self.releases) > 2 and self._cross() else 0):
+            here = [(position, own) for own in range(len(self.releases[position].boxes))]
+            ways = [(*way, group) for way in ways for group in here if all(self._meet(group, old) for old in way)]
+            ways += [(group,) for group in here]
+            if len(ways) > WAYS:
+                return []
+        return ways
+
+    def _cross(self) -> bool:
+        boxes = np.concatenate([release.boxes for release in self.releases])
+        if len(boxes) > WAYS:
+            return False
+        for box in boxes:
+            others = boxes[meet_boxes(boxes, box)]
+            inside = ((others[..., 0] >= box[:, 0]) & (others[..., 1] <= box[:, 1])).all(axis=-1)
+            around = ((others[..., 0] <= box[:, 0]) & (others[..., 1] >= box[:, 1])).all(axis=-1)
+            if not (inside | around).all():
+                return True
+        return False
+
+    def _meet(self, one: Group, other: Group) -> bool:
+        boxes = [self.releases[position].boxes[own] for position, own in (one, other)]
+        return bool(meet_boxes(boxes[0][None], boxes[1])[0])
 
     def _count_exactly(self, rows: list[Placing], older: int | None, later: Group) -> Int64:
         """int64[values]: rows of a later class that can be in an older one, too; if None, in none of that release."""

@@ -149,11 +149,11 @@ def plan_split(
     return SplitStep(touched, bounds, attribute, dealt, stops, sizes, cells, targets)
 
 
-def plan_nothing(items: Items, state: SpecializationState, past: PastTargets) -> SplitStep:
-    """The step that changes nothing: to measure the single class of the start."""
+def plan_nothing(items: Items, state: SpecializationState, past: PastTargets, classes: int) -> SplitStep:
+    """The step that changes nothing: to measure all the classes there are."""
     bounds = np.array([np.iinfo(np.int32).max], dtype=np.int32)
     none = np.zeros(len(items.after), dtype=np.bool_), np.zeros(len(past.arrivals), dtype=np.bool_)
-    return plan_split(items, state, np.zeros(1, dtype=np.int64), 0, bounds, *none)
+    return plan_split(items, state, np.arange(classes), 0, bounds, *none)
 
 
 @njit(cache=True)

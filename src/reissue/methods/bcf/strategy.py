@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -11,8 +12,10 @@ import numpy as np
 from reissue.arrays.distinct import Combinations, distinct
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
+from reissue.methods.bcf.certification import SECONDS, Certifier, specialize_certified
+from reissue.methods.bcf.joint_candidates import Work
 from reissue.methods.bcf.memory import ChainLog, Records
-from reissue.methods.bcf.search import Score, TopDown, make_task
+from reissue.methods.bcf.search import Score, SearchRules, TopDown, make_task
 from reissue.methods.bcf.second_check import find_breach
 from reissue.methods.strategy import INSERT_ONLY, Changes, Planner
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
@@ -164,22 +167,38 @@ class BCF(Planner):
             )
         cuts = [cut for cut in log.cuts if cut is not None]
         limits = limits_of(of.domains, records.codes, cuts)
-        last = cuts[-1] if cuts else None
-        frontiers = [Frontier(labels_of(domain, last, a), domain.weight) for a, domain in enumerate(of.domains)]
         task = make_task(records, log, self._requirements(), of.value_count, limits)
-        search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()))
-        self._refuse_infeasible(search, number - log.start)
-        search.run()
+
+        def start(rules: SearchRules) -> TopDown:
+            last = cuts[-1] if cuts else None
+            frontiers = [Frontier(labels_of(domain, last, a), domain.weight) for a, domain in enumerate(of.domains)]
+            search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()), rules)
+            self._refuse_infeasible(search, number - log.start)
+            search.run()
+            return search
+
+        clip = partial(clip_boxes, limits=limits)
+        certifier = Certifier(log.chain(), self._requirements(), of.value_count, clip, Work(SECONDS))
+        search = specialize_certified(start, certifier) if log.releases else start(SearchRules())
+        if search is None:
+            raise InfeasiblePolicy(
+                f"{self._asked()} cannot hold: the classes of the {len(log.releases)} earlier releases cross, and "
+                "together they leave someone fewer candidates, whatever is published next. Lower the requirement, or "
+                "publish the new records alone as a new chain (start_new_chain)."
+            )
         return Candidate(
             boxes=clip_boxes(search.boxes(), limits),
             classes=np.empty(0, dtype=np.int32),
             counterfeits=Counterfeits.none(len(of.domains)),
             steps=self._steps(search, records.total, of.rows, number, log, renewed),
-            extras=_cut(frontiers, limits, log.start).table(),
+            extras=_cut(search.frontiers, limits, log.start).table(),
         )
 
     def _refuse_infeasible(self, search: TopDown, newest: int) -> None:
-        """Corollary 5.1: if the most general release does not hold, none does."""
+        """Corollary 5.1: if the most general release leaves someone too few candidates, every one does.
+
+        Values of fewer candidates may be more diverse, so that is sought in more special releases, too.
+        """
         holds, fewest = search.fewest()
         if holds:
             return
@@ -190,10 +209,12 @@ class BCF(Planner):
             raise InfeasiblePolicy(
                 f"k = {self.k} cannot hold: even the most general release reaches only {reached}. {largest}, {remedy}"
             )
-        raise InfeasiblePolicy(
-            f"{self._asked()} cannot hold: even the most general release, which reaches {reached}, leaves candidates "
-            f"whose values are not diverse enough. Relax the requirement, {remedy}"
-        )
+        if not search.reach_diversity():
+            raise InfeasiblePolicy(
+                f"{self._asked()}: no release was found that holds it. The most general one, which reaches {reached}, "
+                "and those that were tried below it leave candidates whose values are not diverse enough. Relax the "
+                f"requirement, {remedy}"
+            )
 
     def _remedy(self, search: TopDown, newest: int) -> str:
         """What to do beside lowering k; a new chain is of use only once it has k records of its own."""
@@ -220,7 +241,7 @@ class BCF(Planner):
         if search.task.check is not None:
             steps.append("Earlier releases are not global cuts of these taxonomies: every step was checked by flows.")
         steps.append(
-            f"Specialized {search.steps} labels by {self.score}; everyone keeps {self._asked()} over the "
+            f"Specialized {len(search.taken)} labels by {self.score}; everyone keeps {self._asked()} over the "
             f"{number - log.start + 1} releases of the chain."
         )
         steps.append(f"Made {search.classes:,} classes.")
@@ -269,7 +290,7 @@ def _refuse_plain(log: ChainLog) -> None:
         )
 
 
-def _cut(frontiers: list[Frontier], limits: Int64, chain: int) -> Cut:
+def _cut(frontiers: Sequence[Frontier], limits: Int64, chain: int) -> Cut:
     intervals = [frontier.intervals() for frontier in frontiers]
     return Cut(
         tuple(lo for lo, _ in intervals),
