@@ -28,6 +28,7 @@ FLOORS = [
     {"attacks"},
     {"methods"},
     {"partition"},
+    {"json_schema"},
     {"documents"},
     {"ledger", "utility", "suggest"},
     {"engine"},
@@ -36,7 +37,7 @@ FLOORS = [
     {"hierarchy"},
     {"model"},
     {"arrays"},
-    {"errors", "lazy", "progress"},
+    {"errors", "lazy", "progress", "showing"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # A room builds on the floors below; two papers build on m-invariance, and attackers with statistics read them as those

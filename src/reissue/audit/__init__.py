@@ -18,3 +18,4 @@ class _Callable(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Callable
+__doc__ = audit.__doc__ or ""  # what `help(reissue.audit)` shows is about the function

@@ -9,12 +9,14 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.audit.absence import Absence
-from reissue.audit.attacks import AttackResult
+from reissue.audit.attacks import STATUSES, AttackResult
 from reissue.audit.description import ReleaseNotes, SeriesView
-from reissue.audit.document import make_document
+from reissue.audit.document import make_document, to_plain
 from reissue.audit.row_linkage import Traceable
 from reissue.audit.verdict import judge, list_lines
 from reissue.coding import Coding
@@ -22,16 +24,31 @@ from reissue.documents import write_json, write_text
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.plain_words import describe_attack
 from reissue.model.observed import Observed
+from reissue.showing import Shown, Sketch
 
 if TYPE_CHECKING:
     from reissue.audit.person import Person
 
+IN_FRAME = pa.schema(
+    [
+        ("attack", pa.string()),
+        ("breach", pa.bool_()),
+        ("level", pa.float64()),
+        ("unit", pa.string()),
+        ("threshold", pa.float64()),
+        ("value", pa.string()),
+        ("releases", pa.list_(pa.int64())),
+        ("subjects", pa.list_(pa.string())),
+        ("sentence", pa.string()),
+    ]
+)
+"""What a frame of findings has of each."""
 IN_REPORT = 40
 """Findings of each attack that the HTML report shows."""
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Shown):
     """What an attacker with all the releases learns, about whom.
 
     checked: every attack, with its outcome or the reason why it did not run; breached ones first
@@ -99,6 +116,20 @@ class Audit:
     def verdict(self) -> str:
         """Whether the promise holds, and what succeeds beyond it."""
         return " ".join(list_lines(judge(self))[:2])
+
+    def _sketch(self) -> Sketch:
+        statuses = {status: [one.name for one in self.checked if one.status == status] for status in STATUSES}
+        told: dict[str, object] = {status: ", ".join(names) for status, names in statuses.items() if names}
+        return f"{self.about['name']}: {self.verdict}", told
+
+    def findings_frame(self) -> pa.Table:
+        """One row for each finding, those of breached attacks first; pandas and Polars take it as it is.
+
+        `subjects` and `releases` are lists.
+        """
+        return pa.Table.from_pylist(
+            [{key: to_plain(getattr(one, key)) for key in IN_FRAME.names} for one in self.findings], schema=IN_FRAME
+        )
 
     def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
         """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""

@@ -242,6 +242,18 @@ def demo(data: str | None, output: str, months: int) -> None:
             demonstration.run(output, months, tell, progress)
 
 
+@click.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON Schema of the document NAME; without a name, list the documents."""
+    from reissue.json_schema import DOCUMENTS, describe_document
+
+    if name is None:
+        tell("\n".join(f"{one:9} {title}" for one, (title, _) in DOCUMENTS.items()))
+    else:
+        show.print_document(describe_document(name))
+
+
 @click.command("warm-up")
 @click.argument("strategies", nargs=-1, metavar="[STRATEGY]...")
 def warm_up(strategies: tuple[str, ...]) -> None:
@@ -271,6 +283,7 @@ commands = (
     amend,
     upgrade,
     serve,
+    schema,
     demo,
     warm_up,
 )

@@ -21,6 +21,7 @@ from reissue.methods.plain_words import describe_attack
 from reissue.methods.registry import ATTACKS, find_attack
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
+from reissue.showing import Shown, Sketch
 
 MATRIX = "Attacks: ✗ people at risk, ✓ held, ~ measured below the threshold, ? in part"
 COSTS = ("at risk", "query error", "rate error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
@@ -28,8 +29,8 @@ _TERMINAL, _HEADS = 80, 24
 MARKS = {"breached": "✗", "partly": "?", "held": "✓", "measured": "~", "skipped": "–"}
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """runs: in the order asked for; thresholds: what all were measured against; recommended: the label to take."""
 
     runs: Sequence[Run]
@@ -42,6 +43,14 @@ class Comparison:
     @property
     def attacks(self) -> list[str]:
         return [name for name in ATTACKS if any(name in run.attacks for run in self.runs)]
+
+    def _sketch(self) -> Sketch:
+        told: dict[str, object] = {
+            run.label: f"{run.risk:.1%} at risk, counts off by {run.query_error or 0:.1%}"
+            for run in self.runs
+            if run.status == "done"
+        }
+        return f"{len(self.snapshots)} snapshots; take {self.recommended or 'none'}", told
 
     def to_dict(self) -> dict[str, object]:
         """The document `reissue-comparison/1` (docs/comparing.md)."""

@@ -12,10 +12,11 @@ from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.model.observed import Names, Observed
 from reissue.model.settings import Within, check_settings
+from reissue.showing import Shown, Sketch
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Finding(Shown):
     """One thing an attacker learns.
 
     releases: the release numbers laid side by side; classes: (release, class) pairs; subjects: who is at risk, as
@@ -35,7 +36,11 @@ class Finding:
     breach: bool = True
     sentence: str
     details: Mapping[str, object] = field(default_factory=dict)
-    rank: tuple[float, ...] = field(default=(), compare=False, repr=False)
+    rank: tuple[float, ...] = field(default=(), compare=False)
+
+    def _sketch(self) -> Sketch:
+        measured = f"{self.level:g} {self.unit}" + ("" if self.threshold is None else f" (limit {self.threshold:g})")
+        return self.attack, {"breach": "yes" if self.breach else "no", "measured": measured, "told": self.sentence}
 
 
 @dataclass(frozen=True, eq=False)

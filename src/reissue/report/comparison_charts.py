@@ -12,6 +12,8 @@ from reissue.report.render import Spec
 TICKS = (0, 0.0001, 0.001, 0.01, 0.1, 1)
 HEIGHTS = {"above": -7, "below": 9, "lower": 23, "higher": -21}
 """Where a label may stand beside its point, in pixels down."""
+HEIGHT, LINE = 340, 13
+"""Of the map and of a label, in pixels."""
 CROWDED = 0.05
 """Strategies with less than this share of the highest risk could not be told apart on an even axis."""
 
@@ -47,7 +49,7 @@ def draw_map(document: Mapping[str, object]) -> Spec:
         shape=alt.Shape("kind:N", title=None, scale=shape), color=alt.Color("kind:N", title=None, scale=colour)
     )
     line = base.transform_filter("datum.kind != 'beaten'").mark_line(color=COLOURS[0], strokeDash=[4, 3], opacity=0.6)
-    layers = [line, points]
+    layers = [line]
     for side, align, dx in (("right", "left", 9), ("left", "right", -9)):
         for height, dy in HEIGHTS.items():
             if not any((row["side"], row["height"]) == (side, height) for row in rows):
@@ -57,7 +59,7 @@ def draw_map(document: Mapping[str, object]) -> Spec:
             around = here.mark_text(**place, stroke="var(--paper)", strokeWidth=4, strokeJoin="round")
             text = here.mark_text(**place, color="var(--ink)")
             layers += [around.encode(text="label:N"), text.encode(text="label:N")]  # readable on lines and points
-    return finish(alt.layer(*layers), 340)
+    return finish(alt.layer(*layers, points), HEIGHT)
 
 
 def draw_rates(document: Mapping[str, object]) -> Spec | None:
@@ -116,15 +118,11 @@ def _place_labels(rows: Rows, near_zero: float | None) -> None:
         risk = cast("float", row["risk"])
         row["place"] = risk if near_zero is None else math.log1p(risk / near_zero) / math.log1p(furthest / near_zero)
     most = max((cast("float", row["error"]) for row in rows), default=0.0) or 1.0
-    placed: Rows = []
+    placed: list[tuple[float, float]] = []  # where labels are: across from 0 to 1, down in pixels
     for row in sorted(rows, key=lambda row: -cast("float", row["error"])):
-        row["side"] = "right" if cast("float", row["place"]) < 0.6 else "left"
-        near = [
-            other
-            for other in placed
-            if abs(cast("float", other["error"]) - cast("float", row["error"])) < 0.06 * most
-            and abs(cast("float", other["place"]) - cast("float", row["place"])) < 0.35
-        ]
-        taken = [other["height"] for other in near]
-        row["height"] = next((height for height in HEIGHTS if height not in taken), "above")
-        placed.append(row)
+        across, down = cast("float", row["place"]), -HEIGHT * cast("float", row["error"]) / most
+        row["side"] = "right" if across < 0.6 else "left"
+        near = [y for x, y in placed if abs(x - across) < 0.35]
+        free = (h for h, dy in HEIGHTS.items() if all(abs(down + dy - y) >= LINE for y in near))
+        row["height"] = next(free, "above")
+        placed.append((across, down + HEIGHTS[str(row["height"])]))

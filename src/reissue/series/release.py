@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from reissue.coding import Coding
-from reissue.errors import SeriesError, SettingsError
+from reissue.errors import MissingExtra, SeriesError, SettingsError
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
+from reissue.showing import Shown, Sketch
 
 if TYPE_CHECKING:
     from reissue.engine.output import Format
@@ -30,8 +32,8 @@ ENGINES = ("embedded", "spark")
 ON_CHANGE = ("refuse", "new-subject")
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Shown):
     """One published release of a series.
 
     number:   1, 2, ...
@@ -88,6 +90,31 @@ class Release:
         """Its label, or its number."""
         return self.label or str(self.number)
 
+    def _sketch(self) -> Sketch:
+        counts = {"rows": self.counts.get("published"), "classes": self.counts.get("classes")}
+        return self.name, {"strategy": self.strategy, **counts, "folder": self.path}
+
+    def to_arrow(self, table: str | None = None) -> pa.Table:
+        """The rows as outsiders get them. table: another table of the release by its file's name, such as "values"."""
+        from reissue.audit.row_linkage import find_public_table
+        from reissue.engine.read import find
+
+        files = [self.path / f"{table}{suffix}" for suffix in (".parquet", ".csv")]
+        found = find_public_table(self.path) if table is None else next(filter(Path.exists, files), None)
+        if found is None:
+            what = f"table '{table}'" if table else "table"
+            raise SeriesError(f"{self.path} holds no {what}. `reissue verify` says what is missing from the series.")
+        return find(found, None).table
+
+    def to_polars(self, table: str | None = None) -> Any:
+        """The same as a frame of Polars, which must be installed."""
+        return _import_library("polars").DataFrame(self.to_arrow(table))
+
+    def to_pandas(self, table: str | None = None) -> Any:
+        """The same as a frame of pandas, which must be installed."""
+        _import_library("pandas")
+        return self.to_arrow(table).to_pandas()
+
     def to_dict(self) -> dict[str, object]:
         """JSON-able."""
         lists = {name: list(getattr(self, name)) for name in ("steps", "allowed", "warnings")}
@@ -100,6 +127,14 @@ class Release:
         lines = [f"Release {self.name} ({self.created}{by}), {self.strategy} {settings}".rstrip(), *self.steps]
         lines += [f"Allowed: {', '.join(self.allowed)}"] if self.allowed else []
         return "\n  ".join([*lines, f"Missing: {self.path}" if self.missing else f"Hand out: {self.path}"])
+
+
+def _import_library(name: str) -> Any:
+    """A library for frames that Reissue itself does not use."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtra(f"{name} is not installed: pip install {name}, or use to_arrow().") from error
 
 
 def _describe_settings(settings: Mapping[str, object]) -> str:

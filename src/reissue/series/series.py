@@ -15,6 +15,7 @@ from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 from reissue.series.creating import NewSeries, change_strategy, find_key
 from reissue.series.release import FORMATS, Attempt, Release, begin_reading, check_engine, make_executor
+from reissue.showing import Shown, Sketch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from reissue.series.preview import Preview
 
 
-class Series:
+class Series(Shown):
     """The releases of one table, and the ledger that keeps them private side by side.
 
     Use it as a context manager, or call `close`. Every method that changes the series is all or nothing.
@@ -104,6 +105,10 @@ class Series:
 
     def close(self) -> None:
         self._ledger.close()
+
+    def _sketch(self) -> Sketch:
+        names = [release.name for release in self.releases]
+        return str(self.path), {"strategy": self.strategy.name, "releases": len(names), "last": (names or ["none"])[-1]}
 
     def __enter__(self) -> Series:
         return self
@@ -322,15 +327,11 @@ class Series:
 
     def extend_from_files(self, assignments: Sequence[str]) -> list[str]:
         """Extend from `COLUMN=FILE` arguments; a sentence for each. All are checked before any is kept."""
-        from reissue.series.upkeep import extend, read_assignments
+        from reissue.series.upkeep import extend_as_given, read_assignments
 
         given = read_assignments(assignments)
         with self._ledger.publisher():
-            grown = extend(self._ledger, self.coding, [(one[0], one[2]) for one in given])
-        return [
-            f"Extended {column} by {file}." if new else f"{file} holds nothing new for {column}; nothing was changed."
-            for (column, file, _), new in zip(given, grown, strict=True)
-        ]
+            return extend_as_given(self._ledger, self.coding, given)
 
     def amend(self, schema: Schema) -> list[str]:
         """Change how tables are read from now on (`missing`, spelling, labels); what is out stays what it is."""

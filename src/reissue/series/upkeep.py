@@ -112,6 +112,15 @@ def extend(ledger: Ledger, coding: Coding, additions: Sequence[tuple[str, Hierar
     return grown
 
 
+def extend_as_given(ledger: Ledger, coding: Coding, given: Sequence[tuple[str, str, Hierarchy]]) -> list[str]:
+    """A sentence for each (column, file, its hierarchy). Needs the publisher's lock."""
+    grown = extend(ledger, coding, [(column, hierarchy) for column, _, hierarchy in given])
+    return [
+        f"Extended {column} by {file}." if new else f"{file} holds nothing new for {column}; nothing was changed."
+        for (column, file, _), new in zip(given, grown, strict=True)
+    ]
+
+
 def list_events(ledger: Ledger) -> list[Event]:
     """Releases and what was done beside them, oldest first."""
     published = [
