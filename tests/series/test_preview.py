@@ -8,6 +8,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import ChangeError, InfeasiblePolicy
+from reissue.series.preview import Preview
 from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, population
 
 
@@ -49,6 +50,20 @@ def test_the_audit_of_a_preview_is_that_of_the_series_once_it_is_published(tmp_p
     assert [finding.sentence for finding in preview.audit.findings] == [one.sentence for one in after.findings]
     assert preview.newly_exposed == len(after.at_risk) > 0, "as in figures 2 and 4, somebody's value comes out"
     assert preview.exposed_names[0] in preview.describe()
+
+
+def test_a_preview_is_shown_before_the_attacks_begin(tmp_path: Path) -> None:
+    seen: list[object] = []
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2, c=0.5)) as series:
+        series.publish(frame(FIGURE_1))
+        whole = series.preview(frame(FIGURE_3), attacks=["intersection"], early=seen.append, progress=seen.append)
+    place = next(place for place, one in enumerate(seen) if isinstance(one, Preview))
+    early = seen[place]
+    assert isinstance(early, Preview)
+    assert not any("intersection" in str(stage) for stage in seen[:place])
+    assert any("intersection" in str(stage) for stage in seen[place + 1 :])
+    assert (early.audit, early.newly_exposed) == (None, None)
+    assert (early.release, early.last, early.stops) == (whole.release, whole.last, whole.stops)
 
 
 def test_who_was_exposed_before_is_not_newly_exposed(tmp_path: Path) -> None:

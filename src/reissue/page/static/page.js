@@ -1,10 +1,9 @@
 // Sends forms and files with the session's token, and follows long work. Everything else is plain HTML.
+// It listens at the document, before there is anything in it: no form is ever sent without it.
 (() => {
   "use strict";
-  const token = document.querySelector("meta[name=reissue-token]").content;
-  const problem = document.getElementById("problem");
-
   const complain = (text) => {
+    const problem = document.getElementById("problem");
     problem.textContent = text;
     problem.hidden = false;
     problem.focus();
@@ -12,7 +11,8 @@
   };
 
   const ask = async (address, body, headers) => {
-    problem.hidden = true;
+    document.getElementById("problem").hidden = true;
+    const token = document.querySelector("meta[name=reissue-token]").content;
     let answer;
     try {
       answer = await fetch(address, { method: "POST", body, headers: { ...headers, "x-reissue-token": token } });
@@ -23,64 +23,80 @@
         return true;
       }
       complain(told.error);
-    } catch (error) {
+    } catch {
       complain(answer ? "The page refused this. Load it again; if that does not help, open it by a new link of `reissue serve`."
         : "The server of this page does not answer. Is `reissue serve` still running?");
     }
     return false;
   };
 
+  const sendForm = async (form, submitter) => {
+    const given = new FormData(form);
+    if (submitter && submitter.name) given.set(submitter.name, submitter.value);
+    const buttons = [...form.elements].filter((one) => one.type === "submit" && !one.disabled);
+    const address = (submitter && submitter.getAttribute("formaction")) || form.action;
+    for (const button of buttons) button.disabled = true;
+    const done = await ask(address, JSON.stringify(Object.fromEntries(given)), { "content-type": "application/json" });
+    if (!done) for (const button of buttons) button.disabled = false;
+  };
+
+  const sendFile = async (form, file) => {
+    const input = form.querySelector("input[type=file]"), bar = form.querySelector("progress");
+    if (!file || input.disabled) return;
+    bar.hidden = false;
+    input.disabled = true;
+    const headers = { "x-reissue-file": encodeURIComponent(file.name), "content-type": "application/octet-stream" };
+    if (!await ask(form.action, file, headers)) { bar.hidden = true; input.disabled = false; input.value = ""; }
+  };
+
+  const findDrop = (event) => event.target.closest && event.target.closest("form[data-upload]");
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("[data-send], [data-upload]")) return;
+    event.preventDefault();
+    if (form.matches("[data-send]")) sendForm(form, event.submitter);
+    else sendFile(form, form.querySelector("input[type=file]").files[0]);
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("form[data-upload] input[type=file]")) sendFile(event.target.form, event.target.files[0]);
+  });
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(name, (event) => {
+      const form = findDrop(event);
+      if (!form) return;
+      event.preventDefault();
+      form.classList.toggle("over", name === "dragover");
+      if (name === "drop") sendFile(form, event.dataTransfer.files[0]);
+    });
+  }
+
   // What was filled in outlives the page being loaded again when long work is done.
   const fields = () => [...document.querySelectorAll("form[data-send] :is(input, select)[name]")];
   const keep = () => sessionStorage.setItem(location.pathname, JSON.stringify(
     fields().map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])));
-  for (const [name, value] of JSON.parse(sessionStorage.getItem(location.pathname) || "[]")) {
-    const field = fields().find((one) => one.name === name && one.type !== "radio");
-    if (field) field[field.type === "checkbox" ? "checked" : "value"] = value;
-  }
-  sessionStorage.removeItem(location.pathname);
+  const restore = () => {
+    for (const [name, value] of JSON.parse(sessionStorage.getItem(location.pathname) || "[]")) {
+      const field = fields().find((one) => one.name === name && one.type !== "radio");
+      if (field) field[field.type === "checkbox" ? "checked" : "value"] = value;
+    }
+    sessionStorage.removeItem(location.pathname);
+  };
 
-  for (const form of document.querySelectorAll("form[data-send]")) {
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      const given = new FormData(form);
-      if (event.submitter && event.submitter.name) given.set(event.submitter.name, event.submitter.value);
-      const buttons = [...form.elements].filter((one) => one.type === "submit" && !one.disabled);
-      const address = (event.submitter && event.submitter.getAttribute("formaction")) || form.action;
-      for (const button of buttons) button.disabled = true;
-      const done = await ask(address, JSON.stringify(Object.fromEntries(given)), { "content-type": "application/json" });
-      if (!done) for (const button of buttons) button.disabled = false;
-    });
-  }
-
-  for (const form of document.querySelectorAll("form[data-upload]")) {
-    const input = form.querySelector("input[type=file]");
-    const begin = async (file) => {
-      if (!file) return;
-      const bar = form.querySelector("progress");
-      bar.hidden = false;
-      input.disabled = true;
-      const headers = { "x-reissue-file": encodeURIComponent(file.name), "content-type": "application/octet-stream" };
-      if (!await ask(form.action, file, headers)) { bar.hidden = true; input.disabled = false; input.value = ""; }
-    };
-    input.addEventListener("change", () => begin(input.files[0]));
-    form.addEventListener("submit", (event) => { event.preventDefault(); begin(input.files[0]); });
-    form.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
-    form.addEventListener("dragleave", () => form.classList.remove("over"));
-    form.addEventListener("drop", (event) => { event.preventDefault(); form.classList.remove("over"); begin(event.dataTransfer.files[0]); });
-  }
-
-  for (const job of document.querySelectorAll("[data-job]")) {
-    const bar = job.querySelector("progress");
+  const follow = (job) => {
     const look = async () => {
       try {
         const told = await (await fetch(job.dataset.job)).json();
         if (!told.running || (told.early && !("early" in job.dataset))) { keep(); location.reload(); return; }
         job.querySelector("[data-stage]").textContent = told.stage;
-        if (told.share > 0) bar.value = told.share;
+        if (told.share > 0) job.querySelector("progress").value = told.share;
       } catch { complain("The server of this page does not answer. Is `reissue serve` still running? Nothing is lost."); return; }
       setTimeout(look, 400);
     };
     setTimeout(look, 250);
-  }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    restore();
+    document.querySelectorAll("[data-job]").forEach(follow);
+  });
 })();
