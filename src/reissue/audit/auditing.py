@@ -285,7 +285,7 @@ def _note_no_limit(thresholds: Mapping[str, object], chosen: Sequence[str]) -> l
     if thresholds.get("c") != 1 or "intersection" not in chosen:
         return []
     return [
-        "c is 1, so that attackers may be certain of a person's value: give a lower one (c=0.5) to find whose is told."
+        "c is 1, so that attackers may be certain of a person's value: give a lower one (c=0.5) to see whose is known."
     ]
 
 

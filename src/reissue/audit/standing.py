@@ -67,7 +67,7 @@ def describe_standing(releases: Sequence[Facts], view: StandingView) -> list[str
     if last.blended:
         notes.append(
             f"{last.blended:,} people of the last release share a class with made-up values, because they came too few "
-            "or too alike: that they did may tell an attacker something of them."
+            "or too alike: that may reveal something about them."
         )
     if len(last.waiting):
         notes.append(f"{len(last.waiting):,} people wait for a release in which they fit a class.")

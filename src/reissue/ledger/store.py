@@ -245,7 +245,7 @@ def _half_written(layout: Layout) -> list[Path]:
 
 
 FORGOTTEN = (
-    "If it was published and private/ comes from an older backup, the ledger has forgotten what it told about whom: "
+    "If it was published and private/ comes from an older backup, the ledger has forgotten what was said about whom: "
     "restore the latest private/ before you publish. Only if it was put there by hand, move it away."
 )
 

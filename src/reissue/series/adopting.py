@@ -66,7 +66,7 @@ class Adopted:
         lines = [f"Adopted {count} {'release' if count == 1 else 'releases'} into {self.series.path}."]
         lines += [f"Warning: {self.warning}"] if self.warning else []
         if self.audit.breaches:
-            lines.append("What they tell already cannot be undone; it is reported here once:")
+            lines.append("What they reveal already cannot be undone; it is reported here once:")
         return "\n".join([*lines, self.audit.describe()])
 
 
