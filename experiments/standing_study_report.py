@@ -131,7 +131,7 @@ one knows the values of 4% of the people besides (who do not count as guessed).
 {attackers}
 
 An attacker who knows the algorithm, Adult, one release, right guesses without and with that knowledge. m-invariance and
-cor-split: what follows from how [lists of values are cut](../../attacks/known-algorithm.md). Standing: what can be
+cor-split: what follows from how [their classes are made](../../attacks/known-algorithm.md). Standing: what can be
 learned by [simulating it](../known-algorithm/README.md) on other people; chance is what the same models gain where
 there is nothing to learn.
 
