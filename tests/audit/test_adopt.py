@@ -14,6 +14,7 @@ from reissue.errors import ReleaseError, SeriesBusy, SeriesError, SettingsError
 from reissue.methods.registry import STRATEGIES, find_strategy
 from reissue.series import adopt
 from reissue.series.creating import NewSeries
+from reissue.series.outlook import Outlook, recommend
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.ledger.support import KILLED, in_child
 from tests.support.hospital import FIGURE_3, frame, hospital_schema, population, write_config
@@ -53,6 +54,56 @@ def test_adopt_then_publish(tmp_path: Path) -> None:
         folders = [release.path for release in again.releases]
     told = audit(folders, hospital_schema(), [*SNAPSHOTS, frame([*FIGURE_3, NEW])])
     assert {f.subjects for f in told.breaches if f.value == "Cancer"} >= {("Alice",)}
+
+
+def test_adoption_says_what_one_more_release_would_add(tmp_path: Path) -> None:
+    """As a preview of the last table counts it, against the policy's limits; nothing of it is kept."""
+    tables = [population(150).slice(0, 100), population(150)]
+    files = static_files(tmp_path, tables, 6)
+    adopted = adopt(
+        tmp_path / "s", files, tables, schema=hospital_schema(), strategy=ri.Static(k=6), match="content", names=False
+    )
+    with adopted.series as series:
+        assert len(series.releases) == 2
+        own = series.preview(tables[1])
+        assert {one.strategy: one.newly_exposed for one in adopted.outlooks}["static"] == own.newly_exposed
+        told = adopted.describe()
+        for one in adopted.outlooks:
+            assert one.describe() in told
+        assert "Nothing can undo that" in told
+        refused = adopted.outlooks[0]
+    assert [one.strategy for one in adopted.outlooks] == ["static", "standing"]
+    assert refused.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "standing", "words"),
+    [
+        (0, 0, "Use merge: it added nobody"),
+        (5, 0, "Use standing (`reissue publish --strategy standing`): it added nobody"),
+        (5, 2, "If you must go on, do it with standing"),
+        (2, 5, "Nothing that was tried helps: stop publishing about these people. A fresh start needs other people"),
+        (5, 5, "Nothing that was tried helps"),
+        (None, 3, "If you must go on, do it with standing"),
+        (None, None, "Nothing that was tried helps"),
+    ],
+)
+def test_only_what_lowers_the_risk_is_recommended(policy: int | None, standing: int | None, words: str) -> None:
+    given = [Outlook(name, people, None if people is not None else "no") for name, people in
+             (("merge", policy), ("standing", standing))]  # fmt: skip
+    told = recommend(given)
+    assert told.startswith(words)
+    assert ("pause until" in told) == ("Use" not in words), "what a fresh start would need"
+
+
+def test_advice_that_protects_nobody_is_gone() -> None:
+    root = Path(__file__).parents[2]
+    pages = [*root.glob("docs/**/*.md"), *root.glob("src/**/*.py"), root / "README.md"]
+    for page in pages:
+        text = " ".join(page.read_text(encoding="utf-8").lower().split())
+        assert "go on safely" not in text, page
+        assert "people have new identifiers" not in text, page
+        assert "new identifiers for the same people" not in text, page
 
 
 def test_fragments_are_not_passed_over(tmp_path: Path) -> None:

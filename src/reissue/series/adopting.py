@@ -31,6 +31,7 @@ from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts, Table, derive_seed
 from reissue.schema import Config, Schema, read_config
 from reissue.series.creating import NewSeries
+from reissue.series.outlook import Outlook, advise, look_ahead
 from reissue.series.series import Series
 from reissue.utility import measure
 
@@ -40,10 +41,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Adopted:
-    """The new series, open, and what the adopted releases tell already: that cannot be undone."""
+    """The new series, open, and what the adopted releases tell already: that cannot be undone.
+
+    outlooks: what one more release would add, by strategy, the policy's first; none where nothing is at risk yet
+    """
 
     series: Series
     audit: Audit
+    outlooks: Sequence[Outlook] = ()
 
     @property
     def warning(self) -> str | None:
@@ -55,9 +60,7 @@ class Adopted:
             return None
         return (
             f"'{strategy.name}' promises that the values shown with a person never change, and for {changed:,} people "
-            "they did already: it will refuse the next release. Nothing saves what is out. Other strategies "
-            "go on, but may expose more people: look at publish --dry-run first. A fresh start needs other people, or "
-            "a pause until these values are out of date; new identifiers for the same people protect nobody."
+            "they did already: it will refuse the next release. Nothing saves what is out."
         )
 
     def describe(self) -> str:
@@ -65,6 +68,7 @@ class Adopted:
         count = len(self.series.releases)
         lines = [f"Adopted {count} {'release' if count == 1 else 'releases'} into {self.series.path}."]
         lines += [f"Warning: {self.warning}"] if self.warning else []
+        lines += advise(self.outlooks, self.audit)
         if self.audit.breaches:
             lines.append("What they reveal already cannot be undone; it is reported here once:")
         return "\n".join([*lines, self.audit.describe()])
@@ -111,7 +115,8 @@ def adopt(
             remove_unfinished(layout, made=made)
         raise
     series = Series.open(target, key=key)
-    return Adopted(series, series.audit(names=names, progress=say))
+    before = series.audit(names=names, progress=say)
+    return Adopted(series, before, look_ahead(series, snapshots[-1], before, say) if before.breaches else ())
 
 
 def _undivided(config: Config, path: str) -> Config:
