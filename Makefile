@@ -29,7 +29,7 @@ coverage: $(VENV)/ready
 
 # Kills at random moments, as many as the reliability target asks for.
 kills: $(VENV)/ready
-	REISSUE_KILLS=$${KILLS:-400} $(BIN)/python -m pytest -q tests/ledger/test_kills.py tests/series/test_kills.py
+	REISSUE_KILLS=$${KILLS:-1000} $(BIN)/python -m pytest -q tests/ledger/test_kills.py tests/series/test_kills.py
 
 # Whether anything in the public files tells counterfeits from people: a minute, over 1,000 classes of each kind.
 counterfeits: $(VENV)/ready

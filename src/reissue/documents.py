@@ -13,7 +13,7 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
-from reissue.errors import InputError
+from reissue.errors import InputError, escape_json
 from reissue.ledger.disk import find_cause, open_private, put_in_place
 from reissue.ledger.system import force_file, force_folder, move
 
@@ -34,7 +34,8 @@ _REMEDIES = {
 
 def write_json(document: object, path: str | PathLike[str] | None, public: bool = False) -> str:
     """The document as JSON, also written to `path` if one is given."""
-    return write_text(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n", path, public)
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return write_text(escape_json(text) + "\n", path, public)
 
 
 def write_text(text: str, path: str | PathLike[str] | None, public: bool = False) -> str:

@@ -48,6 +48,11 @@ def escape_controls(text: str) -> str:
     return _CONTROLS.sub(lambda one: one[0].encode("unicode_escape").decode(), text)
 
 
+def escape_json(text: str) -> str:
+    """The same for a JSON document, which means what it meant: JSON itself escapes the ASCII ones only."""
+    return _CONTROLS.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
+
+
 def show_text(text: str) -> str:
     """Something from a table, for a message: on one line, without control characters."""
     return escape_controls(text).replace("\n", "\\n")

@@ -7,6 +7,7 @@ import fcntl
 import os
 import resource
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 from reissue.errors import ReissueError, SeriesError
 from reissue.ledger import Ledger
 from reissue.ledger.disk import explain_os_error, write_durably
+from reissue.ledger.sqlite import SQLiteCatalogue
 from tests.ledger.support import assert_is_whole, create, in_child, publish
 
 NOBODY = 65534
@@ -228,3 +230,29 @@ def test_an_error_told_in_words_only_gets_its_remedy() -> None:
     assert "The disk is full." in explain_os_error(
         "Writing the release", OSError("No space left on device (os error 28)")
     )
+
+
+def publish_all(ledger: Ledger) -> None:
+    for number in range(2, 30):
+        publish(ledger, number, new_coding=False)
+
+
+def test_a_catalogue_without_room_says_that_the_disk_is_full(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's own word for it, brought about by its own limit."""
+    connect = SQLiteCatalogue._connect
+
+    def connect_small(self: SQLiteCatalogue) -> sqlite3.Connection:
+        connection = connect(self)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count={pages}")
+        return connection
+
+    with Ledger.open(series) as ledger:
+        with monkeypatch.context() as small:
+            small.setattr(SQLiteCatalogue, "_connect", connect_small)
+            with pytest.raises(SeriesError, match=r"failed: the disk is full\. Free some space and try again\. What"):
+                publish_all(ledger)
+        published = len(ledger.releases)
+    with Ledger.open(series) as ledger:
+        assert (len(ledger.releases), ledger.verify()) == (published, [])
+        publish(ledger, published + 1)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields
+from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 import pytest
 
+import reissue as ri
 from reissue.errors import SettingsError
 from reissue.methods.registry import (
     ATTACKS,
@@ -21,6 +23,7 @@ from reissue.methods.registry import (
     write_policy,
 )
 from reissue.model.settings import LARGEST, Within
+from tests.support.hospital import hospital_schema
 
 NUMBERS = (int, float, int | None, float | None, Literal[1, 2])
 
@@ -194,3 +197,10 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
 def test_an_attacks_whole_number_is_whole(name: str, key: str) -> None:
     with pytest.raises(SettingsError, match=rf"^{key} is 2\.5; it must be a whole number"):
         make_attack(name, {key: 2.5})
+
+
+@pytest.mark.parametrize("fragments", [True, False, 0, -1])
+def test_fragments_are_a_number_of_at_least_one(fragments: int, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=f"^fragments is {fragments}; it must be a whole number of at least 1"):
+        ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), fragments=fragments)
+    assert not (tmp_path / "s").exists()

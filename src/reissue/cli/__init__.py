@@ -69,8 +69,7 @@ class _Group(click.Group):
         except Exception as error:
             import traceback
 
-            traceback.print_exc()
-            tell(f"\n{_fault(error)}", err=True)
+            tell(f"{traceback.format_exc()}\n{_fault(error)}", err=True)
             sys.exit(FAULT)
 
 

@@ -11,7 +11,7 @@ import click
 
 from reissue.cli.options import ENGINE, INTERRUPTED, KEY, SERIES
 from reissue.cli.terminal import tell
-from reissue.errors import InputError
+from reissue.errors import InputError, escape_controls
 
 if TYPE_CHECKING:
     from reissue.schema.proposal import Proposal
@@ -125,7 +125,8 @@ def _agree(
 def _ask(question: str, default: str) -> str:
     """The answer; who ends the questions gets nothing made, and no exit code that means a breach."""
     try:
-        return str(click.prompt(question, default=default))
+        shown = escape_controls(f"{question} [{default}]" if default else question)
+        return str(click.prompt(shown, default=default, show_default=False))
     except click.Abort:
         tell("\nNothing was created.", err=True)
         raise SystemExit(INTERRUPTED) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from reissue.cli.terminal import tell
-from reissue.errors import ReissueError
+from reissue.errors import ReissueError, escape_json, show_text
 
 if TYPE_CHECKING:
     from reissue.ledger import Event
@@ -42,7 +42,7 @@ def open_series(path: str, key: str | None) -> Iterator[Series]:
 
 def print_document(content: object) -> None:
     """Print one JSON document."""
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+    click.echo(escape_json(json.dumps(content, indent=2, ensure_ascii=False, default=str)))
 
 
 def print_result(document: Document, result: Described, as_json: bool) -> None:
@@ -112,7 +112,8 @@ def describe_event(event: Event, releases: Mapping[int, Release]) -> str:
     by, details = f" by {event.user}" if event.user else "", event.details
     if event.what == "withdraw":
         name = details["label"] or details["release"]
-        return f"Withdrawn {event.time}{by}: release {name} (number {details['release']}). {details['reason']}"
+        reason = show_text(str(details["reason"]))
+        return f"Withdrawn {event.time}{by}: release {name} (number {details['release']}). {reason}"
     return f"{_DONE[event.what]} {event.time}{by}."
 
 

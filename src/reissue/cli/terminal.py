@@ -114,7 +114,7 @@ class _Bars:
             if self._line is not None:
                 width = shutil.get_terminal_size().columns - 1
                 self._erase()
-                click.echo(self._line()[:width], nl=False, err=True)
+                click.echo(escape_controls(self._line())[:width], nl=False, err=True)
 
     def _erase(self) -> None:
         if self._line is not None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reissue.arrays.types import Int32, Int64
 from reissue.coding.learning import SnapshotSummary
 from reissue.coding.numeric import MISSING_CODE, Kind, NumericCoding
-from reissue.errors import ReleaseError, SchemaError, did_you_mean
+from reissue.errors import ReleaseError, SchemaError, did_you_mean, show_text
 from reissue.hierarchy import Hierarchy
 from reissue.model.domain import Domain
 from reissue.schema import Categorical, Numeric, Schema
@@ -275,8 +275,9 @@ def _numeric_from(start: NumericCoding, given: Mapping[str, object]) -> NumericC
 
 @dataclass(frozen=True)
 class CodingWords:
-    """The words of a series. `names` gives a subject's name by its number (a private lookup of the publisher).
+    """The words of a series, each on one line and without control characters.
 
+    names: gives a subject's name by its number (a private lookup of the publisher)
     releases: by number, how releases are called that have a label
     """
 
@@ -289,7 +290,7 @@ class CodingWords:
         parts = []
         for a, (lo, hi) in enumerate(box.tolist()):
             if not self._anything(a, lo, hi):
-                parts.append(f"{self.coding.attributes[a]} {self.coding.label(a, lo, hi)}")
+                parts.append(show_text(f"{self.coding.attributes[a]} {self.coding.label(a, lo, hi)}"))
         return ", ".join(parts) or "everyone"
 
     def _anything(self, a: int, lo: int, hi: int) -> bool:
@@ -299,13 +300,13 @@ class CodingWords:
         return bool(lo <= lowest and hi >= domain.hi)
 
     def value(self, code: int) -> str:
-        return self.coding.values[code]
+        return show_text(self.coding.values[code])
 
     def subject(self, number: int) -> str:
-        return self.names(number)
+        return show_text(self.names(number))
 
     def release(self, number: int) -> str:
-        return f"release {self.releases.get(number, number)}"
+        return show_text(f"release {self.releases.get(number, number)}")
 
 
 @dataclass(frozen=True, eq=False)

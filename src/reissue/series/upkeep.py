@@ -11,7 +11,7 @@ from reissue.coding import Coding
 from reissue.documents import write_zip
 from reissue.engine.identifiers import normalize
 from reissue.engine.read import find
-from reissue.errors import LedgerDamaged, SchemaError, SeriesError, SettingsError, SnapshotError
+from reissue.errors import LedgerDamaged, SchemaError, SeriesError, SettingsError, SnapshotError, show_text
 from reissue.hierarchy import Hierarchy
 from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases, compare_caches, rebuild_caches
@@ -64,7 +64,8 @@ def _read_identifiers(path: Path, schema: Schema) -> list[str]:
 
 def _explain_unknown(ledger: Ledger, unknown: Sequence[str]) -> str:
     near = Identities.read(ledger).near(unknown[0])
-    hint = f"did you mean '{near}'?" if near else "was it erased before?"
+    unknown = [show_text(one) for one in unknown[:3]] + list(unknown[3:])
+    hint = f"did you mean '{show_text(near)}'?" if near else "was it erased before?"
     if len(unknown) == 1:
         return (
             f"'{unknown[0]}' is not known to this series. Identifiers are matched exactly; {hint} Nobody was forgotten."

@@ -128,3 +128,60 @@ def _feasible(known: Signatures, alive: np.ndarray, new: np.ndarray, m: int) -> 
     gap = known.most(alive)[known.owner] - alive
     lacking = np.bincount(known.values, weights=gap, minlength=len(new)).astype(np.int64)
     return fewest_counterfeits(lacking, new, m) is not None
+
+
+def scan_sets(known: Signatures, rest: np.ndarray, m: int) -> tuple[list[int], list[tuple[list[int], int]]]:
+    """Phase 3 as one would write it down: every signature and every value is looked at in every step."""
+    left = rest.tolist()
+    members = [known.values[known.start[s] : known.start[s + 1]].tolist() for s in range(len(known))]
+
+    def room(chosen: list[int]) -> int:
+        outside = max((left[v] for v in range(len(left)) if v not in chosen), default=0)
+        number = min(min(left[v] for v in chosen), (sum(left) - m * outside) // len(chosen))
+        spare = len(chosen) - m
+        return min(number, (sum(left) - m * max(left[v] for v in chosen)) // spare) if spare else number
+
+    def take(chosen: list[int], number: int) -> None:
+        for v in chosen:
+            left[v] -= number
+
+    sets = [0] * len(known)
+    while any(left):
+        rows = [max(room(own), 0) * len(own) if len(own) >= m else 0 for own in members]
+        best = int(np.argmax(rows)) if rows else 0
+        if not rows or rows[best] == 0:
+            break
+        number = rows[best] // len(members[best])
+        take(members[best], number)
+        sets[best] += number
+    new = []
+    while any(left):
+        order = sorted(range(len(left)), key=lambda v: (-left[v], v))
+        size = next(b for b in range(m, len(left) + 1) if room(order[:b]) > 0)
+        new.append((sorted(order[:size]), room(order[:size])))
+        take(*new[-1])
+    return sets, new
+
+
+def test_assignment_is_that_of_looking_at_everything_in_every_step() -> None:
+    rng = np.random.default_rng(12)
+    done = 0
+    while done < 400:
+        m, values = int(rng.integers(2, 5)), int(rng.integers(4, 12))
+        rest = rng.integers(0, int(rng.integers(2, 30)), values)
+        if not eligible(rest, m):
+            continue
+        done += 1
+        known = random_signatures(rng, int(rng.integers(1, 9)), values, m - int(rng.integers(0, 2)))
+        signatures, sets = assign_sets(known, rest, m)
+        reused, new = scan_sets(known, rest, m)
+        expected = {
+            tuple(known.values[known.start[s] : known.start[s + 1]].tolist()): reused[s] for s in range(len(known))
+        }
+        for chosen, number in new:
+            expected[tuple(chosen)] = expected.get(tuple(chosen), 0) + number
+        found = {
+            tuple(signatures.values[signatures.start[s] : signatures.start[s + 1]].tolist()): int(sets[s])
+            for s in range(len(signatures))
+        }
+        assert found == expected

@@ -7,14 +7,15 @@ phases decide how many new rows and counterfeits every entry takes; `placement` 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from reissue.arrays.compiled import njit
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.methods.invariance.signatures import PastSignatures, Signatures, join_sets
+from reissue.methods.invariance.values_left import ValuesLeft
 from reissue.model.release import Coded
 
 
@@ -117,7 +118,7 @@ def count_demand(snapshot: Coded, known: PastSignatures, bucket: Int32) -> Deman
 
 
 def plan_buckets(demand: Demand, m: int, *, repair: bool) -> BucketPlan:
-    """Phases 2 and 3: balance the buckets, assign the rest. O(entries x steps), independent of the rows.
+    """Phases 2 and 3: balance the buckets, assign the rest. O(entries log entries), independent of the rows.
 
     Raises InfeasiblePolicy when the rest is not m-eligible and repair by counterfeits is not allowed.
     """
@@ -181,84 +182,47 @@ def assign_sets(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int
     Known signatures first, as long as what is left stays m-eligible: old buckets stay large, and large buckets give
     small boxes and few counterfeits. Then new signatures of the most frequent values.
     """
-    left = rest.astype(np.int64).copy()
-    sets = np.zeros(len(known), dtype=np.int64)
-    if len(known) and left.any():
-        _reuse(known.start, known.values, left, sets, m)
+    left = ValuesLeft(rest)
+    sets = _reuse(known, left, m)
     start, values, taken = [0], [], []
-    while left.any():
-        chosen, number = _choose_most_frequent(left, m)
-        left[chosen] -= number
-        values.append(np.sort(chosen).astype(np.int32))
+    while left.rows:
+        chosen, number = left.take_most_frequent(m)
+        values += sorted(chosen)
         start.append(start[-1] + len(chosen))
         taken.append(number)
     if not taken:
         return known, sets
-    more = Signatures(np.array(start, dtype=np.int64), np.concatenate(values))
+    more = Signatures(np.array(start, dtype=np.int64), np.array(values, dtype=np.int32))
     union, number_of = join_sets(known, more)
     sets = pad_counts(sets, len(union))
     np.add.at(sets, number_of, np.array(taken, dtype=np.int64))
     return union, sets
 
 
-def _choose_most_frequent(left: Int64, m: int) -> tuple[Int64, int]:
-    """The b >= m most frequent values and how many sets of them can go so that the others stay m-eligible.
+def _reuse(known: Signatures, left: ValuesLeft, m: int) -> Int64:
+    """int64[signatures]: sets that known ones take, always the one that can take most rows, the first of several.
 
-    b is m, unless more than m values tie at the limit: then the smallest b that lets at least one set go.
+    How much one can take only falls, so a heap of upper bounds finds it: near O(entries log entries) in all.
     """
-    rows = int(left.sum())
-    for size in range(m, len(left) + 1):
-        width = min(size + 1, len(left))
-        top = np.argpartition(-left, width - 1)[:width] if width < len(left) else np.arange(len(left))
-        top = top[np.lexsort((top, -left[top]))]
-        following = int(left[top[size]]) if width > size else 0
-        number = min(int(left[top[size - 1]]), (rows - m * following) // size)
-        if size > m:
-            number = min(number, (rows - m * int(left[top[0]])) // (size - m))
+    sets = np.zeros(len(known), dtype=np.int64)
+    if len(known) == 0 or not left.rows:
+        return sets
+    start, values = known.start.tolist(), known.values.tolist()
+    fewest = np.minimum.reduceat(np.array(left.left)[known.values], known.start[:-1])
+    able = np.flatnonzero((fewest > 0) & (known.sizes >= m))
+    heap = list(zip((-fewest * known.sizes)[able].tolist(), able.tolist(), strict=True))
+    heapify(heap)
+    while heap:
+        bound, signature = heappop(heap)
+        own = values[start[signature] : start[signature + 1]]
+        number = left.count_sets(own, m)
+        if number * len(own) == -bound:
+            left.take(own, number)
+            sets[signature] += number
+            number = left.count_sets(own, m)
         if number > 0:
-            return top[:size], number
-    raise RuntimeError("The rows to assign are not m-eligible.")
-
-
-@njit(cache=True)
-def _reuse(start: Int64, values: Int32, left: Int64, sets: Int64, m: int) -> None:  # pragma: no cover - compiled
-    """Give rows to known signatures, always to the one that can take most; changes left and sets in place.
-
-    O(steps x (entries + values)); every step exhausts a value or brings one to the limit of eligibility.
-    """
-    inside = np.zeros(len(left), dtype=np.bool_)
-    rows = left.sum()
-    while rows > 0:
-        order = np.argsort(-left)
-        best, best_rows = -1, 0
-        for s in range(len(start) - 1):
-            size = start[s + 1] - start[s]
-            if size < m:
-                continue
-            number = rows
-            most = 0
-            for e in range(start[s], start[s + 1]):
-                inside[values[e]] = True
-                number = min(number, left[values[e]])
-                most = max(most, left[values[e]])
-            if number * size > best_rows:
-                for v in order:  # the most frequent value outside limits how many rows may go
-                    if not inside[v]:
-                        number = min(number, (rows - m * left[v]) // size)
-                        break
-                if size > m:
-                    number = min(number, (rows - m * most) // (size - m))
-            if number * size > best_rows:
-                best, best_rows = s, number * size
-            for e in range(start[s], start[s + 1]):
-                inside[values[e]] = False
-        if best < 0:
-            return
-        number = best_rows // (start[best + 1] - start[best])
-        for e in range(start[best], start[best + 1]):
-            left[values[e]] -= number
-        sets[best] += number
-        rows -= best_rows
+            heappush(heap, (-number * len(own), signature))
+    return sets
 
 
 @dataclass(frozen=True, eq=False)
