@@ -126,6 +126,31 @@ def test_parts_tell_what_the_whole_tells(kind: str, monkeypatch: pytest.MonkeyPa
     assert several > 2
 
 
+@pytest.mark.parametrize("kind", WAYS)
+def test_sentences_that_are_passed_over_would_not_be_kept(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(6):
+        series, attack = series_like(kind, seed), Equivalence(e=4, limit=3)
+        outcome = attack.run(series)
+        with monkeypatch.context() as all_written:
+            all_written.setattr(SearchTotals, "takes", lambda *args: True)
+            assert told(attack.run(series)) == told(outcome)
+
+
+def test_a_full_list_takes_only_what_is_smaller() -> None:
+    series = series_like("invariant", 0)
+    some = Equivalence(e=4, limit=10_000).run(series).findings
+    assert len(some) > 3
+    tally = SearchTotals(3)
+    tally.describe(some[1:3])
+    assert tally.takes(99, ()), "there is room"
+    tally.describe(some[3:4])
+    last = tally.found[-1]
+    assert tally.takes(int(last.level), last.classes)
+    assert tally.takes(int(last.level) - 1, ((99, 99),))
+    assert not tally.takes(int(last.level), (*last.classes, (99, 99)))
+    assert not tally.takes(int(last.level) + 1, ())
+
+
 def test_no_part_sees_that_somebody_has_classes_elsewhere() -> None:
     """Four people with four values, in pairs, then in other pairs: no set is shown twice, each part is one class."""
     pairs = [np.array([0, 0, 1, 1], dtype=np.int32), np.array([0, 1, 0, 1], dtype=np.int32)]

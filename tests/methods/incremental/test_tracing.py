@@ -86,6 +86,16 @@ def test_tracing_equals_enumeration_whatever_changed(change: Change, seed: int) 
         assert agrees(series, k)
 
 
+def test_nobody_is_traced_into_a_release_of_other_people() -> None:
+    """Enumeration says so, too: every row may have gone."""
+    for series, k in cases(3, nothing):
+        older, newer = series.releases
+        assert newer.members is not None
+        others = replace(newer, members=replace(newer.members, subjects=newer.members.subjects + 1000))
+        assert traced(older, others, k) == set()
+        assert agrees(Observed([older, others], series.domains, 10, series.words), k)
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_leaving_out_is_right_only_if_nobody_changed(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were it done all the same, something would be missed: so the cases above do test that it is not."""

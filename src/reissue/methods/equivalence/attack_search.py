@@ -89,6 +89,11 @@ class SearchTotals:
         """Whether this attack, which breaks nothing, will not be told: only the smallest of such is."""
         return bool(self.found) and (self.found[0].level, self.found[0].classes) <= (size, classes)
 
+    def takes(self, size: int, classes: tuple[tuple[int, int], ...]) -> bool:
+        """Whether a finding of this size about these classes would be kept as of now; one that is not never will be."""
+        last = self.found[-1] if len(self.found) == self.limit else None
+        return last is None or (size, classes) <= (last.level, last.classes)
+
     def describe(self, findings: Sequence[Finding]) -> None:
         """Keep the smallest of what was found so far; of those equal in size and classes, the first."""
         ordered = sorted([*self.found, *findings], key=lambda finding: (finding.level, finding.classes))
@@ -270,7 +275,9 @@ class EquivalenceSearch:
         first = int(worst[0])
         if len(chosen) == 0 and self.tally.beaten(int(pairs.size[first]), self.shown.name_pair(pairs, first)):
             return
-        self.tally.describe([self.shown.write_pair(pairs, int(i)) for i in worst])
+        told = [i for i in worst.tolist() if self.tally.takes(int(pairs.size[i]), self.shown.name_pair(pairs, i))]
+        if told:  # sentences are dear, and most pairs of a long series have nothing worse than those before
+            self.tally.describe([self.shown.write_pair(pairs, i) for i in told])
 
     def write_unproven(self, classes: tuple[tuple[int, int], ...], bound: int) -> None:
         """Publish must be able to prove its promise: what cannot be decided counts as broken."""

@@ -86,6 +86,8 @@ def traces(
     If all others have rows of their values in both classes, most of the two releases is left out of account, as long
     as that suffices: see `_quiet`.
     """
+    if len(overlap.own) == 0:  # nobody is in both, so every row of the older release has gone
+        return _no_traces(older[0].shape[1])
     (people, classes, values), boxes, at = members, (older[0], newer[0]), overlap.at_left
     left, right = _with_boxes(*older), _with_boxes(*newer)
     followed, settled = find_followed(left, right, overlap.own, overlap.other, at, people.codes, values[at])
