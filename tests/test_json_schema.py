@@ -50,6 +50,8 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     ]
     made["publish"].append(run("publish", s, files[1], "--json"))
     made["audit"] = [run("audit", s, "--json", "--set", "c=0.3"), run("audit", t, "--json"), example()]
+    someone = str(EVERYBODY.column("name")[20])
+    made["person"] = [run("audit", one, "--person", someone, "--set", "c=0.3", "--json") for one in (s, t)]
     release = str(folder / "s" / "releases" / "0001")
     made["audit"].append(run("audit", "--config", config, "--release", release, "--json"))
     made["compare"] = [

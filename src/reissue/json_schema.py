@@ -288,6 +288,20 @@ def _describe_estimate() -> Node:
     return _object(count=NUMBER, low=NUMBER, high=NUMBER, **rates, others=TEXT)
 
 
+def _describe_person() -> Node:
+    values = _list(_object(value=TEXT, rows=WHOLE))
+    place = _object(release=WHOLE, name=TEXT, box=TEXT, rows=WHOLE, values=values, values_total=WHOLE, value=TEXT)
+    return _object(
+        format={"const": "reissue-person/1"},
+        sentence=TEXT,
+        identifier=TEXT,
+        releases=WHOLE,
+        places=_list(place),
+        at_risk=_each(_list(WHOLE)),
+        findings=TEXTS,
+    )
+
+
 def _describe_receipt() -> Node:
     return _object(created=TEXT, people=WHOLE, before=WHOLE, erased=TRUTH, sha256=_maybe(SHA256))
 
@@ -298,6 +312,7 @@ DOCUMENTS: Mapping[str, tuple[str, Callable[[], Node]]] = {
     "estimate": ("What `reissue estimate --json` prints", _describe_estimate),
     "forget": ("The receipt that `reissue forget --json` prints", _describe_receipt),
     "log": ("What `reissue log --json` prints", _describe_log),
+    "person": ("What `reissue audit --person ID --json` prints", _describe_person),
     "preview": ("What `reissue publish --dry-run --json` prints", _describe_preview),
     "publish": (
         "What `reissue publish --json` prints, of several snapshots a list; also `withdraw`",

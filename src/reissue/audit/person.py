@@ -58,7 +58,12 @@ class Person:
 
     def to_dict(self) -> dict[str, object]:
         """The document `reissue-person/1`, JSON-able."""
-        return {"format": FORMAT, "sentence": self.sentence, **asdict(self)}
+        places = [
+            {**asdict(place), "values": [{"value": value, "rows": rows} for value, rows in place.values]}
+            for place in self.places
+        ]
+        given = {**vars(self), "places": places, "findings": list(self.findings)}
+        return {"format": FORMAT, "sentence": self.sentence, **given}
 
     def to_json(self) -> str:
         return write_json(self.to_dict(), None)
