@@ -9,7 +9,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.bcf import attack, certification, joint_candidates, strategy
+from reissue.methods.bcf import attack, certification, strategy
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
 from reissue.methods.bcf.certification import specialize_certified
@@ -186,7 +186,7 @@ def test_where_nothing_can_be_certified_bcf_publishes_what_needs_no_certificate(
     snapshots = generate(np.random.default_rng(45), releases=3, rows=60, values=2, turnover=Turnover(arrive=0.6))
     free = run_series(BCF(k=4), snapshots)
     assert JointCandidates(chain_of(free), Work(1.0)).crossing
-    monkeypatch.setattr(joint_candidates, "KINDS", 0)
+    monkeypatch.setattr(strategy, "SECONDS", 0.0)
     coarse = run_series(BCF(k=4), snapshots)  # the first two releases cross: only the top is left
     assert coarse[2].class_count < free[2].class_count
     outcome = Correspondence(k=4).run(bare(observe(coarse, snapshots[-1])))
@@ -253,3 +253,19 @@ def test_what_fails_by_diversity_alone_is_put_off_and_not_dropped(seed: int, mon
         whole[...] = [0, 1]
         top = Facts(2, whole, facts[1].subjects, np.zeros_like(facts[1].classes), facts[1].values, facts[1].codes)
         assert asked.run(bare(observe([facts[0], top], snapshots[-1]))).breaches
+
+
+def test_m_invariant_series_need_no_program_up_to_m_and_end_beyond_it() -> None:
+    snapshots = generate(np.random.default_rng(44), releases=3, rows=240, values=6, turnover=Turnover(arrive=0.3))
+    facts = run_series(ri.MInvariance(m=3), snapshots)
+    assert all(release.real.all() for release in facts), "nobody is a counterfeit"
+    series = observe(facts, snapshots[-1])
+    assert JointCandidates(chain_of(facts), Work(0.0)).crossing
+    held = Correspondence(k=3, seconds=0).run(series)
+    assert (held.unfinished, len(held.breaches)) == (0, 0)
+    beyond = Correspondence(k=4, seconds=0.1).run(series)
+    assert beyond.breaches
+    alone = run_series(ri.Static(k=3), snapshots)
+    assert Correspondence(k=3, seconds=0).run(observe(alone, snapshots[-1])).unfinished > 0, (
+        "values cannot be exchanged"
+    )

@@ -15,6 +15,7 @@ from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, count_composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
+from reissue.methods.bcf.crossing import count_exchangeable
 from reissue.methods.bcf.joint_candidates import JointCandidates, Work
 from reissue.methods.wording import count_people
 from reissue.model.observed import Observed, ObservedRelease, Words
@@ -201,15 +202,16 @@ class _AttackTotals:
     def _settle(self, joint: JointCandidates, found: list[Targets], people: _Arrivals | None) -> list[Targets]:
         """Whoever the formula may say too much of: first whether they keep enough, then who has the fewest."""
         enough = None if self.asked.diverse else self.asked.k
-        found = [joint.settle(t, enough, None if people is None else people.counts(t.arrival)) for t in found]
+        known = [None] * len(found) if people is None else people.count_known(joint.chain, found)
+        found = [joint.settle(targets, enough, least) for targets, least in zip(found, known, strict=True)]
         found = [joint.settle_fewest(targets) for targets in found]
         if people is None:  # where nothing is left nobody can be
             found = [targets.keep(np.flatnonzero(targets.totals > 0)) for targets in found]
         for targets in found:
             open_ = self.asked.find_undecided(targets)
             self.undecided += int((open_ if people is None else people.counts(targets.arrival)[open_]).sum())
-        if any((targets.least < targets.totals.min(initial=0)).any() for targets in found if targets.least is not None):
-            self.notes.append("Classes cross: the number of candidates told is the most that there can be.")
+            if len(targets) and targets.least is not None and targets.least.min() < targets.totals.min():
+                self.notes.append("Classes cross: the fewest candidates told are the most that these can be.")
         return found
 
     def _measure_pair(self, chain: ReleaseChain, earlier: int, later: int, numbers: Sequence[int]) -> None:
@@ -292,6 +294,13 @@ class _Arrivals:
     def counts(self, arrival: int) -> Int64:
         """int64[targets]: how many people are behind each target, all of whom are its candidates."""
         return self._counts[arrival]
+
+    def count_known(self, chain: ReleaseChain, found: Sequence[Targets]) -> list[Int64]:
+        """Of each arrival int64[targets]: so many candidates each target has in any case."""
+        people = [sum(int(self._counts[t].sum()) for t in self._counts if t <= at) for at in range(len(chain))]
+        exchanged = count_exchangeable(chain, found, people)
+        counts = [self._counts[targets.arrival] for targets in found]
+        return counts if exchanged is None else [np.maximum(*both) for both in zip(counts, exchanged, strict=True)]
 
     def subjects(self, arrival: int, which: Bool) -> Int64:
         """int64[]: the people behind the chosen targets."""

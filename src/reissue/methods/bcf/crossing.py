@@ -15,7 +15,7 @@ import numpy as np
 
 from reissue.arrays.sets import connected_components
 from reissue.arrays.types import Int64
-from reissue.methods.bcf.candidates import ReleaseChain
+from reissue.methods.bcf.candidates import ReleaseChain, Targets
 
 APART = -1
 """In place of a knot's number, for what is in none."""
@@ -63,3 +63,31 @@ def _unfold(sizes: Sequence[int], met: Sequence[tuple[int, Int64, int, Int64]]) 
         knot[stuck], made = piece[stuck] + made, made + pieces
         folded &= loosened & ~whole
     return np.split(knot, first[1:-1])
+
+
+def count_exchangeable(chain: ReleaseChain, found: Sequence[Targets], people: Sequence[int]) -> list[Int64] | None:
+    """Of each arrival int64[targets]: candidates that all have, as values can be exchanged; None if they cannot.
+
+    If every class has each of its values equally often, and the values of anybody's classes never change, any two of
+    them can change places in all classes that have both: the releases stay as they are, and all may have had either.
+
+    found: by arrival, everybody there is; people: of each release, how many people it has, all of whose rows these are
+    """
+    sets: dict[bytes, int] = {}
+    number, size = [], []
+    for release, many in zip(chain.releases, people, strict=True):
+        begin, end = release.start[:-1], release.start[1:]
+        if release.total != many or (end == begin).any():
+            return None
+        if (np.maximum.reduceat(release.counts, begin) != np.minimum.reduceat(release.counts, begin)).any():
+            return None
+        parts = np.split(release.values, begin[1:])
+        number.append(np.array([sets.setdefault(part.tobytes(), len(sets)) for part in parts]))
+        size.append((end - begin).astype(np.int64))
+    least = []
+    for targets in found:
+        since = [number[targets.arrival + c][targets.classes[:, c]] for c in range(targets.classes.shape[1])]
+        if any((later != since[0]).any() for later in since):
+            return None
+        least.append(size[targets.arrival][targets.classes[:, 0]])
+    return least

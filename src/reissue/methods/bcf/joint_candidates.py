@@ -21,8 +21,8 @@ from reissue.methods.bcf.cracks import sums
 from reissue.methods.bcf.crossing import APART, find_knots
 from reissue.model.box_index import find_meeting
 
-KINDS = 20_000
-"""Kinds of people in the largest knot that is tried."""
+PROGRAMS = 20
+"""A knot is tried if so many of its programs fit into the work allowed."""
 BATCH = 4_000
 """Knots share a program up to this many entries in its sums: their answers do not touch, and a program has a fixed
 cost."""
@@ -40,6 +40,10 @@ class Work:
 
     left: float
 
+    def find_room(self) -> int:
+        """The entries in the sums of the largest programs that are tried."""
+        return int((max(0.0, self.left) / PROGRAMS / 3.6e-10) ** 0.5)
+
     def charge(self, entries: int, whole: bool) -> None:
         """Take the cost of a program with so many entries in its sums: fitted to HiGHS."""
         cost = 2e-3 + 1.5e-6 * entries + 3.6e-10 * entries**2
@@ -56,14 +60,14 @@ class Knot:
     settled: bool[kinds] that can have no more; given_up: bool[kinds] of which a program did not end
     """
 
-    def __init__(self, chain: ReleaseChain, knots: Sequence[Int64], number: int) -> None:
-        """knots: of each release of the chain the knot of each group. TooMuchWork if there are too many kinds."""
+    def __init__(self, chain: ReleaseChain, knots: Sequence[Int64], number: int, room: int) -> None:
+        """knots: of each release of the chain the knot of each group. TooMuchWork beyond `room` entries."""
         groups = [np.flatnonzero(of_release == number) for of_release in knots]
         self._releases = [position for position, own in enumerate(groups) if len(own)]
         self._groups = [groups[position] for position in self._releases]
         of = [chain.releases[position] for position in self._releases]
         boxes = [one.boxes[one.classes[own]] for one, own in zip(of, self._groups, strict=True)]
-        found = [_follow_boxes(boxes[arrival:]) for arrival in range(len(boxes))]
+        found = [_follow_boxes(boxes[arrival:], room) for arrival in range(len(boxes))]
         padded = [np.pad(path, ((0, 0), (arrival, 0)), constant_values=-1) for arrival, path in enumerate(found)]
         paths = np.concatenate(padded)  # kinds x releases of the knot: places of groups, -1 before the arrival
         self._numbers = {tuple(path): kind for kind, path in enumerate(paths.tolist())}
@@ -89,12 +93,12 @@ class Knot:
         return True
 
 
-def _follow_boxes(boxes: Sequence[Int32]) -> Int64:
-    """int64[paths, releases]: one box of each release, all with a point in common. TooMuchWork beyond KINDS."""
+def _follow_boxes(boxes: Sequence[Int32], room: int) -> Int64:
+    """int64[paths, releases]: one box of each release, all with a point in common. TooMuchWork beyond `room` boxes."""
     at, paths = boxes[0], np.arange(len(boxes[0]))[:, None]
     for other in boxes[1:]:
         one, next_ = find_meeting(at, other)
-        if len(one) > KINDS:
+        if len(one) * len(boxes) > room:
             raise TooMuchWork
         lo, hi = np.maximum(at[one, :, 0], other[next_, :, 0]), np.minimum(at[one, :, 1], other[next_, :, 1])
         at, paths = np.stack([lo, hi], axis=-1), np.column_stack([paths[one], next_])
@@ -153,6 +157,7 @@ class JointCandidates:
         self.chain, self.work = chain, work
         self.knots = find_knots(chain) if len(chain) > 2 else []
         self._found: dict[int, Knot | None] = {}
+        self._room = work.find_room()
 
     @property
     def crossing(self) -> bool:
@@ -163,7 +168,7 @@ class JointCandidates:
         """None if it is too large."""
         if number not in self._found:
             try:
-                self._found[number] = Knot(self.chain, self.knots, number)
+                self._found[number] = Knot(self.chain, self.knots, number, self._room)
             except TooMuchWork:
                 self._found[number] = None
         return self._found[number]
