@@ -93,27 +93,17 @@ class CheckedMondrian(CheckedStrategy):
         )
         apart = self._apart(past, classes, fresh)
         lost = self._losses(snapshot, apart)[at]
-        label, used, recut, untried = recut_all(rows, start, known, lost, forest, limits, snapshot.value_count)
+        label, used, recut, broken_off = recut_all(rows, start, known, lost, forest, limits, snapshot.value_count)
         if recut == 0:
-            return apart, _describe(len(fresh), 0, 0, untried, running.chain.shape[1])
+            return apart, _describe(len(fresh), 0, 0, broken_off, running.chain.shape[1])
         changed = label >= 0
         classes[at[changed]] = label[changed] + int(classes.max()) + 1
-        alone, taken = at[~changed & past.fresh[at]], at[changed & past.fresh[at]]
-        ways = [apart, self._mend(past, classes, apart, alone, taken)]
+        alone = at[~changed & past.fresh[at]]
+        ways = [apart, self._apart(past, classes, alone)]
         differ = at[changed | past.fresh[at]]  # all others are in the same classes whichever way
         best = int(np.argmin([self._losses(snapshot, way, differ).sum() for way in ways]))
         told = (len(alone), recut, used) if best else (len(fresh), 0, 0)
-        return ways[best], _describe(*told, untried, running.chain.shape[1])
-
-    def _mend(self, past: SnapshotHistory, classes: Int64, apart: Int64, alone: Int64, taken: Int64) -> Int64:
-        """The classes with new rows as they are apart; those whose class lost rows to other places are cut anew."""
-        values, mended = past.snapshot.values, classes.copy()
-        torn = alone[np.isin(apart[alone], apart[taken])]
-        limits = self.requirement.limits(np.bincount(values[alone], minlength=past.snapshot.value_count))
-        if len(torn) and not classes_meet(limits, np.zeros(len(torn), np.int32), values[torn], 1).all():
-            return self._apart(past, classes, alone)
-        mended[alone] = apart[alone] + int(classes.max()) + 1
-        return self._apart(past, mended, torn)
+        return ways[best], _describe(*told, broken_off, running.chain.shape[1])
 
     def _apart(self, past: SnapshotHistory, classes: Int64, fresh: Int64) -> Int64:
         """The classes with these new rows cut among themselves."""
@@ -162,9 +152,9 @@ class CheckedMondrian(CheckedStrategy):
         return check.breach(own, boxes)
 
 
-def _describe(alone: int, recut: int, used: int, untried: int, earlier: int) -> str:
+def _describe(alone: int, recut: int, used: int, broken_off: int, earlier: int) -> str:
     kept = f"Old classes stay as they were published and {alone:,} new rows form classes of their own"
-    rest = f" {untried:,} places were not tried, since too few of those tried gained." if untried else ""
+    rest = f" In {broken_off:,} places not all cuts were tried: their checks took too many steps." if broken_off else ""
     if recut == 0:
         return (
             f"{kept}: cutting old and new rows together gains nothing that is safe beside {earlier:,} releases.{rest}"

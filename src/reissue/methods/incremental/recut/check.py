@@ -99,6 +99,7 @@ def cut_is_safe(
         if cluster.counts[release] == 0:
             continue
         tied = _find_tied(cluster, made, changed, release, left, right)
+        desk.steps[0] += len(cluster.value) + tied.link.size + tied.old.size + tied.new.size
         if len(tied.lefts) and not _pair_ok(cluster, made, tied, release, k, top, bottom, desk):
             return False
         left[tied.lefts], right[tied.rights] = -1, -1

@@ -16,12 +16,16 @@ from reissue.arrays.types import Bool, Int64
 
 
 class DifferenceBuffers(NamedTuple):
-    """flow: int64[classes, classes]; from_left, from_right: int64[classes]; queue: int64[2 classes]."""
+    """flow: int64[classes, classes]; from_left, from_right: int64[classes]; queue: int64[2 classes].
+
+    steps: int64[1] how much work the checks took so far: entries of tables that were looked at
+    """
 
     flow: Int64
     from_left: Int64
     from_right: Int64
     queue: Int64
+    steps: Int64
 
 
 @njit(cache=True)
@@ -29,7 +33,8 @@ def difference_buffers(lefts: int, rights: int) -> DifferenceBuffers:
     """Working memory for graphs of so many classes on each side, in either direction."""
     most = max(lefts, rights)
     line = np.empty(most, np.int64)
-    return DifferenceBuffers(np.zeros((most, most), np.int64), line, line.copy(), np.empty(2 * most, np.int64))
+    flow, queue = np.zeros((most, most), np.int64), np.empty(2 * most, np.int64)
+    return DifferenceBuffers(flow, line, line.copy(), queue, np.zeros(1, np.int64))
 
 
 @njit(cache=True)
@@ -162,10 +167,11 @@ def _closed_ok(
     for other in range(lefts):
         if other == left or part[other] != part[left]:
             continue
-        beside = False
+        beside = 0  # rows of the other class that `left` could take at once
         for v in range(rights):
-            beside |= edge[left, v] and edge[other, v]
-        if beside and _spare(link, edge, room, left, other, k, desk, turned) < k:
+            if edge[left, v] and edge[other, v]:
+                beside += _count_shared(link, other, v, turned)
+        if 0 < beside < k and _spare(link, edge, room, left, other, k, desk, turned) < k:
             return False
     return True
 
@@ -220,6 +226,7 @@ def augment(edge: Bool, free: Int64, start: int, limit: int, without: int, shut:
     without: a left class that may not be used; shut: a right class that may not be entered.
     """
     lefts, rights = edge.shape
+    desk.steps[0] += lefts * rights
     for u in range(lefts):
         desk.from_left[u] = -2
     for v in range(rights):

@@ -15,13 +15,17 @@ from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, moves_away
 from reissue.model.box_index import cut
 
+NOWHERE, UNKNOWN = -1, -2
+
 
 class Scene(NamedTuple):
     """One earlier release beside the new classes.
 
     codes: int32[rows, attributes]; there: int32[rows] class in the earlier release, -1 if a row was not in it
     old, new: int32[classes, attributes, 2] boxes; k: people enough
-    fit: int64[lefts, rights] people who fit both boxes, up to k; -1 where the boxes do not meet
+    fit: int64[lefts, rights] people who fit both boxes, up to k; NOWHERE where the boxes do not meet, UNKNOWN where
+    nobody has asked: most pairs of classes meet without sharing anybody, and few of these are ever asked for
+    steps: int64[1] as in `DifferenceBuffers`
     """
 
     codes: Int32
@@ -30,6 +34,7 @@ class Scene(NamedTuple):
     new: Int32
     fit: Int64
     k: int
+    steps: Int64
 
 
 @njit(cache=True)
@@ -51,10 +56,9 @@ def tracing_ok(
     link; new: int64[rights, values]
     """
     fit = np.full(link.shape, -1, np.int64)
-    scene = Scene(codes, there, boxes[0], boxes[1], fit, k)
-    if not _fits(scene, link, True):
+    scene = Scene(codes, there, boxes[0], boxes[1], fit, k, desk.steps)
+    if not _fits(scene, link):
         return True
-    _fits(scene, link, False)
     values = new.shape[1]
     true, present = np.zeros((values, *link.shape), np.int64), np.zeros(values, np.bool_)
     for row in range(len(value)):
@@ -68,24 +72,35 @@ def tracing_ok(
 
 
 @njit(cache=True)
-def _fits(scene: Scene, link: Int64, sharing: bool) -> bool:
-    """Count who fits each pair of classes, those that share subjects or the others; whether some are too few."""
+def _fits(scene: Scene, link: Int64) -> bool:
+    """Count who fits each pair of classes that share subjects; whether some are too few."""
     (lefts, rights), met = link.shape, np.empty((scene.codes.shape[1], 2), np.int32)
     thin = False
     for u in range(lefts):
         for v in range(rights):
-            if (link[u, v] > 0) != sharing:
-                continue
-            if cut(scene.old[u], scene.new[v], met):
-                scene.fit[u, v] = scene.k if link[u, v] >= scene.k else _people(scene, met)
-                thin |= scene.fit[u, v] < scene.k
+            if link[u, v] >= scene.k:
+                scene.fit[u, v] = scene.k
+            elif cut(scene.old[u], scene.new[v], met):
+                scene.fit[u, v] = _people(scene, met) if link[u, v] > 0 else UNKNOWN
+                thin |= 0 <= scene.fit[u, v] < scene.k
     return thin
+
+
+@njit(cache=True)
+def _fits_enough(scene: Scene, left: int, right: int) -> bool:
+    """Whether k people fit two classes whose boxes meet."""
+    if scene.fit[left, right] == UNKNOWN:
+        met = np.empty((scene.codes.shape[1], 2), np.int32)
+        cut(scene.old[left], scene.new[right], met)
+        scene.fit[left, right] = _people(scene, met)
+    return bool(scene.fit[left, right] >= scene.k)
 
 
 @njit(cache=True)
 def _people(scene: Scene, box: Int32) -> int:
     """How many rows of the earlier release lie in a box, up to k."""
     count = 0
+    scene.steps[0] += len(scene.there)
     for row in range(len(scene.there)):
         if scene.there[row] >= 0 and _lies_in(scene.codes[row], box):
             count += 1
@@ -120,7 +135,7 @@ def _value_ok(scene: Scene, true: Int64, new: Int64, desk: DifferenceBuffers) ->
     for v in range(rights):
         free[v] = new[v]
         for u in range(lefts):
-            edge[u, v] = scene.fit[u, v] >= 0 and new[v] > 0
+            edge[u, v] = scene.fit[u, v] != NOWHERE and new[v] > 0
             desk.flow[u, v] = true[u, v]
             free[v] -= true[u, v]
     for u in range(lefts):  # all places a row can be
@@ -154,7 +169,7 @@ def _wide_enough(scene: Scene, true: Int64, edge: Bool, free: Int64, left: int, 
     for other in range(others):
         u, v = (left, other) if left >= 0 else (other, right)
         if true[u, v] > 0 or (left >= 0 and edge[u, v] and free[v] > 0):
-            if scene.fit[u, v] >= scene.k:
+            if _fits_enough(scene, u, v):
                 return True
             possible[other] = True
     mine, outer = (scene.old[left], scene.new) if left >= 0 else (scene.new[right], scene.old)

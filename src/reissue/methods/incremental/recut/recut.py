@@ -2,83 +2,39 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from queue import SimpleQueue
-
 import numpy as np
 
-from reissue.arrays.compiled import njit, processors
+from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_safe
 from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, difference_buffers
 from reissue.methods.incremental.recut.cluster import ClusterBuffers, Past, cluster_buffers, cluster_of
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import copy_slice, measure, try_cut
-from reissue.partition.mondrian import cut_once
 from reissue.partition.tables import CodedRows, CutBuffers, Forest, cut_buffers
 
-PARTS, LARGE = (16, 64), 100_000
-"""Into how many parts the leaves are divided, for threads: few below so many rows, more from there on."""
-
-TRIES, GAIN = 2_048, 32
-"""Leaves tried in any case; after that a part goes on while at least one leaf in GAIN has gained."""
+EFFORT = 5_000
+"""Checks of a leaf may take so many steps for each of its rows; what is not cut by then stays as it is."""
 
 
 def recut_all(
-    rows: CodedRows,
-    leaf_start: Int64,
-    past: Past,
-    lost: Float64,
-    forest: Forest,
-    limits: Limits,
-    value_count: int,
-    *,
-    threads: int | None = None,
+    rows: CodedRows, leaf_start: Int64, past: Past, lost: Float64, forest: Forest, limits: Limits, value_count: int
 ) -> tuple[Int64, int, int, int]:
-    """(label int64[rows] by row id, labels used, leaves recut, leaves not tried): new classes where a leaf gains by it.
+    """(label int64[rows] by row id, labels used, leaves recut, leaves broken off): new classes where a leaf gains.
 
     rows: arranged by leaf; leaf i is rows leaf_start[i]..leaf_start[i+1]-1, and rows.ids counts from 0 in this order.
     lost: float64[rows] what each row loses if it is left alone: old rows in their class, new ones among themselves.
-    Rows whose leaf is left alone get label -1.
-    Leaves have nothing to do with each other: the result is the same for any number of threads (None: as many as there
-    are processors).
+    Rows whose leaf is left alone get label -1. O(rows * EFFORT) at most.
     """
-    label, many = np.full(len(rows.ids), -1, dtype=np.int64), threads or processors()
-    shares = PARTS[len(label) >= LARGE]
-    ends = np.searchsorted(leaf_start, np.linspace(0, len(label), shares + 1)).tolist()
-
-    free = SimpleQueue[
-        tuple[CutBuffers, ClusterBuffers]
-    ]()  # one for each thread: larger than what a part reads and writes
-    for _ in range(many):
-        free.put((cut_buffers(forest, value_count), cluster_buffers(past, value_count)))
-
-    def some(part: tuple[int, int]) -> tuple[int, int, int]:
-        own = free.get()
-        try:
-            return _recut_some(rows, leaf_start, *part, TRIES // shares, past, lost, forest, limits, *own, label)
-        finally:
-            free.put(own)
-
-    parts = list(pairwise(ends))
-    with ThreadPoolExecutor(many) as pool:
-        done = list(pool.map(some, parts))
-    used = 0
-    for (begin, end), (classes, _, _) in zip(parts, done, strict=True):
-        own = label[leaf_start[begin] : leaf_start[end]]
-        own[own >= 0] += used
-        used += classes
-    return label, used, sum(recut for _, recut, _ in done), sum(untried for _, _, untried in done)
+    label = np.full(len(rows.ids), -1, dtype=np.int64)
+    scratch, bench = cut_buffers(forest, value_count), cluster_buffers(past, value_count)
+    return label, *_recut_leaves(rows, leaf_start, past, lost, forest, limits, scratch, bench, label)
 
 
-@njit(cache=True, nogil=True)
-def _recut_some(
+@njit(cache=True)
+def _recut_leaves(
     rows: CodedRows,
     leaf_start: Int64,
-    first: int,
-    last: int,
-    tries: int,
     past: Past,
     lost: Float64,
     forest: Forest,
@@ -87,54 +43,23 @@ def _recut_some(
     bench: ClusterBuffers,
     label: Int64,
 ) -> tuple[int, int, int]:
-    """Label the rows of leaves first..last-1, from 0 where they gain; (labels used, leaves recut, leaves not tried)."""
-    used = recut = tried = untried = 0
-    for leaf in range(first, last):
+    """Label the rows of leaves from 0 where they gain; (labels used, leaves recut, leaves broken off)."""
+    used = recut = broken_off = 0
+    for leaf in range(len(leaf_start) - 1):
         start, stop = leaf_start[leaf], leaf_start[leaf + 1]
         fresh = 0
         for row in range(start, stop):
             fresh += past.cell[row] < 0
         if fresh == 0 or fresh == stop - start:
             continue
-        if tried >= tries + GAIN * recut:
-            untried += 1
-            continue
-        tried, before = tried + 1, lost[start:stop].sum()
-        if not _could_gain(rows, start, stop, before, forest, limits, scratch):
-            continue
-        own, classes, after = _together(rows, start, stop, before, past, forest, limits, scratch, bench)
+        before = lost[start:stop].sum()
+        own, classes, after, done = _together(rows, start, stop, before, past, forest, limits, scratch, bench)
+        broken_off += not done
         if after < before:
             for row in range(start, stop):
                 label[row] = used + own[row - start]
             used, recut = used + classes, recut + 1
-    return used, recut, untried
-
-
-@njit(cache=True)
-def _could_gain(
-    rows: CodedRows, start: int, stop: int, before: float, forest: Forest, limits: Limits, scratch: CutBuffers
-) -> bool:
-    """Whether a leaf would lose less than `before` if it were cut as though nothing had been published. O(rows log).
-
-    Safe cuts are a few of these, and hardly ever end better, so where this does not gain no checks are made at all.
-    """
-    size, loss = stop - start, 0.0
-    work = copy_slice(rows, start, stop)
-    stack = np.empty((size // max(1, limits.k) + 1, 2), np.int64)
-    stack[0, 0], stack[0, 1], height = 0, size, 1
-    while height and loss < before:
-        height -= 1
-        begin, end = stack[height]
-        parts = cut_once(work, begin, end, forest, limits, scratch)
-        for part in range(parts):
-            stack[height, 0], stack[height, 1] = scratch.ends[part], scratch.ends[part + 1]
-            height += 1
-        if parts == 0:
-            for a in range(len(scratch.node)):
-                node = scratch.node[a]
-                low, high = (scratch.low[a], scratch.high[a]) if node < 0 else (forest.lo[node], forest.hi[node])
-                loss += (end - begin) * (float(high) - float(low)) / forest.span[a]
-    return loss < before
+    return used, recut, broken_off
 
 
 @njit(cache=True)
@@ -148,10 +73,11 @@ def _together(
     limits: Limits,
     scratch: CutBuffers,
     bench: ClusterBuffers,
-) -> tuple[Int64, int, float]:
-    """(label of each row, classes, loss): old and new rows of a leaf as one class, cut wherever it is safe.
+) -> tuple[Int64, int, float, bool]:
+    """(label of each row, classes, loss, whether all was tried): rows of a leaf as one class, cut wherever it is safe.
 
-    It is given up as soon as the classes that cannot be cut any more lose `before` already.
+    It is given up as soon as the classes that cannot be cut any more lose `before` already, and broken off when the
+    checks have taken too many steps: a release then takes time in proportion to its rows, however long the past is.
     One class is safe: whole clusters, and new rows that stand alone. A refused cut is tried again when others have been
     made since, so that in the end every cut of every class has been refused as things stand.
     """
@@ -165,7 +91,7 @@ def _together(
     _enter(work, 0, size, 0, made, forest)
     todo, waiting = np.zeros(most, np.int64), np.empty(most, np.int64)
     height, refused, classes, news, settled = 1, 0, 1, False, 0.0
-    while height:
+    while height and table.steps[0] < EFFORT * size:
         height -= 1
         own = todo[height]
         parts, legal = _cut_safely(work, own, ends, classes, cluster, made, forest, limits, scratch, table)
@@ -178,14 +104,14 @@ def _together(
         else:
             settled += (ends[own, 1] - ends[own, 0]) * _width(made.boxes[own], forest)
             if settled >= before:
-                return made.label, classes, settled
+                return made.label, classes, settled, True
         if height == 0 and news:
             height, refused, news = refused, 0, False
             todo[:height] = waiting[:height]
     loss = 0.0
     for own in range(classes):
         loss += (ends[own, 1] - ends[own, 0]) * _width(made.boxes[own], forest)
-    return made.label, classes, loss
+    return made.label, classes, loss, height == 0
 
 
 @njit(cache=True)

@@ -101,10 +101,7 @@ def _cut(part: RoutedPart, forest: Forest, limits: Limits, scratch: CutBuffers) 
     for a in np.argsort(narrow, kind="mergesort"):
         if narrow[a] == 1.0:
             continue
-        if np.int64(high[a]) - np.int64(low[a]) <= 4 * (len(rows) + len(part.clusters)):
-            cost[a], last[a] = _place_dense(part, a, forest, limits, scratch)
-        else:
-            cost[a], last[a] = _place(part, a, forest, limits)
+        cost[a], last[a] = _place(part, a, forest, limits)
         cost[a] += 0.2 * narrow[a]
         if cost[a] < CLEAN and _take(part, a, last[a], limits, scratch):
             return True
@@ -156,42 +153,6 @@ def _place(part: RoutedPart, a: int, forest: Forest, limits: Limits) -> tuple[fl
         if cost < best:
             best, last = cost, at
     return best, int(last)
-
-
-@njit(cache=True)
-def _place_dense(part: RoutedPart, a: int, forest: Forest, limits: Limits, scratch: CutBuffers) -> tuple[float, int]:
-    """As _place, by counting instead of sorting: for attributes with few codes. O(rows + clusters + codes).
-
-    Only cuts between the lowest and the highest code of the new rows can leave some of them on either side.
-    """
-    first, total, ends = int(scratch.low[a]), len(part.rows), len(part.clusters)
-    width = int(scratch.high[a]) - first
-    here, opened, closed = np.zeros(width + 1, np.int64), np.zeros(width + 1, np.int64), np.zeros(width + 1, np.int64)
-    for row in part.rows:
-        here[part.codes[row, a] - first] += 1
-    before = 0  # clusters that end before the first new row
-    for cluster in part.clusters:
-        low, high = int(part.boxes[cluster, a, 0]) - first, int(part.boxes[cluster, a, 1]) - first
-        opened[min(max(low, 0), width)] += 1
-        if high < 0:
-            before += 1
-        elif high < width:
-            closed[high] += 1
-    best, last, left, begun = np.inf, 0, 0, 0
-    at_median, median = np.inf, 0  # the boundaries of clusters come first
-    for code in range(width):
-        left, begun, before = left + here[code], begun + opened[code], before + closed[code]
-        middle = left - here[code] <= (total - 1) // 2 < left
-        if (closed[code] == 0 and not middle) or min(left, total - left) < limits.k:
-            continue
-        if forest.root[a] >= 0 and not _between_nodes(a, first + code, first, first + width, forest):
-            continue
-        cost = _cost((begun - before) / ends, left / total)
-        if closed[code] == 0:
-            at_median, median = cost, first + code
-        elif cost < best:
-            best, last = cost, first + code
-    return (at_median, median) if at_median < best else (best, last)
 
 
 @njit(cache=True)
