@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -140,6 +141,20 @@ def test_a_part_proves_that_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -
     for seed in range(2):
         assert all(agrees(series, k) for series, k in loose_cases(seed))
     assert min(steps.values()) > 4, steps
+
+
+def test_a_draw_of_places_proves_that_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only links at first, then one place more for each class: where that proves nothing all places are looked at."""
+    drawn, all_pairs = list[int](), tracing._trace_pairs
+    monkeypatch.setattr(tracing, "DRAWN", (0, 1))
+    monkeypatch.setattr(tracing, "_quiet", lambda *_: False)
+    monkeypatch.setattr(tracing, "_trace_pairs", lambda *args: drawn.append(len(args[2][0])) or all_pairs(*args))
+    looks = Counter[int]()
+    for series, k in (*cases(0, nothing), *leaving_cases(0), *loose_cases(1)):
+        drawn.clear()
+        assert agrees(series, k)
+        looks[len(drawn)] += 1
+    assert min(looks[1], looks[2]) > 10, looks
 
 
 def test_a_value_that_two_people_exchange_within_a_class_changes_no_row() -> None:

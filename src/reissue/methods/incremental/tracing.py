@@ -30,6 +30,8 @@ from reissue.model.overlap import Groups, Overlap
 
 __all__ = ["BACKWARD", "FORCED", "FORWARD", "Traces", "traces"]
 
+DRAWN = 12, 60
+"""Of the classes that a class meets, so many are drawn to prove that nothing is traced; if they do not, so many."""
 SMALL = 4
 """A part that is looked at instead of the whole has at most one in so many of its components."""
 
@@ -99,7 +101,36 @@ def traces(
     laid = Laid(older[1], newer[1], overlap, values[overlap.at_left], value_count, gone, surely)
     if settled and _quiet(laid, boxes, people, k):
         return _no_traces(older[0].shape[1])
-    return _trace_pairs(laid, boxes, find_meeting(*boxes), people, k)
+    look = _trace_if_needed if settled else _trace_pairs
+    return look(laid, boxes, find_meeting(*boxes), people, k)
+
+
+def _trace_if_needed(
+    laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], people: Points, k: int
+) -> Traces:
+    """As `_trace_pairs`, if nobody changed: not all pairs are looked at where some prove that nothing is traced."""
+    for drawn in DRAWN:
+        some = _draw_pairs(laid, pairs, drawn)
+        if 2 * len(some[0]) > len(pairs[0]):
+            break
+        found = _trace_pairs(laid, boxes, some, people, k)
+        if len(found) == 0 and found.complete:
+            return found
+    return _trace_pairs(laid, boxes, pairs, people, k)
+
+
+def _draw_pairs(laid: Laid, pairs: tuple[Int64, Int64], many: int) -> tuple[Int64, Int64]:
+    """The pairs that share subjects, and of the others about so many for each class. O(pairs).
+
+    Where boxes are wide nearly all of them meet, and a few places for each row prove that none is traced: with fewer
+    edges an attacker can only be surer. Which are drawn depends on the numbers of the classes alone.
+    """
+    left, right = pairs
+    degrees = [np.bincount(of, minlength=1)[of] for of in pairs]
+    mixed = (left * 2_654_435_761 + right * 40_503) % 1_000_003
+    drawn = (mixed % degrees[0] < many) | (mixed % degrees[1] < many)
+    drawn[_pair_of(laid.overlap, left, right, len(laid.newer.sizes))] = True
+    return left[drawn], right[drawn]
 
 
 def _with_boxes(boxes: Int32, groups: Groups) -> tuple[Int64, Int32, Int64, Int32]:
@@ -142,7 +173,7 @@ def _within(part: TracingPart, boxes: tuple[Int32, Int32], people: Points, k: in
         left, right = own
     overlap = part.laid.overlap
     alone = replace(part.laid, overlap=replace(overlap, at_left=np.arange(len(overlap.at_left))))
-    return _trace_pairs(alone, own, find_meeting(left, right), Points(people.codes[overlap.at_left]), k)
+    return _trace_if_needed(alone, own, find_meeting(left, right), Points(people.codes[overlap.at_left]), k)
 
 
 def _around(laid: Laid, boxes: tuple[Int32, Int32], here: Bool) -> Bool:
