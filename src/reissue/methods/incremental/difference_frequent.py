@@ -16,6 +16,7 @@ from reissue.methods.incremental.difference_region import (
     find_obstructions,
     sharpen,
 )
+from reissue.model.overlap import Groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +38,10 @@ def too_frequent(
     part: DifferencePart, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int, sharp: bool
 ) -> Frequent:
     """One set per connected obstruction of the flow of w; where a class is above c by itself, sets that are tested."""
-    count, size = part.highest(value)
-    above = count * share[1] > share[0] * size
-    found = Frequent([], 0, (0, 1), np.zeros(part.components, np.bool_))
-    if above.any():
+    found, above = Frequent([], 0, (0, 1), np.zeros(part.components, np.bool_)), np.zeros(part.components, np.bool_)
+    if any(_exceeds(groups, value, share) for groups in (part.left, part.right)):
+        count, size = part.highest(value)
+        above = count * share[1] > share[0] * size
         found = _test_sets(part.only(above), value, share, (count, size), link_risk, loose_risk)
         part = part.only(~above)
     sets = find_obstructions(part, value, np.full(len(above), share[0]), np.full(len(above), share[1]))
@@ -53,6 +54,12 @@ def too_frequent(
     told.sort(key=lambda gap: (-gap.share, gap.of))
     worst = max([found.worst, *((gap.count, gap.size) for gap in told[:1])], key=lambda one: one[0] / one[1])
     return Frequent(told[:limit], found.total + len(sets.filled), worst, found.open)
+
+
+def _exceeds(groups: Groups, value: int, share: tuple[int, int]) -> bool:
+    """Whether the value is above c in one of the classes."""
+    at = np.flatnonzero(groups.value == value)
+    return bool((groups.count[at] * share[1] > share[0] * groups.sizes[groups.classes[at]]).any())
 
 
 LEVELS = 8
