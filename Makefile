@@ -35,9 +35,9 @@ kills: $(VENV)/ready
 counterfeits: $(VENV)/ready
 	REISSUE_COUNTERFEITS=$${CLASSES:-1000} $(BIN)/python -m pytest -q tests/series/test_counterfeits.py
 
-# Killed executors of a Spark cluster on this machine: minutes, so not part of the tests.
+# Clusters of Spark on this machine, one with killed executors: minutes, so not part of the tests.
 executors: $(VENV)/ready
-	$(BIN)/python -m pytest -q tests/series/executors_killed.py
+	$(BIN)/python -m pytest -q tests/series/executors_killed.py tests/series/standalone_cluster.py
 
 check: $(VENV)/ready
 	$(BIN)/ruff check .

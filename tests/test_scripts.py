@@ -34,3 +34,10 @@ def test_one_publish_crosses_at_most_sixty_modules() -> None:
     for passed in ("series.series", "publish.publishing", "methods.invariance.strategy", "ledger.stage"):
         assert passed in modules
     assert len(modules) <= 60, walk
+
+
+def test_every_module_is_reached_and_every_feature_has_its_price() -> None:
+    table = subprocess.check_output([sys.executable, str(ROOT / "scripts" / "feature-lines")], text=True)
+    rows = [line for line in table.splitlines() if line.startswith("| ") and "lines" not in line]
+    assert len(rows) > 20
+    assert all(int(row.split("|")[2].replace(",", "")) > 0 for row in rows)

@@ -132,6 +132,26 @@ except SettingsError as error:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("log", "cause"),
+    [
+        (
+            "WARNING: Using incubator modules\n26/11/18 ERROR SparkContext: Error initializing SparkContext.\n"
+            "java.nio.file.NoSuchFileException: /nowhere/env.tar.gz\n  at sun.nio.fs\n",
+            "NoSuchFileException: /nowhere/env.tar.gz",
+        ),
+        ("org.apache.spark.SparkException: Master must be yarn.\n\tat x\n", "Master must be yarn"),
+        (
+            "Invalid maximum heap size: -Xmxlots\nError: Could not create the JVM.\n",
+            "Invalid maximum heap size: -Xmxlots",
+        ),
+        ("WARNING: nothing else\n", "it does not say why"),
+    ],
+)
+def test_the_cause_is_found_in_what_java_wrote(log: str, cause: str) -> None:
+    assert session._find_cause(log) == cause
+
+
 @pytest.mark.parametrize("settings", [{"master": "sc://host:15002"}, {}])
 def test_spark_connect_is_refused_with_what_to_use(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", "sc://host:15002")

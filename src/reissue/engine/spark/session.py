@@ -130,14 +130,22 @@ def _new(settings: Mapping[str, str]) -> SparkSession:
             context = SparkContext(conf=SparkConf())  # ours, and those of Spark's own files
         except Exception as error:
             log.seek(0)
-            lines = log.read().decode(errors="replace").strip().splitlines()
-            told = [line for line in lines if "rror" in line or "xception" in line] or lines or [str(error)]
-            why = told[0].rpartition("Exception:")[2].strip(" .")
+            why = _find_cause(f"{log.read().decode(errors='replace')}\n{error}")
             raise SettingsError(
                 f"Spark did not start with master {properties['spark.master']!r}: {why}. Check the settings of Spark."
             ) from error
     context.setLogLevel("FATAL")  # what goes wrong comes as an exception
     return SparkSession(context)
+
+
+def _find_cause(log: str) -> str:
+    """The line of Java's output that says why: its first exception, else the first that is no warning."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("WARNING")]
+    for line in lines:
+        found = re.search(r"\w+(?:\.\w+)+\.(\w+(?:Exception|Error)): (.+)", line)
+        if found:  # some exceptions only name what they are about: then their own name is needed, too
+            return (found[2] if " " in found[2].strip() else f"{found[1]}: {found[2]}").strip(" .")
+    return (lines or ["it does not say why"])[0].strip(" .")
 
 
 def _properties(settings: Mapping[str, str]) -> dict[str, str]:
