@@ -57,21 +57,21 @@ class Receipt:
 class Marks:
     """The marks of forgotten people, and their subject numbers. It can be sent to a worker.
 
-    marks: large_binary[n]; known: int64[n]
+    secret: the ledger's, from which the key of the marks is derived; marks: large_binary[n]; known: int64[n]
     """
 
-    key: bytes
+    secret: tuple[bytes | None, int]
     marks: pa.Array
     known: NDArray[np.int64]
 
     @staticmethod
     def read(shelf: Shelf) -> Marks:
         files = shelf.state.of_role(MARKS)
-        key = mark_key(shelf.store.key, shelf.state.seed)
+        secret = shelf.store.key, shelf.state.seed
         if not files:
-            return Marks(key, parquet.bytes_array([], pa.large_binary()), np.empty(0, dtype=np.int64))
+            return Marks(secret, parquet.bytes_array([], pa.large_binary()), np.empty(0, dtype=np.int64))
         table = pa.concat_tables([shelf.read(file) for file in files])
-        return Marks(key, table["mark"].combine_chunks(), parquet.numbers_of(table["subject"]))
+        return Marks(secret, table["mark"].combine_chunks(), parquet.numbers_of(table["subject"]))
 
     def __len__(self) -> int:
         return len(self.known)
@@ -80,8 +80,12 @@ class Marks:
     def _numbers(self) -> dict[bytes, int]:
         return dict(sorted(zip(self.marks.to_pylist(), self.known.tolist(), strict=True), key=lambda pair: pair[1]))
 
+    @cached_property
+    def _key(self) -> bytes:
+        return mark_key(*self.secret)
+
     def of(self, identifier: str) -> bytes:
-        return hmac.digest(self.key, identifier.encode(), "sha256")[:_LENGTH]
+        return hmac.digest(self._key, identifier.encode(), "sha256")[:_LENGTH]
 
     def find(self, identifiers: Iterable[str]) -> NDArray[np.int64]:
         """int64[n]: the latest number that each of them had, -1 if it was not forgotten."""
