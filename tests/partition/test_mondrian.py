@@ -13,7 +13,7 @@ from reissue.model.requirement import Requirement
 from reissue.model.requirement_check import violations
 from reissue.partition.cuts import measure, try_cut
 from reissue.partition.mondrian import mondrian
-from reissue.partition.tables import build_forest, copy_rows, cut_buffers
+from reissue.partition.tables import build_forest, copy_rows, cut_buffers, grow_tree
 from tests.partition.tables import domains, ragged_tree, table
 from tests.support.histories import toy_domains, uniform_tree
 from tests.support.legal import assert_nodes
@@ -197,3 +197,26 @@ def test_a_heavy_attribute_keeps_more_of_its_detail() -> None:
         plain, weighed = (mondrian(codes, values, own, limits) for own in (made, heavy))
         lost = [losses(own.boxes, made)[own.classes, a].mean() for own in (plain, weighed)]
         assert lost[1] < lost[0]
+
+
+def test_the_tree_of_cells_ends_where_mondrian_ends_and_every_cell_is_cut_from_the_one_around_it() -> None:
+    rng, cells = np.random.default_rng(8), 0
+    for _ in range(60):
+        made = domains(rng)
+        codes, values = table(rng, made, int(rng.integers(1, 60)), 2)
+        least = int(rng.integers(1, 5))
+        tree = grow_tree(codes, made, least)
+        plain = mondrian(codes, values, made, Requirement(k=least).limits(np.bincount(values)))
+        pairs = set(zip(tree.leaf.tolist(), plain.classes.tolist(), strict=True))
+        assert len(pairs) == len({leaf for leaf, _ in pairs}) == len(plain.boxes)
+        assert tree.parent[0] == -1
+        assert (tree.parent[1:] < np.arange(1, len(tree.parent))).all()
+        held = np.bincount(tree.leaf, minlength=len(tree.parent))
+        for cell in range(len(tree.parent) - 1, 0, -1):
+            assert held[cell] >= least
+            held[tree.parent[cell]] += held[cell]
+        assert held[0] == len(codes)
+        cells += len(tree.parent)
+    assert cells > 300
+    nobody = grow_tree(np.empty((0, 2), dtype=np.int32), (Domain("a", 0, 3), Domain("b", 0, 3)), 2)
+    assert (len(nobody.parent), len(nobody.leaf)) == (1, 0)

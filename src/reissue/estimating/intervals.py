@@ -6,14 +6,17 @@ Three things are unknown, and each is let vary by as much as an analyst who sees
   Where values were dealt, chance acts twice: on what is true and on what was dealt. Values of people who left a class
   count among those that those still there may have.
 - *lean*: people may lean to one end of their boxes, all in the same way. The odds of lying in the query are off by a
-  factor whose logarithm has the standard deviation LEAN * width^2, the width of a label as a share of its domain; a
+  factor whose logarithm has the standard deviation `lean` * width^2, the width of a label as a share of its domain; a
   label that says nothing may hide anything, a narrow one little.
 - *association*: inside a class, value and query may go together. The logarithm of their odds ratio has the
-  standard deviation ASSOCIATION * h, where h is the share of the query's variation that lies inside classes: if
+  standard deviation `association` * h, where h is the share of the query's variation that lies inside classes: if
   everybody of a class is in the query or nobody, an association there does not matter. Where rows show their values,
-  it is the square root of h: there only rows whose boxes lie partly in the query move.
+  it is the square root of h: there only rows whose boxes lie partly in the query move. Where classes show all their
+  values equally often, wide ones are of people who were left over where they live, because their values are frequent
+  there: that is an association by itself, and more is allowed for.
 
-The even spread and the learned one are both taken, half and half; BETWEEN of their difference is one more unknown.
+ALLOWED says how much by form of the release. The even spread and the learned one are both taken, half and half;
+BETWEEN of their difference is one more unknown.
 """
 
 from __future__ import annotations
@@ -27,7 +30,15 @@ from reissue.arrays.types import Float64
 from reissue.estimating.reading import ReleaseRows
 from reissue.estimating.spreading import Spread
 
-LEAN, ASSOCIATION, BETWEEN = 1.5, 1.0, 0.12
+ALLOWED = {
+    "generalized": (0.8, 0.6),
+    "even": (0.8, 2.2),
+    "anatomized": (1.5, 1.0),
+    "told": (1.5, 1.1),
+    "flat": (1.0, 0.6),
+}
+"""(lean, association) by form; "even" is generalized, in classes that show all their values equally often."""
+BETWEEN = 0.12
 Z = 1.96
 LEAST = 0.25
 """Of a variance: a count is a whole number."""
@@ -58,7 +69,8 @@ class Asked:
         both = {a: spreads[a].parts(asked) for a, asked in where.items()}
         self.even, self.learned = ([parts[i] for parts in both.values()] for i in (0, 1))
         self.parts = [(one + other) / 2 for one, other in both.values()]
-        self.lean = [LEAN * spreads[a].width[spreads[a].of_row] ** 2 for a in where]
+        lean, self.association = ALLOWED["even" if rows.even else rows.style]
+        self.lean = [lean * spreads[a].width[spreads[a].of_row] ** 2 for a in where]
         self.everybody = np.ones(len(rows))  # how many rows there are is told exactly, whatever the totals
         self.wanted = self.everybody if values is None else rows.weigh(values)
         self.inside = multiply(self.parts, len(rows))
@@ -126,12 +138,12 @@ class Asked:
         varies = max(all_in * (everybody - all_in) / everybody, 1e-9)
         within = float((inside * (people - inside) / people).sum()) / varies
         generalized = self.rows.style == "generalized"
-        by = Z * ASSOCIATION * (within**0.5 if generalized else within)
+        by = Z * self.association * (within**0.5 if generalized else within)
         if generalized:
             moved = []
             for i, part in enumerate(self.parts):
                 counts = [float(self._with(i, lean(part, sign * by)) @ self.wanted) for sign in (-1, 1)]
-                moved.append(tuple((count, self.base + count - self.count) for count in counts))
+                moved.append(tuple((count, self.base) for count in counts))
             return moved  # type: ignore[return-value]
         alone = inside * share
         counts = [

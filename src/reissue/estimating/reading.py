@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Protocol, cast
@@ -19,6 +20,7 @@ from reissue.engine.read import find
 from reissue.engine.text import text_of
 from reissue.errors import ReleaseError
 from reissue.history.public_files import read_description
+from reissue.model.overlap import Groups
 from reissue.model.release import Style
 from reissue.schema import Attribute, Categorical, Numeric, Schema, read_config
 from reissue.utility.counting import order_along_curve
@@ -60,6 +62,14 @@ class ReleaseRows:
 
     def __len__(self) -> int:
         return len(self.boxes)
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether rows show their values and every class shows all of its values equally often."""
+        if self.style != "generalized" or self.values is None:
+            return False
+        groups = Groups.of(self.classes, self.values, int(self.classes.max(initial=-1)) + 1, len(self.coding.values))
+        return bool((groups.count == groups.count[groups.start[:-1]][groups.classes]).all())
 
     def weigh(self, asked: Sequence[int]) -> Float64:
         """float64[rows]: how much of the asked values each row counts."""

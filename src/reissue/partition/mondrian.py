@@ -87,6 +87,28 @@ def _cut_all(
     return starts[:found].copy(), boxes[:found].copy()
 
 
+@njit(cache=True, nogil=True)
+def cut_to_cells(rows: CodedRows, forest: Forest, limits: Limits, scratch: CutBuffers) -> tuple[Int64, Int64]:
+    """(int64[cells] the cell that each was cut from, int64[rows] the smallest cell of each row by its id)."""
+    most = 2 * (len(rows.ids) // max(1, limits.k)) + 2
+    parent, leaf = np.empty(most, dtype=np.int64), np.zeros(len(rows.ids), dtype=np.int64)
+    stack = np.empty((most, 3), dtype=np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, len(rows.ids), -1
+    height, cells = 1, 0
+    while height:
+        height -= 1
+        begin, end, parent[cells] = stack[height]
+        parts = cut_once(rows, begin, end, forest, limits, scratch)
+        for part in range(parts - 1, -1, -1):
+            stack[height, 0], stack[height, 1], stack[height, 2] = scratch.ends[part], scratch.ends[part + 1], cells
+            height += 1
+        if parts == 0:
+            for row in range(begin, end):
+                leaf[rows.ids[row]] = cells
+        cells += 1
+    return parent[:cells].copy(), leaf
+
+
 @njit(cache=True)
 def _number_rows(ids: Int64, starts: Int64) -> Int32:
     """int32[rows]: the class of each row by its id; class i begins at starts[i]."""

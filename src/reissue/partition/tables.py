@@ -1,14 +1,16 @@
-"""The tables that cutting kernels work on: rows to be permuted, the domains of all attributes, scratch memory."""
+"""The tables that cutting kernels work on: rows to be permuted, domains, scratch memory; and the tree of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.model.domain import Domain
+from reissue.model.requirement_kernels import Limits
 
 
 class CodedRows(NamedTuple):
@@ -118,3 +120,29 @@ def cut_buffers(forest: Forest, value_count: int) -> CutBuffers:
     pairs = np.empty(min(parts * value_count, 1 << 16), dtype=np.int64)
     buckets = np.empty(4096, dtype=np.int64)
     return CutBuffers(low, high, node, cuts, worth, ends, following, counts, present, pairs, buckets)
+
+
+@dataclass(frozen=True, eq=False)
+class CellTree:
+    """Cells inside cells: every cell with all the parts it was cut into; a cell comes before those inside it.
+
+    parent: int64[cells], -1 for the whole table; leaf: int64[rows], the smallest cell of each row
+    """
+
+    parent: Int64
+    leaf: Int64
+
+
+def grow_tree(codes: Int32, domains: Sequence[Domain], least: int) -> CellTree:
+    """All cells that Mondrian passes through on its way to parts of at least `least` rows, by codes alone.
+
+    O(rows * attributes * log(rows / least)).
+    """
+    if len(codes) == 0:
+        return CellTree(np.full(1, -1, dtype=np.int64), np.empty(0, dtype=np.int64))
+    from reissue.partition.mondrian import cut_to_cells  # which cuts these tables, and so imports this module
+
+    forest, rows = build_forest(domains), copy_rows(codes, np.zeros(len(codes), dtype=np.int32))
+    none = np.zeros(0, dtype=np.int64)
+    rows_alone = Limits(least, 1, 1, 0, 0.0, 1, 1, np.inf, False, np.inf, False, False, np.ones(1), 0, none)
+    return CellTree(*cut_to_cells(rows, forest, rows_alone, cut_buffers(forest, 1)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_assignment_places_every_eligible_row_once_in_sets_of_m_values() -> None
             continue
         done += 1
         known = random_signatures(rng, 3, values, m)
-        signatures, sets = assign_sets(known, rest, m)
+        signatures, sets = assign_sets(known, rest, m, rng.integers(0, 9, len(known)))
         placed = np.bincount(signatures.values, weights=sets[signatures.owner], minlength=values)
         assert (placed == rest).all()
         assert (signatures.sizes >= m).all()
@@ -111,9 +111,10 @@ def test_plans_are_balanced_and_use_every_new_row() -> None:
         m, values = 2, 5
         known = random_signatures(rng, 3, values, m)
         alive = rng.integers(0, 6, len(known.values))
-        new = rng.integers(0, 8, values)
+        regions = rng.integers(0, 4, (int(rng.integers(1, 4)), values))
+        new = regions.sum(axis=0)
         none, zero = np.zeros(len(known.values), dtype=np.int64), np.zeros(len(known), dtype=np.int64)
-        demand = Demand(known, alive, new, new, none, zero)
+        demand = Demand(known, alive, new, new, none, zero, regions)
         made = plan_buckets(demand, m, repair=bool(trial % 2)) if trial % 2 or _feasible(known, alive, new, m) else None
         if made is None:
             continue
@@ -122,6 +123,28 @@ def test_plans_are_balanced_and_use_every_new_row() -> None:
         assert (np.bincount(made.signatures.values, weights=made.quota, minlength=values) == new).all()
         fewest = np.minimum.reduceat(made.counterfeits, made.signatures.start[:-1])
         assert (fewest == 0).all(), "a set of counterfeits only serves nobody"
+        assert set(made.sets[:, 0].tolist()) <= set(range(len(regions)))
+
+
+def test_each_region_plans_for_its_own_newcomers_where_they_are_eligible() -> None:
+    """Two regions of different values: together they would mix; a third that is not eligible joins a neighbour."""
+    regions = np.array([[5, 5, 0, 0], [0, 0, 5, 5], [0, 0, 0, 2], [1, 1, 1, 0]])
+    new, none = regions.sum(axis=0), np.empty(0, dtype=np.int64)
+    made = plan_buckets(Demand(Signatures.none(), none, new, new, none, none, regions), 2, repair=False)
+    shown = [made.signatures.values[i:j].tolist() for i, j in pairwise(made.signatures.start.tolist())]
+    of_region = [[(shown[s], n) for r, s, n in made.sets.tolist() if r == region] for region in range(4)]
+    assert of_region[0] == [([0, 1], 5)]
+    assert of_region[1] == [([2, 3], 5)]
+    assert of_region[2] == of_region[3] != []
+    assert sum(n * len(values) for region in (0, 1, 2) for values, n in of_region[region]) == new.sum()
+
+
+def test_known_signatures_take_newcomers_in_proportion_to_their_buckets() -> None:
+    """Three buckets want value 0; by size alone the first would take all nine."""
+    known = Signatures(np.arange(0, 10, 2), np.array([0, 1, 0, 2, 0, 3, 4, 5], dtype=np.int32))
+    _, sets = assign_sets(known, np.full(6, 9), 2, np.array([4, 2, 2, 40]))
+    assert sets[:4].tolist() == [5, 2, 2, 9]
+    assert assign_sets(known, np.full(6, 9), 2, np.zeros(4, dtype=np.int64))[1][:4].tolist() == [9, 0, 0, 9]
 
 
 def _feasible(known: Signatures, alive: np.ndarray, new: np.ndarray, m: int) -> bool:
@@ -130,7 +153,9 @@ def _feasible(known: Signatures, alive: np.ndarray, new: np.ndarray, m: int) -> 
     return fewest_counterfeits(lacking, new, m) is not None
 
 
-def scan_sets(known: Signatures, rest: np.ndarray, m: int) -> tuple[list[int], list[tuple[list[int], int]]]:
+def scan_sets(
+    known: Signatures, rest: np.ndarray, m: int, height: np.ndarray
+) -> tuple[list[int], list[tuple[list[int], int]]]:
     """Phase 3 as one would write it down: every signature and every value is looked at in every step."""
     left = rest.tolist()
     members = [known.values[known.start[s] : known.start[s + 1]].tolist() for s in range(len(known))]
@@ -146,14 +171,17 @@ def scan_sets(known: Signatures, rest: np.ndarray, m: int) -> tuple[list[int], l
             left[v] -= number
 
     sets = [0] * len(known)
-    while any(left):
-        rows = [max(room(own), 0) * len(own) if len(own) >= m else 0 for own in members]
-        best = int(np.argmax(rows)) if rows else 0
-        if not rows or rows[best] == 0:
-            break
-        number = rows[best] // len(members[best])
-        take(members[best], number)
-        sets[best] += number
+    whole = int(known.sizes @ height)
+    shares = [-(-int(one) * sum(left) // whole) for one in height] if whole else [0] * len(known)
+    for limit in (shares, [sum(left)] * len(known)):
+        while any(left):
+            able = [min(max(room(own), 0), limit[s]) if len(own) >= m else 0 for s, own in enumerate(members)]
+            best = int(np.argmax(able)) if able else 0
+            if not able or able[best] == 0:
+                break
+            take(members[best], able[best])
+            sets[best] += able[best]
+            limit[best] -= able[best]
     new = []
     while any(left):
         order = sorted(range(len(left)), key=lambda v: (-left[v], v))
@@ -173,8 +201,9 @@ def test_assignment_is_that_of_looking_at_everything_in_every_step() -> None:
             continue
         done += 1
         known = random_signatures(rng, int(rng.integers(1, 9)), values, m - int(rng.integers(0, 2)))
-        signatures, sets = assign_sets(known, rest, m)
-        reused, new = scan_sets(known, rest, m)
+        height = rng.integers(0, 6, len(known))
+        signatures, sets = assign_sets(known, rest, m, height)
+        reused, new = scan_sets(known, rest, m, height)
         expected = {
             tuple(known.values[known.start[s] : known.start[s + 1]].tolist()): reused[s] for s in range(len(known))
         }

@@ -126,8 +126,8 @@ def test_six_releases_of_m_invariance_tell_whose_value_is_whose() -> None:
     series = publish(MInvariance(m=3), live_on(table, 2_000, 6))
     own = FittedStatistics.of_table(table.codes, table.values, table.domains, table.value_count)
     learned, informed = Learning().run(series).measures, Learning().inform(own).run(series).measures
-    assert learned["right"] > 0.7
-    assert informed["right"] > 0.9
+    assert learned["right"] > 0.65
+    assert informed["right"] > 0.85
     assert informed["right_of_one_release"] < 0.8
     assert learned["exposed"] > 500
 
@@ -166,7 +166,7 @@ def test_where_nothing_can_be_learned_the_guess_is_one_in_m(shuffled: str) -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_who_is_sure_of_everybody_and_right_by_chance_puts_nobody_at_risk(seed: int) -> None:
     """Values that do not depend on people: what seems to have been learned comes true one time in m."""
-    series = publish(MInvariance(m=4), live_on(town(900, dependence=0.0, seed=seed), 600, 3))
+    series = publish(MInvariance(m=4), live_on(town(1_800, dependence=0.0, seed=seed), 1_200, 3))
     found = Learning().run(series)
     assert found.measures["sure_and_right"] > 0.05, "it is sure, though"
     assert found.findings == ()

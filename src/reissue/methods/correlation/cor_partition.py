@@ -1,7 +1,7 @@
 """Cor-Partition: classes of a bucket that differ from every earlier class in n people or more, or in none.
 
-The bucket is first split as m-invariance splits it (`splitting`), which puts near classes next to each other. Every
-class that is unsafe is then repaired by the mildest means that helps:
+The bucket is first dealt as m-invariance deals it (`dealing`), which puts near classes next to each other. Every class
+that is unsafe is then repaired by the mildest means that helps:
   1. exchange rows of equal value with a near class, so that both are safe; where several exchanges do, the one with the
      smallest semiperimeter of both classes;
   2. merge it with classes next to it, so that each value occurs equally often but more than once;
@@ -42,7 +42,7 @@ class RowTrails:
 class RepairedClasses:
     """classes: int32[rows]; count: number of classes; lacking: bool[count] classes that need a set of counterfeits.
 
-    unsafe, merged: how many classes were unsafe after the split, and how many of them were repaired by merging
+    unsafe, merged: how many classes were unsafe as they were dealt, and how many of them were repaired by merging
     """
 
     classes: Int32
@@ -73,17 +73,15 @@ def ask_for_rows(demand: Demand, bucket: Int32, history: RowTrails, n: int) -> D
 
 def drop_empty_sets(plan: BucketPlan) -> BucketPlan:
     """The plan without sets of counterfeits only: what a bucket asked for and no new row can give."""
-    if len(plan.signatures) == 0:
-        return plan
-    fewest = np.minimum.reduceat(plan.counterfeits, plan.signatures.start[:-1])
+    fewest = plan.signatures.fewest(plan.counterfeits)
     fakes = plan.counterfeits - fewest[plan.signatures.owner]
-    return BucketPlan(plan.signatures, plan.height - fewest, plan.alive, fakes)
+    return replace(plan, height=plan.height - fewest, counterfeits=fakes)
 
 
 def repair_classes(
     classes: Int32, bucket: Int32, values: Int32, codes: Int32, domains: Sequence[Domain], history: RowTrails, n: int
 ) -> RepairedClasses:
-    """Repair the classes of a split; all arrays are over rows.
+    """Repair the classes that were dealt; all arrays are over rows.
 
     O(rows log rows + rows x releases they lived in), plus per unsafe class a bounded number of such checks.
     """

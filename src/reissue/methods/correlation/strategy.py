@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import Bool, Int32
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.correlation.breach_probability import (
     BreachChance,
@@ -30,12 +30,11 @@ from reissue.methods.correlation.cor_partition import (
 from reissue.methods.correlation.inference import build_world
 from reissue.methods.correlation.memory import Trails, recall_trails, remember_trails
 from reissue.methods.correlation.simulation import measure_chains
-from reissue.methods.invariance.assignment import Fakes, describe_steps, draw_codes, make_counterfeits, place_rows
-from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
-from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, PastSignatures, recall
-from reissue.methods.invariance.splitting import split
+from reissue.methods.invariance.assignment import Cells, Dealt, Fakes, describe_steps, draw_codes, make_counterfeits
+from reissue.methods.invariance.buckets import count_demand, plan_buckets
+from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, PastSignatures, divide, recall
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
-from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import SignatureSize
@@ -116,16 +115,16 @@ class CorSplit(Strategy):
         known = self._without_old_fakes(recall(history.caches, snapshot.codes.shape[1]), trails)
         bucket = divide(rows, known, self.m)  # int32[rows], -1 = new
         past = RowTrails(*trails.of(rows.subjects), trails.groups, trails.sizes)
-        demand = ask_for_rows(count_demand(rows, known, bucket), bucket, past, self.degree)
+        cells = Cells.of(rows, bucket, self.m)
+        demand = ask_for_rows(count_demand(rows, known, bucket, cells.homes), bucket, past, self.degree)
         repair = self.on_ineligible == "counterfeit"
         decided = drop_empty_sets(plan_buckets(demand, self.m, repair=repair))  # counts only
-        keys = hilbert_keys(rows.codes, rows.domains)
-        placed = place_rows(decided, rows, bucket, keys)  # int32[rows]
         exact = self.publishing == "anatomized"
-        fakes = make_counterfeits(decided, known, rows, placed, exact, rng)
-        parts = self._partition(rows, placed, keys, fakes, past, trails)
+        fakes = make_counterfeits(decided, known, rows, bucket, exact, rng)
+        dealt = cells.deal(decided, fakes, rng)
+        parts = self._repair(rows, dealt, fakes, past, trails)
         told = describe_steps(demand, decided, fakes, parts.count)
-        fakes, fake_classes = _add_sets(parts, rows, placed, fakes, min(known.lowest, 0), exact, rng)
+        fakes, fake_classes = _add_sets(parts, rows, dealt.signature, fakes, min(known.lowest, 0), exact, rng)
         real = parts.classes[: len(rows)]
         everybody, everywhere = np.concatenate([rows.codes, fakes.codes]), np.concatenate([real, fake_classes])
         classes = np.full(len(snapshot), -1, dtype=np.int32)
@@ -201,18 +200,18 @@ class CorSplit(Strategy):
         fakes = {name: column[fresh] for name, column in known.fakes.items()}
         return replace(known, fakes=fakes, fake_codes=known.fake_codes[fresh])
 
-    def _partition(
-        self, rows: Coded, placed: Int32, keys: Int64, fakes: Fakes, past: RowTrails, trails: Trails
-    ) -> RepairedClasses:
-        """Phase 4: split every bucket, then repair what is unsafe."""
-        codes = np.concatenate([rows.codes, fakes.codes])
-        all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, rows.domains)])
-        bucket = np.concatenate([placed, fakes.signature])
-        values = np.concatenate([rows.values, fakes.value])
-        classes, _ = split(codes, bucket, values, all_keys, rows.domains)
+    def _repair(self, rows: Coded, dealt: Dealt, fakes: Fakes, past: RowTrails, trails: Trails) -> RepairedClasses:
+        """Phase 4: the classes as they were dealt, those of a bucket next to each other, what is unsafe repaired."""
+        bucket = np.concatenate([dealt.signature, fakes.signature])
+        classes = np.concatenate([dealt.classes, dealt.fakes])
+        owner = np.zeros(dealt.count, dtype=np.int32)
+        owner[classes] = bucket
+        number = np.empty(dealt.count, dtype=np.int32)
+        number[np.argsort(owner, kind="stable")] = np.arange(dealt.count, dtype=np.int32)
         begin, end = trails.of_fakes(fakes.subjects)
         everything = replace(past, begin=np.concatenate([past.begin, begin]), end=np.concatenate([past.end, end]))
-        return repair_classes(classes, bucket, values, codes, rows.domains, everything, self.degree)
+        codes, values = np.concatenate([rows.codes, fakes.codes]), np.concatenate([rows.values, fakes.value])
+        return repair_classes(number[classes], bucket, values, codes, rows.domains, everything, self.degree)
 
     def _told(self, parts: RepairedClasses, retired: int) -> tuple[str, ...]:
         sets = int(parts.lacking.sum())

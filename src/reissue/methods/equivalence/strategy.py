@@ -20,11 +20,11 @@ from reissue.methods.equivalence.lifespans import (
     remember_spans,
     remove_spans,
 )
-from reissue.methods.invariance.assignment import Fakes, describe_steps, find_kept_fakes, make_counterfeits, place_rows
-from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, divide, pad_counts, plan_buckets
-from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE
+from reissue.methods.invariance.assignment import Cells, Fakes, describe_steps, find_kept_fakes, make_counterfeits
+from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, pad_counts, plan_buckets
+from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, divide
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
-from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import SignatureSize, Within
 
@@ -52,11 +52,11 @@ class EEquivalence(Strategy):
         spans = recall_spans(history.caches, snapshot.codes.shape[1])
         self._check_past(spans, len(history))
         bucket = divide(snapshot, spans.known, self.m)
-        demand = count_demand(snapshot, spans.known, bucket)
+        cells = Cells.of(snapshot, bucket, self.m, larger=2 * self.e - 1)  # so many newcomers a bucket takes, or none
+        demand = count_demand(snapshot, spans.known, bucket, cells.homes)
         decided, extra = self._plan(demand, spans, snapshot, len(history) + 1)
-        placed = place_rows(decided, snapshot, bucket, hilbert_keys(snapshot.codes, snapshot.domains))
-        fakes = make_counterfeits(decided, spans.known, snapshot, placed, exact=True, rng=rng)
-        classes, fake_classes, boxes = _buckets_as_classes(snapshot, placed, fakes)
+        fakes = make_counterfeits(decided, spans.known, snapshot, bucket, exact=True, rng=rng)
+        classes, fake_classes, boxes = _buckets_as_classes(snapshot, cells.deal(decided, fakes, rng).signature, fakes)
         done = describe_steps(demand, decided, fakes, len(boxes))
         return Candidate(
             boxes=boxes,

@@ -1,4 +1,4 @@
-"""Choosing rows for quotas: among interchangeable rows of one value, those nearest to the bucket in QI space."""
+"""Who is dealt into which class: cells and regions of a snapshot, and the counterfeits among its people."""
 
 from __future__ import annotations
 
@@ -8,44 +8,12 @@ import numpy as np
 
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.buckets import BucketPlan, Demand
+from reissue.methods.invariance.dealing import deal, part_regions
 from reissue.methods.invariance.signatures import PastSignatures
 from reissue.model.boxes import hilbert_keys
 from reissue.model.counterfeit_rows import NEAR, draw_columns, find_neighbours
 from reissue.model.release import Coded
-
-
-def place_rows(plan: BucketPlan, snapshot: Coded, bucket: Int32, keys: Int64) -> Int32:
-    """int32[rows]: `bucket` with every new row (-1) given a signature, as the plan's quotas say. O(n log n).
-
-    Every slot of a quota gets a place to stand at: the slots of a bucket are spread over its present rows along the
-    Hilbert curve (keys: int64[rows]), those of a new bucket over all new rows. Per value, slots and new rows are then
-    matched in the order of the curve, which is the nearest matching on a line.
-    """
-    placed = bucket.copy()
-    fresh = np.flatnonzero(bucket < 0)
-    entry = np.repeat(np.arange(len(plan.quota)), plan.quota)
-    target = _find_targets(plan, bucket, keys, np.sort(keys[fresh]))
-    slots = np.lexsort((target, plan.signatures.values[entry]))
-    rows = fresh[np.lexsort((keys[fresh], snapshot.values[fresh]))]
-    placed[rows] = plan.signatures.owner[entry[slots]]
-    return placed
-
-
-def _find_targets(plan: BucketPlan, bucket: Int32, keys: Int64, fresh_keys: Int64) -> Int64:
-    """int64[slots]: where on the curve each new row of a quota should be; slots in entry order."""
-    quota = plan.quota
-    rank = np.arange(int(quota.sum())) - np.repeat(np.cumsum(quota) - quota, quota)
-    share = (rank + 0.5) / np.repeat(np.maximum(quota, 1), quota)
-    signature = np.repeat(plan.signatures.owner, quota)
-    old = np.flatnonzero(bucket >= 0)
-    old = old[np.lexsort((keys[old], bucket[old]))]
-    size = np.bincount(bucket[old], minlength=len(plan.signatures))
-    first = np.cumsum(size) - size
-    pool = np.concatenate([keys[old], fresh_keys])
-    own = size[signature] > 0
-    base = np.where(own, first[signature], len(old))
-    length = np.where(own, size[signature], len(fresh_keys))
-    return np.asarray(pool[base + (share * length).astype(np.int64)], dtype=np.int64)
+from reissue.partition.tables import CellTree, grow_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +101,100 @@ def _choose_models(signature: Int32, bucket: Int32, rng: np.random.Generator) ->
 
 def _int32(column: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Int32:
     return np.asarray(column, dtype=np.int32)
+
+
+CELL = 2
+"""The smallest cells have room for so many sets."""
+REGION = 8
+"""A region has about so many newcomers for every value of the series and of a signature: buckets stay large."""
+
+
+def find_regions(tree: CellTree, fresh: Int64, m: int, values: int) -> Int64:
+    """int64[cells]: the region of each cell, -1 for cells that hold several. fresh: int64[], the newcomers' rows."""
+    regions: Int64 = part_regions(tree.parent, tree.leaf, fresh, REGION * m * values)
+    return regions
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """The rows of a snapshot, and its counterfeits, in classes.
+
+    signature: int32[rows], of newcomers, too; classes: int32[rows]; fakes: int32[fakes], classes; count: classes
+    """
+
+    signature: Int32
+    classes: Int32
+    fakes: Int32
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Where the people of a snapshot live: cells inside cells, and regions in which newcomers plan by themselves.
+
+    bucket: int32[rows], the signature that each row has, -1 for newcomers; region: int64[cells], -1 for cells that
+    hold several
+    """
+
+    snapshot: Coded
+    bucket: Int32
+    tree: CellTree
+    region: Int64
+
+    @staticmethod
+    def of(snapshot: Coded, bucket: Int32, m: int, larger: int = 1) -> Cells:
+        """Cells of at least CELL sets of m rows. larger: how many times more newcomers a region is to have.
+
+        O(rows * attributes * log rows).
+        """
+        tree, fresh = grow_tree(snapshot.codes, snapshot.domains, CELL * m), np.flatnonzero(bucket < 0)
+        return Cells(snapshot, bucket, tree, find_regions(tree, fresh, larger * m, snapshot.value_count))
+
+    @property
+    def homes(self) -> Int64:
+        """int64[rows]: the region of each row."""
+        return self.region[self.tree.leaf]
+
+    def deal(self, plan: BucketPlan, fakes: Fakes, rng: np.random.Generator) -> Dealt:
+        """Deal all rows and counterfeits into classes, as many of each signature as the plan says.
+
+        O(rows log^2 rows), about.
+        """
+        rows = len(self.snapshot)
+        bucket = np.concatenate([self.bucket, fakes.signature])
+        values = np.concatenate([self.snapshot.values, fakes.value])
+        leaf = np.concatenate([self.tree.leaf, self._find_leaves(fakes.codes)])
+        signatures, classes = plan.signatures, np.full(len(bucket), -1, dtype=np.int32)
+        entry = np.where(bucket < 0, -1, signatures.entries(bucket, values))
+        planned, first = _sort_plan(plan, int(self.region.max()) + 1, self.snapshot.value_count)
+        held = (signatures.start, signatures.owner, signatures.values, plan.quota.copy(), planned, first)
+        turn = rng.permutation(len(bucket))
+        count = deal(self.tree.parent, leaf, self.region, entry, values, turn, *held, classes)
+        if (classes < 0).any():
+            raise RuntimeError("The plan leaves rows without a class.")
+        return Dealt(signatures.owner[entry[:rows]], classes[:rows], classes[rows:], count)
+
+    def _find_leaves(self, codes: Int32) -> Int64:
+        """int64[fakes]: the smallest cell of a person who is near each, along the Hilbert curve."""
+        if len(codes) == 0 or len(self.snapshot) == 0:
+            return np.zeros(len(codes), dtype=np.int64)
+        keys = hilbert_keys(self.snapshot.codes, self.snapshot.domains)
+        order = np.argsort(keys, kind="stable")
+        at = np.searchsorted(keys[order], hilbert_keys(codes, self.snapshot.domains))
+        return np.asarray(self.tree.leaf[order[np.minimum(at, len(order) - 1)]], dtype=np.int64)
+
+
+def _sort_plan(plan: BucketPlan, regions: int, width: int) -> tuple[Int64, Int64]:
+    """(int64[n, 2] signature and number of sets, int64[(regions + 1) * width + 1] where those of each region and first
+    value begin). The last region is everywhere: what is over may be dealt as any quota allows."""
+    signatures = plan.signatures
+    wanted = np.flatnonzero(np.bincount(signatures.owner, plan.quota, minlength=len(signatures)) > 0)
+    anywhere = np.stack([np.full(len(wanted), regions), wanted, plan.height[wanted]], axis=1)
+    every = np.concatenate([plan.sets, anywhere])
+    place = every[:, 0] * width + signatures.values[signatures.start[every[:, 1]]]
+    order = np.argsort(place, kind="stable")
+    first = np.searchsorted(place[order], np.arange((regions + 1) * width + 1))
+    return every[order, 1:], first.astype(np.int64)
 
 
 def describe_steps(demand: Demand, decided: BucketPlan, fakes: Fakes, classes: int) -> tuple[str, ...]:

@@ -50,6 +50,12 @@ class RebuiltCuts:
         return len(self.weight)
 
     @staticmethod
+    def none() -> RebuiltCuts:
+        nothing = np.zeros(1, dtype=np.int64)
+        numbers, flags = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.bool_)
+        return RebuiltCuts(nothing, numbers, flags, numbers, np.empty(0), nothing, numbers, 0, 0)
+
+    @staticmethod
     def join(parts: Sequence[RebuiltCuts]) -> RebuiltCuts:
         def chain(starts: list[Int64]) -> Int64:
             return np.append(0, np.cumsum(np.concatenate([np.diff(one) for one in starts]))).astype(np.int64)
@@ -74,6 +80,13 @@ def is_split(release: ObservedRelease) -> bool:
         return False
     groups = release.counted.pick(unique.classes.astype(np.int64))
     return len(set(_find_buckets(groups.start, groups.value).tolist())) < len(unique.classes)
+
+
+def count_cuts(release: ObservedRelease) -> int:
+    """How many cuts make the classes of a release: each makes one class more of its bucket."""
+    groups = release.counted
+    bucket = _find_buckets(groups.start, groups.value)[np.diff(groups.start) > 1]
+    return len(bucket) - len(set(bucket.tolist()))
 
 
 def _find_buckets(start: Int64, values: Int32) -> Int64:

@@ -6,12 +6,15 @@ left of the cut up to their median, and right of it from there on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph, Propagation, restrict
 from reissue.arrays.types import Float64, Int64
 from reissue.methods.invariance.attack_cuts import RebuiltCuts
+from reissue.methods.invariance.attack_leftovers import Leftovers, add_missing
 
 ROUNDS = 60
 """Rounds at most in which everybody's beliefs exclude what others may have, and classes deal their values."""
@@ -22,7 +25,7 @@ TRUST = 0.99
 CLOSE = 1e-3
 
 
-def exclude(graph: FactorGraph, cuts: RebuiltCuts, priors: Float64) -> Float64:
+def exclude(graph: FactorGraph, cuts: RebuiltCuts, leftovers: Sequence[Leftovers], priors: Float64) -> Float64:
     """float64[people, values]: beliefs in which nobody has the value of someone he cannot share it with, on average.
 
     Mean field over the pairs, exact dealing inside classes. A round: O(people * values * depth of the cuts).
@@ -38,6 +41,8 @@ def exclude(graph: FactorGraph, cuts: RebuiltCuts, priors: Float64) -> Float64:
         found = np.zeros(logs.shape)
         told = (cuts.start, cuts.people, cuts.left, cuts.place, cuts.weight, cuts.shared, cuts.values)
         _add_exclusions(before, *told, found)
+        for one in leftovers:
+            add_missing(before, one, found)
         weights = CAREFUL * weights + (1.0 - CAREFUL) * found
         both = np.where(possible, logs + weights, -np.inf)
         talk.start(np.exp(both - both.max(axis=1, keepdims=True)), afresh=False)

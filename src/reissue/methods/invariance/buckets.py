@@ -1,7 +1,7 @@
 """The phases that m-invariance, e-equivalence and Cor-Split share: division, balancing, assignment, on counts.
 
 A bucket is all rows of one signature. Counts are held per entry, a (signature, value) pair of `Signatures`. The
-phases decide how many new rows and counterfeits every entry takes; `placement` then chooses the rows.
+phases decide how many new rows and counterfeits every entry takes; `dealing` then chooses the rows.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
-from reissue.errors import ChangeError, InfeasiblePolicy
-from reissue.methods.invariance.signatures import PastSignatures, Signatures, join_sets
-from reissue.methods.invariance.values_left import ValuesLeft
+from reissue.errors import InfeasiblePolicy
+from reissue.methods.invariance.signatures import PastSignatures, Signatures, ValuesLeft, join_sets
 from reissue.model.release import Coded
 
 
@@ -27,6 +25,7 @@ class BucketPlan:
     height:       int64[signatures] rows of each value in the bucket
     alive:        int64[entries] rows that already had this signature
     counterfeits: int64[entries]
+    sets:         int64[n, 3] (region, signature, number): sets that new rows of a region are to make by themselves
     The rest, height - alive - counterfeits, are new rows.
     """
 
@@ -34,48 +33,12 @@ class BucketPlan:
     height: Int64
     alive: Int64
     counterfeits: Int64
+    sets: Int64
 
     @property
     def quota(self) -> Int64:
         """int64[entries]: new rows that each entry takes."""
         return self.height[self.signatures.owner] - self.alive - self.counterfeits
-
-
-def divide(snapshot: Coded, known: PastSignatures, m: int) -> Int32:
-    """Phase 1. int32[rows]: the signature each row has since its first release, -1 for new rows. O(n log people)."""
-    _refuse_changed(snapshot, known)
-    at, there = lookup(known.subjects, snapshot.subjects)
-    bucket = np.full(len(snapshot), -1, dtype=np.int32)
-    bucket[there] = known.signature[at[there]]
-    old = np.flatnonzero(there)
-    sizes = known.signatures.sizes[bucket[old]]
-    if len(old) and int(sizes.min()) < m:
-        short = int((sizes < m).sum())
-        raise InfeasiblePolicy(
-            f"m={m} cannot hold: {short} of the {len(snapshot)} subjects were first published in a class of only "
-            f"{int(sizes.min())} sensitive values. The largest feasible m is {int(sizes.min())}. "
-            f"Lower m, or start a new series."
-        )
-    strayed = int((known.signatures.entries(bucket[old], snapshot.values[old]) < 0).sum())
-    if strayed:
-        raise ChangeError(
-            f"{strayed} subjects have a sensitive value that is not in the signature they were published with. This "
-            f'strategy protects values that persist. Use on_change = "new-subject", or a strategy for changing values.'
-        )
-    return bucket
-
-
-def _refuse_changed(snapshot: Coded, known: PastSignatures) -> None:
-    """Whoever was shown with two sets has only their intersection left, which no later class can make good."""
-    changed = snapshot.subjects[lookup(known.changed, snapshot.subjects)[1]]
-    if len(changed) == 0:
-        return
-    raise InfeasiblePolicy(
-        f"{len(changed):,} of the {len(snapshot):,} subjects were already shown with different sets of sensitive "
-        f"values in earlier releases, for example {{subject:{int(changed.min())}}}. What is out cannot be taken back, "
-        f"and this strategy promises one set for life. Leave them out of the snapshot, or look at what another "
-        f"strategy would add to what is out: publish --dry-run --strategy standing."
-    )
 
 
 def count_entries(signatures: Signatures, bucket: Int32, values: Int32) -> Int64:
@@ -92,6 +55,7 @@ class Demand:
     alive:   int64[entries] rows with this signature; new, present: int64[values] new rows, and all rows
     had:     int64[entries] counterfeits of the last release (they are kept before others are made)
     extra:   int64[signatures] whole sets that a bucket must take beyond balance (e-equivalence)
+    regions: int64[regions, values] new rows by where they live; together they are `new`
     """
 
     signatures: Signatures
@@ -100,11 +64,15 @@ class Demand:
     present: Int64
     had: Int64
     extra: Int64
+    regions: Int64
 
 
-def count_demand(snapshot: Coded, known: PastSignatures, bucket: Int32) -> Demand:
-    """Division in counts: what every bucket holds, and the new rows by value."""
+def count_demand(snapshot: Coded, known: PastSignatures, bucket: Int32, home: Int64) -> Demand:
+    """Division in counts: what every bucket holds, and the new rows by value. home: int64[rows], their regions."""
     signatures, values = known.signatures, snapshot.value_count
+    fresh = np.flatnonzero(bucket < 0)
+    width = int(home[fresh].max(initial=0)) + 1
+    regions = np.bincount(home[fresh] * values + snapshot.values[fresh], minlength=width * values)
     fakes = known.fakes
     had = count_entries(signatures, np.asarray(fakes["signature"], np.int32), np.asarray(fakes["value"], np.int32))
     return Demand(
@@ -114,6 +82,7 @@ def count_demand(snapshot: Coded, known: PastSignatures, bucket: Int32) -> Deman
         np.bincount(snapshot.values, minlength=values).astype(np.int64),
         had,
         np.zeros(len(signatures), dtype=np.int64),
+        regions.reshape(width, values).astype(np.int64),
     )
 
 
@@ -129,14 +98,14 @@ def plan_buckets(demand: Demand, m: int, *, repair: bool) -> BucketPlan:
     lacking = np.bincount(known.values, weights=shortfall, minlength=values).astype(np.int64)
     use = plan_supply(lacking, demand.new, demand.present, m, repair=repair)
     rest = demand.new - use.taken + use.repair
-    signatures, sets = assign_sets(known, rest, m)
+    signatures, places, sets = _assign_by_region(known, rest, demand, m)
     alive, had, gap = (pad_counts(counts, len(signatures.values)) for counts in (demand.alive, demand.had, shortfall))
     height = pad_counts(height, len(signatures)) + sets
     slots = height[signatures.owner] - alive
     total = np.bincount(signatures.values, weights=slots, minlength=values).astype(np.int64)
     fakes = _share_out(signatures, total - demand.new, (np.minimum(had, gap), gap, slots))
-    whole = _count_whole_sets(signatures, fakes, pad_counts(demand.extra, len(signatures)))
-    return BucketPlan(signatures, height - whole, alive, fakes - whole[signatures.owner])
+    whole = np.maximum(signatures.fewest(fakes) - pad_counts(demand.extra, len(signatures)), 0)  # of counterfeits only
+    return BucketPlan(signatures, height - whole, alive, fakes - whole[signatures.owner], places)
 
 
 def pad_counts(counts: Int64, size: int) -> Int64:
@@ -168,22 +137,57 @@ def _share_out(signatures: Signatures, needed: Int64, rooms: tuple[Int64, ...]) 
     return fakes
 
 
-def _count_whole_sets(signatures: Signatures, fakes: Int64, extra: Int64) -> Int64:
-    """int64[signatures]: sets made of counterfeits only, which nobody needs, except the `extra` ones."""
-    if len(signatures) == 0:
-        return np.empty(0, dtype=np.int64)
-    fewest = np.minimum.reduceat(fakes, signatures.start[:-1])
-    return np.maximum(fewest - extra, 0)
+def _assign_by_region(known: Signatures, rest: Int64, demand: Demand, m: int) -> tuple[Signatures, Int64, Int64]:
+    """Phase 3 where people live: (signatures, int64[n, 3] region, signature and sets, int64[signatures] all sets).
+
+    A region has its share of the rest. Regions whose share is not m-eligible share a plan with the next ones; so does
+    everybody where counterfeits join the rest.
+    """
+    height, number = known.most(demand.alive), np.zeros(len(known), dtype=np.int64)
+    places: list[Int64] = [np.empty((0, 3), dtype=np.int64)]
+    for members, counts in _group_regions(_share_by_region(rest, demand), m):
+        known, sets = assign_sets(known, counts, m, pad_counts(height, len(known)))
+        number = pad_counts(number, len(known)) + sets
+        taken = np.flatnonzero(sets)
+        places += [np.stack([np.full(len(taken), region), taken, sets[taken]], axis=1) for region in members]
+    return known, np.concatenate(places), number
 
 
-def assign_sets(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int64]:
+def _share_by_region(rest: Int64, demand: Demand) -> Int64:
+    """int64[regions, values]: the rest of each value over the regions, as their new rows are, if it is of them."""
+    if (rest > demand.new).any():
+        return rest[None]
+    upto = np.cumsum(demand.regions, axis=0) * rest // np.maximum(demand.new, 1)  # sums are kept, each is a share
+    return np.diff(upto, axis=0, prepend=0)
+
+
+def _group_regions(shares: Int64, m: int) -> list[tuple[list[int], Int64]]:
+    """Regions that plan together, with their counts by value: every group m-eligible, if all together are."""
+    groups: list[tuple[list[int], Int64]] = []
+    for region, counts in enumerate(shares):
+        if groups and m * groups[-1][1].max(initial=0) > groups[-1][1].sum():
+            groups[-1] = ([*groups[-1][0], region], groups[-1][1] + counts)
+        else:
+            groups.append(([region], counts))
+    while len(groups) > 1 and m * groups[-1][1].max(initial=0) > groups[-1][1].sum():
+        last = groups.pop()
+        groups[-1] = (groups[-1][0] + last[0], groups[-1][1] + last[1])
+    return groups
+
+
+def assign_sets(known: Signatures, rest: Int64, m: int, height: Int64) -> tuple[Signatures, Int64]:
     """Phase 3: cut m-eligible rows into sets; (signatures, old and new; int64[signatures] sets that each takes).
 
-    Known signatures first, as long as what is left stays m-eligible: old buckets stay large, and large buckets give
-    small boxes and few counterfeits. Then new signatures of the most frequent values.
+    height: int64[signatures], the sets that the bucket of each known signature has. Known signatures first, as long as
+    what is left stays m-eligible: old buckets stay large, and large buckets give small boxes and few counterfeits.
+    Each takes as many as others in proportion to its height, so that its rows find newcomers near them; then as many
+    as it can. Then new signatures of the most frequent values.
     """
-    left = ValuesLeft(rest)
-    sets = _reuse(known, left, m)
+    left, sets = ValuesLeft(rest), np.zeros(len(known), dtype=np.int64)
+    whole = int(known.sizes @ height)
+    if whole:
+        _reuse(known, left, sets, -(-height * left.rows // whole), m)
+    _reuse(known, left, sets, np.full(len(known), left.rows), m)
     start, values, taken = [0], [], []
     while left.rows:
         chosen, number = left.take_most_frequent(m)
@@ -199,30 +203,30 @@ def assign_sets(known: Signatures, rest: Int64, m: int) -> tuple[Signatures, Int
     return union, sets
 
 
-def _reuse(known: Signatures, left: ValuesLeft, m: int) -> Int64:
-    """int64[signatures]: sets that known ones take, always the one that can take most rows, the first of several.
+def _reuse(known: Signatures, left: ValuesLeft, sets: Int64, limit: Int64, m: int) -> None:
+    """Give rows to known signatures, always to the one that can take most sets, the first of several.
 
-    How much one can take only falls, so a heap of upper bounds finds it: near O(entries log entries) in all.
+    limit: int64[signatures], the most sets that each may take. Changes left, sets and limit. How much one can take only
+    falls, so a heap of upper bounds finds it: near O(entries log entries) in all.
     """
-    sets = np.zeros(len(known), dtype=np.int64)
     if len(known) == 0 or not left.rows:
-        return sets
+        return
     start, values = known.start.tolist(), known.values.tolist()
-    fewest = np.minimum.reduceat(np.array(left.left)[known.values], known.start[:-1])
-    able = np.flatnonzero((fewest > 0) & (known.sizes >= m))
-    heap = list(zip((-fewest * known.sizes)[able].tolist(), able.tolist(), strict=True))
+    most = np.minimum(known.fewest(np.array(left.left)[known.values]), limit)
+    able = np.flatnonzero((most > 0) & (known.sizes >= m))
+    heap = list(zip((-most[able]).tolist(), able.tolist(), strict=True))
     heapify(heap)
     while heap:
         bound, signature = heappop(heap)
         own = values[start[signature] : start[signature + 1]]
-        number = left.count_sets(own, m)
-        if number * len(own) == -bound:
+        number = min(left.count_sets(own, m), int(limit[signature]))
+        if number == -bound:
             left.take(own, number)
             sets[signature] += number
-            number = left.count_sets(own, m)
+            limit[signature] -= number
+            number = min(left.count_sets(own, m), int(limit[signature]))
         if number > 0:
-            heappush(heap, (-number * len(own), signature))
-    return sets
+            heappush(heap, (-number, signature))
 
 
 @dataclass(frozen=True, eq=False)

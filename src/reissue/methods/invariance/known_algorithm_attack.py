@@ -1,4 +1,4 @@
-"""The attacker who knows the algorithm: how classes were cut tells who cannot share a value with whom."""
+"""The attacker who knows the algorithm: how classes were cut or dealt tells who has which value with whom."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.errors import InputError
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
-from reissue.methods.invariance.attack_cuts import RebuiltCuts, is_split, rebuild_cuts
+from reissue.methods.invariance.attack_cuts import RebuiltCuts, count_cuts, is_split, rebuild_cuts
 from reissue.methods.invariance.attack_exclusions import count_excluded, exclude
+from reissue.methods.invariance.attack_leftovers import Leftovers, rebuild_leftovers
 from reissue.methods.learning.attack_findings import find_classes, state_share
 from reissue.methods.learning.class_graph import SeriesGraph, present_in
 from reissue.methods.learning.informed_attack import WithStatistics
@@ -24,6 +25,8 @@ from reissue.methods.wording import name_releases
 from reissue.model.observed import Observed, Words
 from reissue.model.settings import Within
 
+MOSTLY = 0.5
+"""Lists of values were cut where so many of the cuts that would make its classes are found; by chance, few are."""
 REFITS = 2
 """Where statistics are learned, they are learned again so many times from what the cuts told."""
 
@@ -34,6 +37,7 @@ class _Deduced:
 
     graph: SeriesGraph
     cuts: RebuiltCuts
+    groups: int
     judged: Judgement
     excluded: Int64
 
@@ -62,34 +66,47 @@ class KnownAlgorithm(WithStatistics, Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         until = len(series) if involving is None else involving
         graph = SeriesGraph.of(series, until)
-        cuts = self._rebuild(series, graph, until)
-        priors, beliefs = self._believe(series, graph, cuts)
+        cuts, leftovers = self._rebuild(series, graph, until)
+        priors, beliefs = self._believe(series, graph, cuts, leftovers)
         judged = judge(graph.published, priors, beliefs, graph.people.values)
-        return self._tell(series, _Deduced(graph, cuts, judged, count_excluded(cuts, len(graph.people))), involving)
+        groups = sum(len(one.start) - 1 for one in leftovers)
+        excluded = count_excluded(cuts, len(graph.people))
+        return self._tell(series, _Deduced(graph, cuts, groups, judged, excluded), involving)
 
-    def _rebuild(self, series: Observed, graph: SeriesGraph, until: int) -> RebuiltCuts:
-        releases = [series.releases[position] for position in range(until)]
-        cuts = [
-            rebuild_cuts(one, one.members, lookup(graph.people.subjects, one.members.subjects)[0], series.domains)
-            for one in releases
-            if one.members is not None and is_split(one)
-        ]
-        if not cuts:
+    def _rebuild(self, series: Observed, graph: SeriesGraph, until: int) -> tuple[RebuiltCuts, list[Leftovers]]:
+        """Of releases whose lists of values were cut, the cuts; of the others, who was left over where."""
+        known, cuts, leftovers = np.zeros(len(graph.people), dtype=np.bool_), [], []
+        for one in (series.releases[position] for position in range(until)):
+            if one.members is None:
+                continue
+            people = lookup(graph.people.subjects, one.members.subjects)[0]
+            if is_split(one):
+                made = rebuild_cuts(one, one.members, people, series.domains)
+                if made.found >= MOSTLY * count_cuts(one):
+                    cuts.append(made)
+                else:
+                    leftovers.append(
+                        rebuild_leftovers(one, one.members, people, known[people], series.domains, series.value_count)
+                    )
+            known[people] = True
+        if not cuts and not leftovers:
             raise InputError(
-                "it reads how classes were cut, as m-invariance and Cor-Split cut them: classes that show all their "
-                "values equally often, several with the same values. No release has such classes."
+                "it reads how classes were cut or dealt, as m-invariance and Cor-Split do it: classes that show all "
+                "their values equally often, several with the same values. No release has such classes."
             )
-        return RebuiltCuts.join(cuts)
+        return RebuiltCuts.join([RebuiltCuts.none(), *cuts]), leftovers
 
-    def _believe(self, series: Observed, graph: SeriesGraph, cuts: RebuiltCuts) -> tuple[Float64, Float64]:
+    def _believe(
+        self, series: Observed, graph: SeriesGraph, cuts: RebuiltCuts, leftovers: list[Leftovers]
+    ) -> tuple[Float64, Float64]:
         """(float64[people, values] what statistics say, what is believed in the end)."""
         priors = self.find_priors(series, graph.people)
         if priors is not None:
-            return priors, exclude(graph.reduced, cuts, priors)
+            return priors, exclude(graph.reduced, cuts, leftovers, priors)
         priors = learn(graph, series.domains)
         for _ in range(REFITS):
-            priors = refit(graph, series.domains, exclude(graph.reduced, cuts, priors))
-        return priors, exclude(graph.reduced, cuts, priors)
+            priors = refit(graph, series.domains, exclude(graph.reduced, cuts, leftovers, priors))
+        return priors, exclude(graph.reduced, cuts, leftovers, priors)
 
     def _tell(self, series: Observed, deduced: _Deduced, involving: int | None) -> Outcome:
         people, judged = deduced.graph.people, deduced.judged
@@ -112,6 +129,7 @@ class KnownAlgorithm(WithStatistics, Attack):
                 "exposed": float(exposed.sum()),
                 "cuts": float(deduced.cuts.found),
                 "cuts_not_rebuilt": float(deduced.cuts.lost),
+                "left_over": float(deduced.groups),
             },
             notes=(
                 f"{self.source} What statistics alone tell about people of a kind is inference about a population, not "
@@ -126,6 +144,10 @@ class KnownAlgorithm(WithStatistics, Attack):
         belief, alone, true = float(judged.belief[i]), float(judged.alone[i]), float(judged.come_true[i])
         releases = name_releases(words, [number for number, _ in classes])
         pairs = f"by the cuts {others:,} times somebody is found not to share {who}'s value" if others else "by others"
+        if deduced.cuts.found:
+            why = f"Knowing how the classes of {releases} were cut", f"who stands on which side of a cut: {pairs}"
+        else:
+            why = f"Knowing how the classes of {releases} were dealt", "who was left over where sets were dealt"
         return Finding(
             attack=self.name,
             releases=tuple(number for number, _ in classes),
@@ -136,9 +158,9 @@ class KnownAlgorithm(WithStatistics, Attack):
             unit="belief in the true value",
             threshold=self.c,
             sentence=(
-                f"Knowing how the classes of {releases} were cut, an attacker is {state_share(belief)} sure that {who} "
+                f"{why[0]}, an attacker is {state_share(belief)} sure that {who} "
                 f"has {value}, rightly; one class alone gives at most {state_share(alone)} with the same statistics. "
-                f"The rest follows from who stands on which side of a cut: {pairs}. Of the people guessed so firmly, "
+                f"The rest follows from {why[1]}. Of the people guessed so firmly, "
                 f"{100 * true:.0f}% are guessed rightly. {self.source}"
             ),
             details={"belief": belief, "one_release": alone, "come_true": true, "excluded": others},

@@ -6,16 +6,18 @@ position is called an *entry*, a (signature, value) pair; counts per pair are ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.sets import lookup
 from reissue.arrays.types import Int32, Int64
-from reissue.model.release import Facts, Table
+from reissue.errors import ChangeError, InfeasiblePolicy
+from reissue.model.release import Coded, Facts, Table
 
 STOPPED_BY_EXCHANGE = ("intersection", "difference", "possible-worlds")
 """What cannot succeed where every class shows its values equally often and a person's classes show the same ones, with
@@ -62,6 +64,10 @@ class Signatures:
         if len(self) == 0:
             return np.empty(0, dtype=np.int64)
         return np.asarray(np.maximum.reduceat(counts, self.start[:-1]), dtype=np.int64)
+
+    def fewest(self, counts: Int64) -> Int64:
+        """int64[signatures]: the smallest of counts (int64[entries]) in each signature."""
+        return -self.most(-counts)
 
     @staticmethod
     def none() -> Signatures:
@@ -226,3 +232,118 @@ def _add_people(known: PastSignatures, subjects: Int64, signature: Int32) -> tup
         order = np.argsort(people, kind="stable")
         return people[order], all_its[order], changed
     return people, all_its, changed
+
+
+# What a snapshot finds in them.
+
+
+def divide(snapshot: Coded, known: PastSignatures, m: int) -> Int32:
+    """Phase 1. int32[rows]: the signature each row has since its first release, -1 for new rows. O(n log people)."""
+    _refuse_changed(snapshot, known)
+    at, there = lookup(known.subjects, snapshot.subjects)
+    bucket = np.full(len(snapshot), -1, dtype=np.int32)
+    bucket[there] = known.signature[at[there]]
+    old = np.flatnonzero(there)
+    sizes = known.signatures.sizes[bucket[old]]
+    if len(old) and int(sizes.min()) < m:
+        short = int((sizes < m).sum())
+        raise InfeasiblePolicy(
+            f"m={m} cannot hold: {short} of the {len(snapshot)} subjects were first published in a class of only "
+            f"{int(sizes.min())} sensitive values. The largest feasible m is {int(sizes.min())}. "
+            f"Lower m, or start a new series."
+        )
+    strayed = int((known.signatures.entries(bucket[old], snapshot.values[old]) < 0).sum())
+    if strayed:
+        raise ChangeError(
+            f"{strayed} subjects have a sensitive value that is not in the signature they were published with. This "
+            f'strategy protects values that persist. Use on_change = "new-subject", or a strategy for changing values.'
+        )
+    return bucket
+
+
+def _refuse_changed(snapshot: Coded, known: PastSignatures) -> None:
+    """Whoever was shown with two sets has only their intersection left, which no later class can make good."""
+    changed = snapshot.subjects[lookup(known.changed, snapshot.subjects)[1]]
+    if len(changed) == 0:
+        return
+    raise InfeasiblePolicy(
+        f"{len(changed):,} of the {len(snapshot):,} subjects were already shown with different sets of sensitive "
+        f"values in earlier releases, for example {{subject:{int(changed.min())}}}. What is out cannot be taken back, "
+        f"and this strategy promises one set for life. Start a new series in which these people have new identifiers "
+        f'(on_change = "new-subject" does not apply: no value has changed), leave them out of the snapshot, or use a '
+        f"strategy that does not promise it, such as static, merge or checked-mondrian."
+    )
+
+
+class ValuesLeft:
+    """How many rows of each value are still to be assigned, the most frequent first, then by number.
+
+    Counts only fall, so what the heap says of a value that was taken since is an upper bound, put right when it comes
+    up. Every value is in it once.
+    """
+
+    def __init__(self, rest: Int64) -> None:
+        self.left: list[int] = rest.tolist()
+        self.rows: int = sum(self.left)
+        self._heap = [(-count, value) for value, count in enumerate(self.left) if count]
+        heapify(self._heap)
+
+    def take(self, values: Sequence[int], number: int) -> None:
+        """Rows of each of these go into `number` sets."""
+        for value in values:
+            self.left[value] -= number
+        self.rows -= number * len(values)
+
+    def take_most_frequent(self, m: int) -> tuple[list[int], int]:
+        """The b >= m most frequent values go, in as many sets as leave the others m-eligible. O(b log values).
+
+        b is m, unless more than m values tie at the limit: then the smallest b that lets at least one set go.
+        """
+        top: list[int] = []
+        number, size = 0, m - 1
+        while number <= 0:
+            size += 1
+            while len(top) <= size and self._heap:
+                self._pop(top)
+            if len(top) < size:
+                raise RuntimeError("The rows to assign are not m-eligible.")
+            following = self.left[top[size]] if len(top) > size else 0
+            number = min(self.left[top[size - 1]], (self.rows - m * following) // size)
+            if size > m:
+                number = min(number, (self.rows - m * self.left[top[0]]) // (size - m))
+        self.take(top[:size], number)
+        self._push(top)
+        return top[:size], number
+
+    def count_sets(self, values: Sequence[int], m: int) -> int:
+        """How many sets of these can go so that the rest stays m-eligible; it only ever falls, too. O(b log values).
+
+        A set takes at least m rows and at most one of the most frequent value outside, so rows - m x that only falls.
+        """
+        counts, size = [self.left[value] for value in values], len(values)
+        number = min(counts)
+        if number <= 0:
+            return 0
+        top: list[int] = []
+        while self._heap and (not top or top[-1] in values):
+            self._pop(top)
+        outside = [self.left[value] for value in top[-1:] if value not in values]  # it limits how many rows may go
+        self._push(top)
+        number = min(number, (self.rows - m * max(outside, default=0)) // size)
+        if size > m:
+            number = min(number, (self.rows - m * max(counts)) // (size - m))
+        return number
+
+    def _pop(self, top: list[int]) -> None:
+        """Move the most frequent value to `top`, if any is left."""
+        while self._heap:
+            count, value = heappop(self._heap)
+            if self.left[value] == -count:
+                top.append(value)
+                return
+            self._push([value])
+
+    def _push(self, values: Iterable[int]) -> None:
+        for value in values:
+            if self.left[value]:
+                heappush(self._heap, (-self.left[value], value))

@@ -8,13 +8,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from reissue.arrays.types import Int32, Int64
-from reissue.methods.invariance.assignment import Fakes, describe_steps, make_counterfeits, place_rows
-from reissue.methods.invariance.buckets import count_demand, divide, plan_buckets
-from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, recall, remember
-from reissue.methods.invariance.splitting import split
+from reissue.methods.invariance.assignment import Cells, describe_steps, make_counterfeits
+from reissue.methods.invariance.buckets import count_demand, plan_buckets
+from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, divide, recall, remember
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
-from reissue.model.boxes import bounding_boxes, hilbert_keys, widen_to_nodes
+from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.settings import SignatureSize
 
@@ -41,16 +39,17 @@ class MInvariance(Strategy):
         rng = np.random.default_rng(history.seed)
         known = recall(history.caches, snapshot.codes.shape[1])
         bucket = divide(snapshot, known, self.m)  # int32[rows], -1 = new
-        demand = count_demand(snapshot, known, bucket)
+        cells = Cells.of(snapshot, bucket, self.m)
+        demand = count_demand(snapshot, known, bucket, cells.homes)
         decided = plan_buckets(demand, self.m, repair=self.on_ineligible == "counterfeit")  # counts only
-        keys = hilbert_keys(snapshot.codes, snapshot.domains)
-        placed = place_rows(decided, snapshot, bucket, keys)  # int32[rows]
-        fakes = make_counterfeits(decided, known, snapshot, placed, self.publishing == "anatomized", rng)
-        classes, fake_classes, boxes = _make_classes(snapshot, placed, keys, fakes)
+        fakes = make_counterfeits(decided, known, snapshot, bucket, self.publishing == "anatomized", rng)
+        dealt = cells.deal(decided, fakes, rng)
+        everybody = np.concatenate([snapshot.codes, fakes.codes])  # a box around people alone would be smaller
+        boxes = bounding_boxes(everybody, np.concatenate([dealt.classes, dealt.fakes]), dealt.count)
         return Candidate(
-            boxes=boxes,
-            classes=classes,
-            counterfeits=Counterfeits(fakes.subjects, fake_classes, fakes.value, np.asfortranarray(fakes.codes)),
+            boxes=widen_to_nodes(boxes, snapshot.domains),
+            classes=dealt.classes,
+            counterfeits=Counterfeits(fakes.subjects, dealt.fakes, fakes.value, np.asfortranarray(fakes.codes)),
             steps=describe_steps(demand, decided, fakes, len(boxes)),
             anatomized=self.publishing == "anatomized",
         )
@@ -60,15 +59,3 @@ class MInvariance(Strategy):
 
     def thresholds(self) -> Mapping[str, float]:
         return {"m": float(self.m), "invariant": 1.0}
-
-
-def _make_classes(snapshot: Coded, placed: Int32, keys: Int64, fakes: Fakes) -> tuple[Int32, Int32, Int32]:
-    """Phase 4: (int32[rows] classes, int32[fakes] classes, boxes). Counterfeits span boxes as people do: one around
-    the people of a class alone would be smaller than others."""
-    rows = len(snapshot)
-    codes = np.concatenate([snapshot.codes, fakes.codes])
-    all_keys = np.concatenate([keys, hilbert_keys(fakes.codes, snapshot.domains)])
-    bucket = np.concatenate([placed, fakes.signature])
-    values = np.concatenate([snapshot.values, fakes.value])
-    classes, number = split(codes, bucket, values, all_keys, snapshot.domains)
-    return classes[:rows], classes[rows:], widen_to_nodes(bounding_boxes(codes, classes, number), snapshot.domains)
