@@ -250,3 +250,42 @@ def test_missing_values_are_no_neighbours_of_numbers() -> None:
         assert boxes[0].tolist() == [missing, missing]
         assert (boxes[1:, 0] >= 0).all()
     assert ladder.boxes[-1].tolist() == [[missing, 49]]
+
+
+@pytest.mark.parametrize("requirement", [Requirement(k=4), Requirement(k=3, c=0.6), Requirement(k=3, l=2)])
+def test_with_rows_to_spare_the_node_is_the_cheapest_that_leaves_out_no_more(requirement: Requirement) -> None:
+    """Against every node: small classes are left out, whatever their values; all others must hold."""
+    rng, used, values_mattered = np.random.default_rng(4), 0, 0
+    for _ in range(150):
+        made = domains(rng)
+        codes, values = table(rng, made, int(rng.integers(12, 40)), 3)
+        limits, spare = requirement.limits(np.bincount(values, minlength=3)), int(rng.integers(1, 8))
+        if not requirement_holds(requirement, values):
+            continue
+        partition, node = incognito(codes, values, made, limits, spare=spare)
+        search = LatticeSearch(codes, values, made, limits)
+        fine = []
+        for other in product(*(range(size) for size in shape_of(search.ladders))):
+            classes = apply_levels(search.ladders, codes, other).classes
+            sizes = np.bincount(classes)
+            large = [values[classes == number] for number in np.flatnonzero(sizes >= requirement.k)]
+            small = int(sizes[sizes < requirement.k].sum())
+            if small <= spare and all(requirement_holds(requirement, one) for one in large):
+                fine.append(other)
+            else:
+                values_mattered += small <= spare
+        assert node == best(search, fine)
+        out = partition.classes < 0
+        sizes = np.bincount(apply_levels(search.ladders, codes, node).classes)
+        assert int(out.sum()) == int(sizes[sizes < requirement.k].sum()) <= spare
+        assert len(partition.boxes) == int(partition.classes.max()) + 1
+        assert contain(partition.boxes, codes, partition.classes).all()
+        used += bool(out.any())
+    assert used > 30
+    assert values_mattered > 20 or (requirement.c == 1.0 and requirement.l is None)
+
+
+def requirement_holds(requirement: Requirement, values: Int32) -> bool:
+    counts = np.bincount(values, minlength=3)
+    enough = len(values) >= requirement.k and (requirement.l is None or (counts > 0).sum() >= requirement.l)
+    return bool(enough and counts.max() <= requirement.c * len(values) + 1e-9)

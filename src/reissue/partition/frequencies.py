@@ -21,7 +21,7 @@ class Frequencies:
     levels: the node
     labels: int32[attributes, classes], the label of each class at the node's levels
     start:  int64[classes + 1], where a class's groups begin; values: int32[groups]; counts: int64[groups]
-    holds:  whether every class meets the limits
+    holds:  whether every class meets the limits, but for a few rows that may be left out
     """
 
     levels: Node
@@ -130,11 +130,12 @@ def _number(keys: Int64, room: int) -> tuple[Int64, Int64]:
 
 @njit(cache=True)
 def _merge(
-    numbers: Int64, found: int, start: Int64, values: Int32, counts: Int64, limits: Limits, keep: bool
+    numbers: Int64, found: int, start: Int64, values: Int32, counts: Int64, limits: Limits, keep: bool, spare: int
 ) -> tuple[Int64, Int32, Int64, bool]:
     """Add up the groups of classes with one number.
 
-    Returns start, values, counts of the result, and whether all its classes meet the limits. Without `keep`
+    Returns start, values, counts of the result, and whether all its classes meet the limits, but for classes of fewer
+    than k rows with `spare` rows together. Without `keep`
     nothing but the answer is wanted, and the first class that fails ends it. O(classes + groups).
     """
     order, begin = np.empty(len(numbers), dtype=np.int64), np.zeros(found + 1, dtype=np.int64)
@@ -158,7 +159,10 @@ def _merge(
                     kinds += 1
                 total[values[group]] += counts[group]
                 size += counts[group]
-        holds = holds and meets(total, present, kinds, size, limits)
+        if size < limits.k and size <= spare:
+            spare -= size
+        else:
+            holds = holds and meets(total, present, kinds, size, limits)
         if not (holds or keep):
             break
         for i in range(kinds):
@@ -171,9 +175,12 @@ def _merge(
 
 
 def roll_up(
-    table: Frequencies, node: Node, ladders: Sequence[Ladder], limits: Limits, keep: bool = True
+    table: Frequencies, node: Node, ladders: Sequence[Ladder], limits: Limits, keep: bool = True, spare: int = 0
 ) -> Frequencies:
-    """The counts of a more general node (only `holds` of them without `keep`). O(classes * attributes + groups)."""
+    """The counts of a more general node (only `holds` of them without `keep`). O(classes * attributes + groups).
+
+    spare: rows that may be in classes of fewer than k.
+    """
     ups = [ladder.up(low, high) for ladder, low, high in zip(ladders, table.levels, node, strict=True)]
     sizes = [ladder.size(level) for ladder, level in zip(ladders, node, strict=True)]
     room = prod(sizes)
@@ -183,7 +190,9 @@ def roll_up(
     else:
         keys, room = pack([up[label] for up, label in zip(ups, table.labels, strict=True)], sizes), 0
     numbers, first = _number(keys, room)
-    start, values, counts, holds = _merge(numbers, len(first), table.start, table.values, table.counts, limits, keep)
+    start, values, counts, holds = _merge(
+        numbers, len(first), table.start, table.values, table.counts, limits, keep, spare
+    )
     labels = np.empty((len(ups), len(first) if keep else 0), dtype=np.int32)
     if keep:
         for a, up in enumerate(ups):

@@ -51,8 +51,9 @@ class LatticeSearch:
     evaluated: how many nodes were looked at.
     """
 
-    def __init__(self, codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits) -> None:
-        """codes: int32[rows, attributes], values: int32[rows], at least one row."""
+    def __init__(self, codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits, spare: int = 0) -> None:
+        """codes: int32[rows, attributes], values: int32[rows], at least one row. spare: how many rows may be in classes
+        of fewer than k, to be left out."""
         self.ladders = ladders_of(domains, codes)
         self.tops = tuple(ladder.height for ladder in self.ladders)
         if prod(shape_of(self.ladders)) > LARGEST:
@@ -62,7 +63,7 @@ class LatticeSearch:
             )
         if not limits.by_value:  # only sizes matter: one value stands for all
             values, limits = np.zeros_like(values), limits._replace(table=np.ones(1))
-        self.limits = limits
+        self.limits, self.spare = limits, spare
         self.leaves = count(codes, values, len(limits.table), self.ladders)
         self._kept: OrderedDict[Node, Frequencies] = OrderedDict()
         self.evaluated = 0
@@ -124,7 +125,7 @@ class LatticeSearch:
             self._kept.popitem(last=False)
 
     def _roll(self, table: Frequencies, node: Node, keep: bool) -> Frequencies:
-        return roll_up(table, node, self.ladders, self.limits, keep)
+        return roll_up(table, node, self.ladders, self.limits, keep, self.spare)
 
 
 def rank_by(search: LatticeSearch, metric: Metric = "loss") -> Callable[[Node], tuple[float, int, Node]]:
@@ -191,12 +192,38 @@ class Leaves:
 
 
 def incognito(
-    codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits, metric: Metric = "loss"
+    codes: Int32,
+    values: Int32,
+    domains: Sequence[Domain],
+    limits: Limits,
+    metric: Metric = "loss",
+    *,
+    spare: int = 0,
 ) -> tuple[Partition, Node]:
     """Generalize every attribute to one level, as little as the limits allow; the whole table must satisfy the limits.
 
     One O(n log n) pass over the rows, then work on distinct counts. Returns the partition and the node it came from.
+    spare: how many rows may be left out, class -1: those of classes of fewer than k rows, whatever their values.
     """
-    search = LatticeSearch(codes, values, domains, limits)
-    node = best(search, minimal(search.find_satisfied()), metric)
-    return apply_levels(search.ladders, codes, node), node
+    search = LatticeSearch(codes, values, domains, limits, spare)
+    if spare and limits.by_value:
+        node = _find_with_values(search, LatticeSearch(codes, values, domains, limits._replace(by_value=False), spare))
+    else:
+        node = best(search, minimal(search.find_satisfied()), metric)
+    partition = apply_levels(search.ladders, codes, node)
+    return (_leave_out(partition, limits.k) if spare else partition), node
+
+
+def _find_with_values(search: LatticeSearch, sizes: LatticeSearch) -> Node:
+    """The node of least loss that holds. Whether there are rows enough rises with generalization; whether values are
+    mixed enough need not, where rows that were left out join a class again: so nodes are tried one after the other."""
+    rank = rank_by(search)
+    nodes = sorted((tuple(map(int, node)) for node in np.argwhere(sizes.find_satisfied())), key=rank)
+    return next(node for node in nodes if search.holds(node))
+
+
+def _leave_out(partition: Partition, k: int) -> Partition:
+    """The partition without its classes of fewer than k rows."""
+    kept = np.bincount(partition.classes) >= k
+    number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+    return Partition(number[partition.classes], partition.boxes[kept])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,10 +122,27 @@ def test_same_snapshot_same_release_in_any_order_of_rows() -> None:
         assert np.array_equal(one.classes, two.classes)
 
 
-@pytest.mark.parametrize("settings", [{"k": 0}, {"k": 3, "c": 2}, {"k": 3, "algorithm": "datafly"}, {"k": 2, "t": 7}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"k": 0}, {"k": 3, "c": 2}, {"k": 3, "algorithm": "datafly"}, {"k": 2, "t": 7}, {"k": 2, "suppress": 0.02}],
+)
 def test_bad_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(SettingsError, match=names(settings)):
         Static(**settings)  # type: ignore[arg-type]
+
+
+def test_rows_like_few_others_are_left_out_whatever_their_values() -> None:
+    (snapshot,) = generate(np.random.default_rng(1), releases=1, rows=400, values=6, turnover=CHURN)
+    plain = Static(k=5, algorithm="incognito").publish(snapshot, History([], {}, 1))
+    strategy = Static(k=5, algorithm="incognito", suppress=0.15)
+    other = replace(snapshot, values=np.random.default_rng(2).permutation(snapshot.values))
+    made, again = (strategy.publish(one, History([], {}, 1)) for one in (snapshot, other))
+    out = int((made.classes < 0).sum())
+    assert 0 < out <= 60
+    assert np.array_equal(made.classes, again.classes)
+    assert np.bincount(made.classes[made.classes >= 0]).min() >= 5
+    assert len(made.boxes) > len(plain.boxes)
+    assert f"{out} rows that are like fewer than 5 are left out" in made.steps[0]
 
 
 def test_thresholds_are_what_was_asked_for() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 
 from reissue.arrays.types import Int64
+from reissue.errors import SettingsError
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.methods.value_order import OrderedValues
 from reissue.model.feasible import refuse_infeasible
@@ -17,7 +18,7 @@ from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Distance, Diversity, Gain, Likeness, Ratio, Requirement
 from reissue.model.requirement_kernels import Limits
-from reissue.model.settings import RowCount, Share, ValueCount
+from reissue.model.settings import RowCount, Share, ValueCount, Within
 from reissue.partition.mondrian import Partition, mondrian
 
 Algorithm = Literal["mondrian", "incognito"]
@@ -35,6 +36,7 @@ class Static(OrderedValues, Strategy):
     algorithm: "mondrian" (median cuts of boxes) or "incognito" (one level of generalization per attribute)
     l, diversity, recursive_c, t, ordered, beta, likeness: further conditions, see reissue.model.requirement
     value_order: the values, the lowest first, if t is `ordered` and they are not numbers or bins
+    suppress: the share of rows that incognito may leave out, because fewer than k people are like them; 0: nobody
     """
 
     name: ClassVar[str] = "static"
@@ -51,6 +53,15 @@ class Static(OrderedValues, Strategy):
     beta: Gain | None = None
     likeness: Likeness = "basic"
     value_order: tuple[str, ...] = ()
+    suppress: Annotated[float, Within("a share of the rows", least=0, most=0.2)] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.suppress and self.algorithm == "mondrian":
+            raise SettingsError(
+                f'suppress is {self.suppress:g}; with algorithm = "mondrian" everybody fits into a class, none is left '
+                'out. Set algorithm = "incognito", or leave suppress out.'
+            )
 
     def prepare(self, names: Names) -> Self:
         return self.with_order(names)
@@ -88,7 +99,8 @@ class Static(OrderedValues, Strategy):
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Group the snapshot's rows by themselves; the history is not looked at."""
         table = self._table(snapshot, history)
-        partition, sentence = anonymize(snapshot, self.requirement, self.algorithm, table)
+        spare = int(self.suppress * len(snapshot))
+        partition, sentence = anonymize(snapshot, self.requirement, self.algorithm, table, spare)
         steps = (sentence, UNSAFE) if len(history) else (sentence,)
         return Candidate(partition.boxes, partition.classes, Counterfeits.none(len(snapshot.domains)), steps)
 
@@ -119,30 +131,33 @@ def value_counts(snapshot: Coded) -> Int64:
 
 
 def anonymize(
-    snapshot: Coded, requirement: Requirement, algorithm: Algorithm, table: Int64 | None = None
+    snapshot: Coded, requirement: Requirement, algorithm: Algorithm, table: Int64 | None = None, spare: int = 0
 ) -> tuple[Partition, str]:
     """Partition all rows so that every class meets the requirement; with a sentence that says what was done.
 
     The rows taken as one class must meet it: see refuse_infeasible. table: int64[value_count] of the whole table, where
-    these rows are a fragment of it.
+    these rows are a fragment of it. spare: how many rows incognito may leave out.
     """
     limits = requirement.limits(value_counts(snapshot) if table is None else table)
     if algorithm == "mondrian":
         partition = mondrian(snapshot.codes, snapshot.values, snapshot.domains, limits)
         how = "by median cuts (Mondrian)"
     else:
-        partition, how = _generalize(snapshot, limits)
-    sizes = np.bincount(partition.classes)
+        partition, how = _generalize(snapshot, limits, spare)
+    sizes = np.bincount(partition.classes[partition.classes >= 0])
+    rows = int(sizes.sum())
+    if rows < len(snapshot):
+        how += f"; {len(snapshot) - rows:,} rows that are like fewer than {requirement.k} are left out"
     return partition, (
-        f"Grouped {len(snapshot):,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
+        f"Grouped {rows:,} rows into {len(sizes):,} classes of {sizes.min():,} to {sizes.max():,} rows {how}, "
         f"{requirement.sentence()}."
     )
 
 
-def _generalize(snapshot: Coded, limits: Limits) -> tuple[Partition, str]:
+def _generalize(snapshot: Coded, limits: Limits, spare: int) -> tuple[Partition, str]:
     """The best full-domain generalization of the rows, and how it was made."""
     from reissue.partition.incognito import incognito
 
-    partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits)
+    partition, node = incognito(snapshot.codes, snapshot.values, snapshot.domains, limits, spare=spare)
     levels = ", ".join(f"{d.name} {level}" for d, level in zip(snapshot.domains, node, strict=True) if level)
     return partition, f"by full-domain generalization (Incognito; levels: {levels or 'all 0'})"
