@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from reissue.errors import InputError
 from reissue.methods.standing.strategy import Standing
 from reissue.model.domain import Domain
-from reissue.model.observed import ObservedRelease
+from reissue.model.observed import Members, ObservedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History
 from reissue.utility import Queries, choose_pair, estimate, find_pair, query_errors, random_queries, rate_errors
+from reissue.utility.rates import _count_jointly, _list_margins, _rake
 from tests.support.histories import uniform_tree
 from tests.utility.support import random_snapshot, small_domains
 
@@ -104,3 +106,41 @@ def test_told_counts_are_nearer_to_the_truth_than_dealt_ones() -> None:
     flat = Standing().publish(snapshot, History([], {}, 3)).facts(1, snapshot)
     queries: Queries = random_queries(np.random.default_rng(1), snapshot.domains, 5, count=200, selectivity=0.05)
     assert query_errors(queries, told, snapshot).median < query_errors(queries, flat, snapshot).median
+
+
+def mixed_classes(rng: np.random.Generator) -> tuple[ObservedRelease, Coded]:
+    """600 classes of 8 people, of sexes in any mix; of one sex a fifth has the value, of the other seven tenths."""
+    sex = (rng.random(4_800) < np.repeat(rng.random(600), 8)).astype(np.int32)
+    values = (rng.random(4_800) < np.where(sex == 0, 0.2, 0.7)).astype(np.int32)
+    codes, classes = np.asfortranarray(sex[:, None]), np.repeat(np.arange(600, dtype=np.int32), 8)
+    boxes = np.tile(np.array([[[0, 1]]], dtype=np.int32), (600, 1, 1))
+    snapshot = Coded(np.arange(4_800), codes, values, (Domain("sex", 0, 1),), 2)
+    members = Members(snapshot.subjects, classes, codes, values)
+    return ObservedRelease(1, boxes, classes, values, members, anatomized=True), snapshot
+
+
+def test_all_classes_together_say_what_each_of_them_hides(monkeypatch: pytest.MonkeyPatch) -> None:
+    release, snapshot = mixed_classes(np.random.default_rng(1))
+    found = rate_errors(release, snapshot, (0,))
+    monkeypatch.setattr("reissue.utility.rates.ROUNDS", 0)
+    plain = rate_errors(release, snapshot, (0,))
+    assert plain.median > 0.2, "each class by itself draws the rates together"
+    assert found.median < 0.5 * plain.median
+
+
+def test_what_is_dealt_to_cells_keeps_the_margins_of_every_class() -> None:
+    release, snapshot = mixed_classes(np.random.default_rng(2))
+    places, values = _list_margins(release, snapshot, (0,), np.array([[[0, 0]], [[1, 1]]], dtype=np.int32))
+    counts = _count_jointly(release, snapshot, (0,), np.array([[[0, 0]], [[1, 1]]], dtype=np.int32))
+    assert np.asarray(places.sum(axis=0)).tolist() == np.bincount(snapshot.codes[:, 0]).tolist()
+    assert counts.sum(axis=1) == pytest.approx(np.bincount(snapshot.codes[:, 0]), rel=1e-3)
+    assert counts.sum(axis=0) == pytest.approx(np.asarray(values.sum(axis=0)))
+
+
+def test_values_are_adjusted_to_totals() -> None:
+    shown = csr_array(np.array([[3.0, 1.0], [1.0, 3.0], [2.0, 2.0]]))
+    raked = _rake(shown, np.array([4, 2, 4]), np.array([8, 2]))
+    shares = raked.toarray() / raked.sum(axis=1)[:, None]
+    assert shares.T @ np.array([4, 2, 4]) == pytest.approx([8, 2], rel=1e-3)
+    odds = shares[:, 0] / shares[:, 1]
+    assert odds / odds[2] == pytest.approx([3.0, 1 / 3, 1.0]), "classes differ as they did"

@@ -1,4 +1,11 @@
-"""A statistician's measure: the rate of each value in each cell of two attributes, as published and as it is."""
+"""A statistician's measure: the rate of each value in each cell of two attributes, as published and as it is.
+
+The reader who is measured uses all that a release says. Of every class it is known how many of its rows are in each
+cell (parts of boxes), and how often it shows each value; where the release has totals, values are adjusted to them.
+Taken by itself a class says no more than that values are as frequent in one of its cells as in another. All classes
+together say more: values are dealt to cells as rates suggest, which are those of all classes (iterative fitting inside,
+a few rounds of expectation and maximization outside).
+"""
 
 from __future__ import annotations
 
@@ -6,19 +13,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
+from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError, did_you_mean
 from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
-from reissue.utility.queries import Queries, count_exactly, estimate
+from reissue.utility.measure import as_release, clip_boxes, exact_rows
+from reissue.utility.queries import Queries, count_exactly
 
 TIMES = " x "
 MOST = 12
 """Cells of one attribute: more are joined to groups, numbers to ranges of 1, 2 or 5 times a power of ten."""
 LEAST = 10
 """People with the value in a cell, for a rate to count: the relative error of a smaller one is chance."""
+ROUNDS, PRIOR = 2, 2.0
+"""Rounds in which classes learn from each other, as more would follow chance; people of whom nothing is learned."""
+FITTINGS, RAKINGS, CHUNK = 8, 30, 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +92,102 @@ def rate_errors(
     """How far off the rates are that a reader computes. pair: attributes; chosen from the domains without it.
     least: people with the value in a cell, for its rate to count.
 
-    A count query for every cell and value; as `query_errors` otherwise.
+    O(rows * cells), and per round and class its cells times its values.
     """
     pair = choose_pair(snapshot.domains) if pair is None else pair
     cells = _make_cells(snapshot, pair)
     queries = _ask(snapshot, pair, cells)
-    shape = len(cells), snapshot.value_count
-    actual = count_exactly(queries, snapshot.codes, snapshot.values).reshape(shape)
-    published = estimate(queries, release, snapshot.domains).reshape(shape)
+    actual = count_exactly(queries, snapshot.codes, snapshot.values).reshape(len(cells), snapshot.value_count)
+    published = _count_jointly(release, snapshot, pair, cells)
     return RateErrors(pair, cells, actual >= least, _to_rates(actual), _to_rates(published))
+
+
+def _count_jointly(release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32) -> Float64:
+    """float64[cells, values]: how many people a reader expects in each cell with each value."""
+    counts = np.zeros((len(cells), snapshot.value_count))
+    if len(release.classes) == 0:
+        return counts
+    places, values = _list_margins(release, snapshot, pair, cells)
+    everybody, all_values = places.sum(axis=0), np.maximum(values.sum(axis=0), 1e-9)
+    rates = np.tile(all_values / all_values.sum(), (len(cells), 1))
+    margins = (places.indptr, places.indices, places.data, values.indptr, values.indices, values.data)
+    for number in range(ROUNDS + 1):
+        counts = _deal_to_cells(*margins, rates if number else np.ones_like(rates))
+        rates = (counts + PRIOR * all_values / all_values.sum()) / (everybody[:, None] + PRIOR)
+    return counts
+
+
+def _list_margins(
+    release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32
+) -> tuple[csr_array, csr_array]:
+    """([classes, cells] rows of each class by where they are, [classes, values] by their value)."""
+    kept = release.standing if isinstance(release, Facts) else release.told
+    width = snapshot.value_count
+    if release.anatomized:
+        codes, homes = exact_rows(release)
+        parts, where = _find_parts(np.stack([codes, codes], axis=2), pair, cells), np.arange(len(codes))
+    else:
+        parts = _find_parts(clip_boxes(release.boxes, snapshot.domains), pair, cells)
+        where = release.classes.astype(np.int64)
+        homes = release.classes if kept is None or not kept.told else kept.standing
+    live, home = np.unique(homes, return_inverse=True)
+    rows = csr_array((np.ones(len(home)), (home, where)), shape=(len(live), parts.shape[0]))
+    if kept is not None and kept.told:
+        at = np.searchsorted(live, kept.tokens.standing)
+        shown = csr_array((kept.tokens.count.astype(np.float64), (at, kept.tokens.value)), shape=(len(live), width))
+    else:
+        classes, value, number = as_release(release).groups
+        shown = csr_array((number.astype(np.float64), (np.searchsorted(live, classes), value)), (len(live), width))
+    totals = None if kept is None else kept.totals
+    return csr_array(rows @ parts), shown if totals is None else _rake(shown, np.bincount(home), totals)
+
+
+def _rake(shown: csr_array, rows: Int64, totals: Int64) -> csr_array:
+    """The values of every class, weighed so that over all rows they are as often as the totals say."""
+    wanted = np.maximum(totals, 0.5)
+    for _ in range(RAKINGS):
+        shares = shown * (1.0 / np.maximum(shown.sum(axis=1), 1e-12))[:, None]
+        shown = csr_array(shares * (wanted / np.maximum(shares.T @ rows, 1e-9))[None])
+    return shown
+
+
+def _find_parts(boxes: Int32, pair: tuple[int, ...], cells: Int32) -> csr_array:
+    """[boxes, cells]: which part of each box lies in each cell, people lying evenly."""
+    found = []
+    for first in range(0, max(1, len(boxes)), CHUNK):
+        some = boxes[first : first + CHUNK].astype(np.float64)
+        parts = np.ones((len(some), len(cells)))
+        for i, a in enumerate(pair):
+            low, high = some[:, a, :1], some[:, a, 1:]
+            shared = np.minimum(high, cells[None, :, i, 1]) - np.maximum(low, cells[None, :, i, 0]) + 1
+            parts *= np.clip(shared, 0.0, None) / (high - low + 1)
+        found.append(csr_array(parts))
+    return csr_array(vstack(found))
+
+
+@njit(cache=True)
+def _deal_to_cells(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    place_start, places, parts, value_start, values, counts, rates
+):
+    """float64[cells, values]: the sum over classes of tables with a class's margins, near to the rates."""
+    total = np.zeros(rates.shape)
+    for c in range(len(place_start) - 1):
+        own, shown = places[place_start[c] : place_start[c + 1]], values[value_start[c] : value_start[c + 1]]
+        part, count = parts[place_start[c] : place_start[c + 1]], counts[value_start[c] : value_start[c + 1]]
+        count = count * (part.sum() / max(count.sum(), 1e-12))
+        table = np.empty((len(own), len(shown)))
+        for i in range(len(own)):
+            for j in range(len(shown)):
+                table[i, j] = part[i] * count[j] * rates[own[i], shown[j]] + 1e-15
+        for _ in range(FITTINGS if len(own) > 1 else 1):
+            for i in range(len(own)):
+                table[i] *= part[i] / max(table[i].sum(), 1e-300)
+            for j in range(len(shown)):
+                table[:, j] *= count[j] / max(table[:, j].sum(), 1e-300)
+        for i in range(len(own)):
+            for j in range(len(shown)):
+                total[own[i], shown[j]] += table[i, j]
+    return total
 
 
 def _to_rates(counts: Int64 | Float64) -> Float64:
