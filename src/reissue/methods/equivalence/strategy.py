@@ -31,15 +31,18 @@ from reissue.model.settings import SignatureSize, Within
 
 @dataclass(frozen=True, kw_only=True)
 class EEquivalence(Strategy):
-    """One merged class per signature, published as Anatomy does; no two sets of fewer than e people are told equal.
+    """One merged class per signature; no two sets of fewer than e people are told equal.
 
     m:             as in m-invariance
     e:             the smallest size of two sets of people that the series may show to have the same values
+    publishing:    "anatomized" (exact quasi-identifiers and values in two tables) or "generalized" (boxes, as in the
+                   paper's table IVa)
     on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
     """
 
     m: SignatureSize
     e: Annotated[int, Within("a number of people", least=1, why="where 1 forbids nothing and 2 forbids equal pairs")]
+    publishing: Literal["anatomized", "generalized"] = "anatomized"
     on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
 
     name: ClassVar[str] = "e-equivalence"
@@ -48,14 +51,14 @@ class EEquivalence(Strategy):
     proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
-        rng = np.random.default_rng(history.seed)
+        rng, anatomized = np.random.default_rng(history.seed), self.publishing == "anatomized"
         spans = recall_spans(history.caches, snapshot.codes.shape[1])
         self._check_past(spans, len(history))
         bucket = divide(snapshot, spans.known, self.m)
         cells = Cells.of(snapshot, bucket, self.m, larger=2 * self.e - 1)  # so many newcomers a bucket takes, or none
         demand = count_demand(snapshot, spans.known, bucket, cells.homes)
         decided, extra = self._plan(demand, spans, snapshot, len(history) + 1)
-        fakes = make_counterfeits(decided, spans.known, snapshot, bucket, exact=True, rng=rng)
+        fakes = make_counterfeits(decided, spans.known, snapshot, bucket, exact=anatomized, rng=rng)
         classes, fake_classes, boxes = _buckets_as_classes(snapshot, cells.deal(decided, fakes, rng).signature, fakes)
         done = describe_steps(demand, decided, fakes, len(boxes))
         return Candidate(
@@ -67,7 +70,7 @@ class EEquivalence(Strategy):
                 f"Cuts: {extra} buckets took whole sets so that no cut is below {2 * self.e - 1}.",
                 done[-1],
             ),
-            anatomized=True,
+            anatomized=anatomized,
             extras={"e": np.array([self.e], dtype=np.int32)},
         )
 
