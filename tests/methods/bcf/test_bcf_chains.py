@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import ChangeError, InfeasiblePolicy
+from reissue.methods.bcf import certification
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.memory import ChainLog
 from reissue.methods.bcf.strategy import BCF
@@ -88,6 +89,17 @@ def test_a_series_begun_another_way_is_continued_by_exact_flows() -> None:
         assert not outcome.breaches
         assert outcome.measures["flows"] > 0
     assert continued > 1
+
+
+def test_beside_a_release_that_is_no_cut_the_second_may_cross_as_much_as_it_likes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    snapshots = generate(np.random.default_rng(84), releases=2, rows=120, values=2, turnover=Turnover(arrive=0.8))
+    first = [local_recoding(snapshots[0], 12)]
+    free = BCF(k=4).publish(snapshots[1], History(first, {}, 2))
+    monkeypatch.setattr(certification, "CROSSINGS", 0)
+    again = BCF(k=4).publish(snapshots[1], History(first, {}, 2))
+    assert len(again.boxes) == len(free.boxes) > 1
 
 
 def local_recoding(snapshot: Coded, size: int) -> Facts:
