@@ -9,6 +9,7 @@ from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.requirement import Requirement, classes_meet, tighten_limits
 from reissue.model.requirement_check import violations
+from reissue.model.requirement_kernels import meets, rows_to_wait
 from tests.support.oracles import class_meets
 from tests.support.refusals import names
 
@@ -211,3 +212,35 @@ def test_settings_out_of_range_are_refused(settings: dict[str, object]) -> None:
 
 def test_a_whole_float_is_a_whole_number() -> None:
     assert type(Requirement(k=2.0).k) is int  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        Requirement(k=4),
+        Requirement(k=2, beta=0.6),
+        Requirement(k=2, beta=0.6, likeness="enhanced"),
+        Requirement(k=2, t=0.2),
+        Requirement(k=8, t=0.2, ordered=True),
+        Requirement(k=3, t=0.3, beta=1.0),
+    ],
+    ids=lambda requirement: requirement.sentence(),
+)
+def test_no_class_meets_the_limits_before_it_has_the_rows_to_wait_for(requirement: Requirement) -> None:
+    """All ways of adding so many rows less one, on tiny classes; and some classes must wait, or it proves nothing."""
+    rng, waited = np.random.default_rng(3), 0
+    for _ in range(60):
+        table = rng.integers(1, 20, 3)
+        limits = requirement.limits(table.astype(np.int64))
+        counts = rng.integers(0, 6, 3)
+        counts[rng.integers(0, 3)] += 1
+        present = np.flatnonzero(counts).astype(np.int32)
+        wait = rows_to_wait(counts, present, len(present), int(counts.sum()), limits)
+        waited += wait > 0
+        for more in range(min(wait, 9)):
+            for first in range(more + 1):
+                for second in range(more - first + 1):
+                    later = counts + np.array([first, second, more - first - second])
+                    there = np.flatnonzero(later).astype(np.int32)
+                    assert not meets(later, there, len(there), int(later.sum()), limits)
+    assert waited > 0

@@ -112,6 +112,26 @@ def _close_to_table(counts: Int64, present: Int32, found: int, size: int, limits
     return bool(limits.ordered or gained <= limits.t + TOLERANCE)
 
 
+@njit(cache=True, error_model="numpy")
+def rows_to_wait(counts: Int64, present: Int32, found: int, size: int, limits: Limits) -> int:
+    """At least how many more rows a class needs, whatever their values are, until it can satisfy the limits.
+
+    From k; from beta, since a value that is too frequent becomes rarer only by rows of others; and from t: with r more
+    rows the shares move by r / (size + r) at most. Both are rounded down: never too many. O(found).
+    """
+    wait, gained = float(limits.k - size), 0.0
+    for i in range(0 if limits.ordered and limits.beta == np.inf else found):
+        count, usual = counts[present[i]], limits.table[present[i]]
+        gained += max(0.0, count / size - usual)
+        if limits.beta < np.inf:
+            limit = min(limits.beta, -np.log(usual)) if limits.enhanced and usual > 0.0 else limits.beta
+            wait = max(wait, min(count / ((1.0 + limit + TOLERANCE) * usual) - size - 0.5, 1e9))
+    over = gained - limits.t - TOLERANCE
+    if over > 0.0 and not limits.ordered:
+        wait = max(wait, over * size / max(1.0 - over, 1e-9) - 0.5)
+    return int(np.floor(max(0.0, wait)))
+
+
 @njit(cache=True)
 def slice_meets(values: Int32, start: int, stop: int, counts: Int64, present: Int32, limits: Limits) -> bool:
     """Whether the rows start..stop-1, taken as one class, satisfy the limits. O(stop - start).

@@ -199,8 +199,9 @@ class BeliefState:
         """
         inside = np.flatnonzero(self.rows.people >= 0)
         person = np.searchsorted(self.people, self.rows.people[inside])
+        everybody = len(person) == len(self.people) and bool((person[1:] > person[:-1]).all())
         after = compute_posteriors(
-            self.prior[person],
+            self.prior if everybody else self.prior[person],
             self.people[person],
             self.rows.classes[inside],
             self.rows.classes,

@@ -14,7 +14,7 @@ import numpy as np
 from reissue.arrays.compiled import njit, processors
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.beliefs.neighbours import begin, heap_for, nearest, plant
-from reissue.model.requirement_kernels import TOLERANCE, Limits, meets
+from reissue.model.requirement_kernels import TOLERANCE, Limits, meets, rows_to_wait
 
 STRETCH = 1 << 16
 """Rows in line that are worked on by themselves. Fixed, so that the classes do not depend on the machine."""
@@ -30,7 +30,7 @@ class BeliefRows(NamedTuple):
     entropy: Float64
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def divergence(total: Float64, entropy: float, size: int) -> float:
     """Jensen-Shannon divergence in bits from the sums over a class. O(values)."""
     mixture = 0.0
@@ -91,8 +91,8 @@ def _grow(order: Int64, rows: BeliefRows, limits: Limits, most: float, reach: in
 
 @njit(cache=True)
 def _make_buffers(width):  # type: ignore[no-untyped-def]
-    """(counts of values, values present, sum of priors)"""
-    return np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width)
+    """(counts of values, values present, sum of priors, terms of a sum)"""
+    return np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width), np.empty(width)
 
 
 @njit(cache=True)
@@ -100,16 +100,16 @@ def _next_class(  # type: ignore[no-untyped-def]
     seed, order, after, rows, limits, most, look, choosy, taken, scratch
 ) -> int:
     """How many rows the class from `seed` has, their places in line in `taken`; 0 if it is not good within `look`."""
-    counts, present, total = scratch
+    counts, present, total, terms = scratch
     counts[:], total[:] = 0, 0.0
-    entropy, spread, found, size, at = 0.0, 0.0, 0, 0, seed
+    entropy, spread, found, size, at, wait = 0.0, 0.0, 0, 0, seed, limits.k
     for step in range(look):
         if at >= len(order):
             return 0
         row, place = order[at], at
         at = after[at]
         if choosy:
-            wider = spread + _bound_lift(total, rows.prior[row], size)
+            wider = spread + _bound_lift(total, rows.prior[row], size, terms)
             if wider > most * (size + 1):  # perhaps too far: either the row is, or the bound has grown loose
                 apart = _divergence_with(total, rows.prior[row], entropy + rows.entropy[row], size + 1)
                 if apart > most:
@@ -127,23 +127,32 @@ def _next_class(  # type: ignore[no-untyped-def]
         size += 1
         if counts[value] > (1.0 + limits.beta + TOLERANCE) * limits.table[value] * (size + look - step - 1):
             return 0  # too many for a class of all the rows that may yet come
-        if meets(counts, present, found, size, limits) and (choosy or divergence(total, entropy, size) <= most):
+        wait -= 1
+        if wait > 0:
+            continue
+        if not meets(counts, present, found, size, limits):
+            wait = rows_to_wait(counts, present, found, size, limits)
+            if wait >= look - step:
+                return 0
+        elif choosy or divergence(total, entropy, size) <= most:
             return size
     return 0
 
 
-@njit(cache=True)
-def _bound_lift(total, prior, size) -> float:  # type: ignore[no-untyped-def]
+@njit(cache=True, error_model="numpy")
+def _bound_lift(total, prior, size, terms) -> float:  # type: ignore[no-untyped-def]
     """At least what size times divergence grows by with one more row, without a logarithm. O(values).
 
     It grows by size KL(mean, new mean) + KL(prior, new mean), and KL in nats is at most the chi-square distance.
     """
+    if size == 0:
+        return 0.0
+    for s in range(len(total)):  # apart from the sum, whose order decides its last bits: several at once
+        off, both = prior[s] - total[s] / size, total[s] + prior[s]
+        terms[s] = off * off / both if both > 0.0 else 0.0
     lift = 0.0
     for s in range(len(total)):
-        both = total[s] + prior[s]
-        if size > 0 and both > 0.0:
-            off = prior[s] - total[s] / size
-            lift += off * off / both
+        lift += terms[s]
     return float(size * lift / np.log(2.0))
 
 
@@ -193,7 +202,7 @@ def join(
                 break
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _divergence_with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
     """The divergence of a class with one more row."""
     mixture = 0.0

@@ -10,6 +10,9 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 
+BLOCK = 1 << 12
+"""People whose beliefs are worked on at a time: they stay in the processor's cache, and need no memory of their own."""
+
 
 @dataclass(frozen=True, eq=False)
 class Moves:
@@ -45,7 +48,9 @@ def revise(last: Float64, before: Float64, twice: Bool, moves: Moves) -> Float64
     prior = carry(last, moves.one)
     if moves.two is not None and twice.any():
         prior[twice] = carry(before[twice], moves.two)
-    return normalize(prior)
+    for start in range(0, len(prior), BLOCK):
+        prior[start : start + BLOCK] = normalize(prior[start : start + BLOCK])
+    return prior
 
 
 @njit(cache=True)
@@ -138,8 +143,12 @@ def mix_claims(prior: Float64, start: Int64, values: Int32, confidences: Float64
 
 def compute_entropies(shares: Float64) -> Float64:
     """float64[n]: Shannon entropy in bits of each row of float64[n, values]."""
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0.0)
-    return np.asarray(-(shares * logs).sum(axis=1), dtype=np.float64)
+    found = np.empty(len(shares))
+    for start in range(0, len(shares), BLOCK):
+        some = shares[start : start + BLOCK]
+        logs = np.log2(some, out=np.zeros_like(some), where=some > 0.0)
+        found[start : start + BLOCK] = -(some * logs).sum(axis=1)
+    return found
 
 
 def compute_divergences(shares: Float64, classes: Int32, count: int) -> Float64:
