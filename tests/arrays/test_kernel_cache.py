@@ -60,7 +60,7 @@ def test_the_first_kernel_of_a_user_who_can_write_nowhere_is_kept(tmp_path: Path
     code = (
         "import os\nos.access = lambda *_: False\n"
         "import reissue, pyarrow\n"
-        "from reissue.engine.text import hash_identifiers\nhash_identifiers(pyarrow.array(['a']))\n"
+        "from reissue.engine.identifiers import hash_identifiers\nhash_identifiers(pyarrow.array(['a']))\n"
         "print(os.environ['NUMBA_CACHE_DIR'])"
     )
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}

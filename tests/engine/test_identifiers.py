@@ -48,14 +48,16 @@ def test_repeated() -> None:
 
 
 def test_different_identifiers_with_one_hash_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identifiers, "MANY", 0)
     monkeypatch.setattr(identifiers, "hash_identifiers", lambda some: np.zeros(len(some), dtype=np.uint64))
     assert find_repeated(pa.array(["a", "b", None])) == (0, [])
     assert find_repeated(pa.array(["a", "b", None, "b"]))[0] == 1
 
 
 @pytest.mark.parametrize("space", [" ", "\t", "\n", "\x1c", "\x1f", "\x85", "\xa0", "\u2003", "\u3000"])
-def test_every_space_around_an_identifier_goes_wherever_it_stands(space: str) -> None:
+def test_every_space_around_an_identifier_goes_wherever_it_stands(space: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = ["a", "ä", "b c", "7"]
+    monkeypatch.setattr(identifiers, "MANY", 0)
     for row in range(len(plain)):
         for around in (f"{space}{plain[row]}", f"{plain[row]}{space}"):
             text, _ = normalize(pa.chunked_array([[*plain[:row], around, *plain[row + 1 :]]]))

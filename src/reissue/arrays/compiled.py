@@ -14,6 +14,9 @@ numba names what it compiles by a number that every process counts from 1. Two f
 name and take the same types (the sorts behind np.sort and np.argsort do) may then get one name in two processes, and a
 third that reads both kernels runs one in place of the other. Here every process counts from a number of its own.
 
+A variable that begins as 0 is to numba the number 0 first and then any number, and a kernel that is called with it is
+compiled for both: half of all that was compiled was never run. Here kernels are compiled for any number.
+
 Before numba reads a kernel from its cache it imports all that it would need to compile one, among it SciPy's linear
 algebra. Here it does so only where there is something to compile.
 """
@@ -38,6 +41,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from numba.core.environment import _rebuild_env
 from numba.core.runtime.nrt import rtsys
+from numba.core.types import unliteral
 
 from reissue.arrays import announce
 
@@ -143,6 +147,16 @@ def _names(code: CodeType) -> set[str]:
     return {*code.co_names}.union(*(_names(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
+def _forget_literals(dispatcher: Any) -> None:
+    """Let kernels that call this one give it numbers, whatever these are."""
+    find_template = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        return find_template([unliteral(one) for one in args], {name: unliteral(one) for name, one in kws.items()})
+
+    dispatcher.get_call_template = get_call_template
+
+
 if TYPE_CHECKING:  # what it decorates keeps its type
     from numba import njit
 else:
@@ -152,6 +166,7 @@ else:
 
         def compiled(kernel: Callable[..., object]) -> Any:
             dispatcher = numba.njit(**options)(kernel)
+            _forget_literals(dispatcher)
             if cache:
                 dispatcher._cache = _Cache(kernel)
             return dispatcher

@@ -111,7 +111,12 @@ def find_used(column: Int32) -> Int32:
     used = np.zeros(high - low + 1 if len(column) else 0, dtype=np.bool_)
     for row in range(len(column)):
         used[column[row] - low] = True
-    return (np.flatnonzero(used) + low).astype(np.int32)
+    found, count = np.empty(len(used), dtype=np.int32), 0
+    for code in range(len(used)):
+        if used[code]:
+            found[count] = low + code
+            count += 1
+    return found[:count]
 
 
 @njit(cache=True)

@@ -58,12 +58,13 @@ def _deal(hashes: UInt64, bits: int) -> tuple[Int64, UInt64, Int32]:
     starts = np.zeros((1 << bits) + 1, dtype=np.int64)
     for own in hashes:
         starts[np.int64(own * _SPREAD >> shift) + 1] += 1
-    starts = np.cumsum(starts)
+    for heap in range(1 << bits):
+        starts[heap + 1] += starts[heap]
     dealt, places, at = np.empty_like(hashes), np.empty(len(hashes), dtype=np.int32), starts[:-1].copy()
     for place in range(len(hashes)):
-        heap = np.int64(hashes[place] * _SPREAD >> shift)
-        dealt[at[heap]], places[at[heap]] = hashes[place], place
-        at[heap] += 1
+        to = np.int64(hashes[place] * _SPREAD >> shift)
+        dealt[at[to]], places[at[to]] = hashes[place], place
+        at[to] += 1
     return starts, dealt, places
 
 
@@ -79,8 +80,9 @@ def match_hashes(hashes: UInt64, others: UInt64) -> tuple[Int32, Int32]:
     starts, dealt, places = _deal(hashes, bits)
     other_starts, other_dealt, other_places = _deal(others, bits)
     room = np.int64(16)
-    while room < 2 * np.diff(starts).max():
-        room *= 2
+    for heap in range(1 << bits):
+        while room < 2 * (starts[heap + 1] - starts[heap]):
+            room *= 2
     slots, first = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int32)
     heap_of = np.full(room, -1, dtype=np.int32)
     same, match = np.empty(len(hashes), dtype=np.int32), np.full(len(others), -1, dtype=np.int32)

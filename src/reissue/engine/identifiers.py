@@ -45,6 +45,9 @@ class Identifiers:
         return str(self.text[row if self.places is None else int(self.places[row])].as_py())
 
 
+MANY = 10_000
+"""Rows from which on it pays to load a compiled kernel."""
+
 WHOLE_FLOAT = r"^[0-9]+\.0+$"
 
 
@@ -91,10 +94,11 @@ def are_whole_floats(text: pa.Array) -> bool:
 
 
 def _trim(text: pa.Array) -> pa.Array:
-    from reissue.arrays.texts import are_trimmed  # here and below where it is needed: reading must not wait for numba
+    if len(text) >= MANY:
+        from reissue.arrays.texts import are_trimmed  # where it is needed: reading must not wait for numba
 
-    if are_trimmed(*_view(text)):
-        return text
+        if are_trimmed(*_view(text)):
+            return text
     text = pc.utf8_trim_whitespace(text)
     return pc.if_else(pc.equal(text, ""), None, text)
 
@@ -116,10 +120,10 @@ class Repeated:
 
 def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
-    hashes = hash_identifiers(identifiers.drop_null())
-    if not have_twins(hashes):  # distinct hashes prove distinct text
+    known = identifiers.drop_null()
+    if len(known) >= MANY and not have_twins(hash_identifiers(known)):  # distinct hashes prove distinct text
         return 0, []
-    extra = len(hashes) - pc.count_distinct(identifiers).as_py()
+    extra = len(known) - pc.count_distinct(known).as_py()
     if extra == 0:
         return 0, []
     codes = encode(identifiers)

@@ -1,4 +1,4 @@
-"""Columns as text: few distinct labels, and for every row the place of its label among them; and identifiers."""
+"""Columns as text: few distinct labels, and for every row the place of its label among them."""
 
 from __future__ import annotations
 

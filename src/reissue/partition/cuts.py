@@ -50,7 +50,8 @@ def measure(rows: CodedRows, start: int, stop: int, forest: Forest, k: int, scra
 @njit(cache=True)
 def _find_hull(rows: CodedRows, start: int, stop: int, scratch: CutBuffers) -> int:
     """Fill scratch.low and high; the number of rows. Column by column, a few rows at a time: they stay in the cache."""
-    scratch.low[:] = scratch.high[:] = rows.codes[start]
+    for a in range(rows.codes.shape[1]):  # assigning whole arrays takes a second to compile
+        scratch.low[a] = scratch.high[a] = rows.codes[start, a]
     size = 0
     for begin in range(start, stop, 1024):
         end = min(begin + 1024, stop)
@@ -71,7 +72,9 @@ def _list_cut(
     """Enter a cut at the place that its worth gives it; how many there are then."""
     worth, at = gain * gain / even, found
     while at > 0 and scratch.worth[at - 1] < worth:
-        scratch.worth[at], scratch.cuts[at] = scratch.worth[at - 1], scratch.cuts[at - 1]
+        scratch.worth[at] = scratch.worth[at - 1]
+        for i in range(4):
+            scratch.cuts[at, i] = scratch.cuts[at - 1, i]
         at -= 1
     scratch.worth[at] = worth
     cut = scratch.cuts[at]
@@ -136,7 +139,8 @@ def _list_node_cuts(
     if min(left, total - left) >= max(1, k):
         gain = left * (width - float(forest.hi[own] - forest.lo[own])) / span
         even = 2.0 * left * (total - left)
-        found = _list_cut(attribute, forest.lo[own], forest.hi[own], left, gain, even, found, scratch)
+        begin, end = int(forest.lo[own]), int(forest.hi[own])
+        found = _list_cut(attribute, begin, end, left, gain, even, found, scratch)
     return found
 
 

@@ -81,7 +81,8 @@ def _cut_all(
             stack[height, 0], stack[height, 1], stack[height, 2] = scratch.ends[part], scratch.ends[part + 1], left - 1
             height += 1
         if parts == 0:
-            boxes[found, :, 0], boxes[found, :, 1] = scratch.low, scratch.high
+            for a in range(len(scratch.low)):
+                boxes[found, a, 0], boxes[found, a, 1] = scratch.low[a], scratch.high[a]
             starts[found] = begin
             found += 1
     return starts[:found].copy(), boxes[:found].copy()
