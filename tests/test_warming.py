@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from numba.core.dispatcher import Dispatcher
@@ -35,6 +36,20 @@ def test_a_publish_and_an_audit_find_all_their_kernels_compiled(name: str, tmp_p
             series.publish(snapshot, allow=NAMES)
         series.audit()
     assert before
+    assert compiled() - before == set()
+
+
+def test_large_tables_find_all_their_kernels_compiled(tmp_path: Path) -> None:
+    warm_up(["static"], print)
+    before = compiled()
+    table = next(iter(clinic.clinic_months(patients=1_000, months=1)))
+    many = pa.concat_tables([table] * (60_000 // len(table) + 1))
+    names = pa.array([f"p{row}" for row in range(len(many))])
+    place = many.column_names.index("episode")
+    (tmp_path / "p.toml").write_text(clinic.config(strategy="static", settings=SETTINGS["static"][0]))
+    with Series.from_config(tmp_path / "s", tmp_path / "p.toml") as series:
+        for end in (len(many), len(many) - 1):
+            series.publish(many.set_column(place, "episode", names).slice(0, end), allow=NAMES)
     assert compiled() - before == set()
 
 

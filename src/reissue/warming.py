@@ -9,8 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
 from reissue import clinic
 from reissue.arrays.compiled import processors
+from reissue.arrays.distinct import distinct
+from reissue.engine.identifiers import MANY, find_repeated, join_identifiers, normalize
 from reissue.errors import ReissueError
 from reissue.methods.registry import STRATEGIES, find_strategy
 from reissue.publish.gates import NAMES
@@ -53,9 +58,19 @@ def _compile_apart(name: str) -> str:
     return name
 
 
+def _compile_for_many_rows() -> None:
+    """What small months do without: the kernels for identifiers, and for rows that are equal."""
+    rows = np.arange(MANY, dtype=np.int32)
+    names, _ = normalize(pa.chunked_array([pa.array(rows).cast(pa.string())]))
+    find_repeated(names)
+    join_identifiers((names, rows.astype(np.int64)), names)
+    distinct([rows, rows])
+
+
 def _publish_and_audit(name: str) -> None:
     """Some small months of the made-up clinic, published and attacked in a folder that goes away."""
     grows = not find_strategy(name).supports.gone
+    _compile_for_many_rows()
     with tempfile.TemporaryDirectory() as folder:
         snapshots = clinic.write(folder, months=MONTHS, patients=PATIENTS, cumulative=grows)
         for number, settings in enumerate(SETTINGS.get(name, [{"k": 3}])):

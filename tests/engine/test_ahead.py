@@ -21,7 +21,7 @@ def test_a_snapshot_read_ahead_is_the_same(tmp_path: Path) -> None:
     path = tmp_path / "s.parquet"
     frame.write_parquet(path)
     for source in (path, str(path), frame):
-        read, ahead = load(source, schema()), Ahead(source, schema()).result()
+        read, ahead = load(source, schema()), Ahead(source, schema()).take()
         assert ahead.identifiers.equals(read.identifiers)
         assert ahead.seen == read.seen
 
@@ -29,4 +29,4 @@ def test_a_snapshot_read_ahead_is_the_same(tmp_path: Path) -> None:
 def test_errors_come_when_the_result_is_asked_for(tmp_path: Path) -> None:
     ahead = Ahead(tmp_path / "none.parquet", schema())
     with pytest.raises(SnapshotError, match="does not exist"):
-        ahead.result()
+        ahead.take()

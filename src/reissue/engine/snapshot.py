@@ -202,7 +202,7 @@ def _look_up(name: str, text: Text, lookup: Mapping[str, int]) -> Int32:
 
 
 class Ahead:
-    """A snapshot that another thread reads and checks; `result` waits for it, and raises what the reading raised.
+    """A snapshot that another thread reads and checks; `take` waits for it, and raises what the reading raised.
 
     Reading files hardly needs the interpreter, importing needs nothing else, so that the two go well side by side.
     """
@@ -216,8 +216,10 @@ class Ahead:
         else:  # frames are in memory already
             self._done.set_result(load(source, schema))
 
-    def result(self) -> Snapshot:
-        return self._done.result()
+    def take(self) -> Snapshot:
+        """The snapshot, once: it is not kept here, where it would lie beside its codes."""
+        done, self._done = self._done, Future()
+        return done.result()
 
 
 def _loaded(source: Source, schema: Schema) -> Snapshot:

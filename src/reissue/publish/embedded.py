@@ -49,11 +49,12 @@ class Embedded(Executor):
         pass
 
     def read(self, source: Source, schema: Schema) -> SnapshotSummary:
-        self._snapshot = load(source, schema) if self._ahead is None else self._ahead.result()
-        return self._snapshot.seen
+        snapshot = load(source, schema) if self._ahead is None else self._ahead.take()
+        self._read, self._name = [snapshot], snapshot.name
+        return snapshot.seen
 
     def encode(self, coding: Coding) -> int:
-        snapshot, self._identities = self._snapshot, Identities.read(self._ledger)
+        snapshot, self._identities = self._read.pop(), Identities.read(self._ledger)  # its columns are not kept
         codes, values = snapshot.encode(coding)
         numbers = self._identities.numbers(snapshot.identifiers)
         self._coding = coding
@@ -80,7 +81,7 @@ class Embedded(Executor):
         return measure_columns(self._rows.insensitive, self._rows.identifiers.text)
 
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
-        rows, place = self._rows, f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
+        rows, place = self._rows, f"{self._name}: column '{self._coding.schema.identifier}'"
         gone = np.concatenate([compared.gone for compared in self._compared])
         refuse_lookalikes(rows.identifiers.text, rows.numbers < 0, gone, self._identities, place)
 
