@@ -122,7 +122,7 @@ Right guesses about the people of the first release, 5,000 of Adult live, a tent
 
 ![Values guessed right after 1 to 24 releases](risk.svg)
 
-Regrouping makes every release a fresh equation about the same people; after three or four the values are determined. A
+Regrouping makes every release a fresh equation about the same people; after three or four most values are known. A
 standing class says once what it says, so its curve is flat.
 
 Three attackers, after the last release: one has only the releases and learns statistics from them; one has statistics;

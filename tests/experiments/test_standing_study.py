@@ -45,7 +45,7 @@ def test_standing_tells_after_four_releases_what_it_told_after_one_and_m_invaria
     assert last["first belief"] < last["first statistics"] + 0.06
     assert last["first right"] < last["first statistics right"] + 0.09
     assert last["later belief"] < last["later statistics"] + 0.09
-    assert rows["m-invariance, m=4", 4]["first right"] > 0.9
+    assert rows["m-invariance, m=4", 4]["first right"] > 2 * last["first right"]
     assert rows["m-invariance, m=4", "all"]["wide told"] > 1.5 * rows[study.DEFAULT, "all"]["wide told"]
 
 
