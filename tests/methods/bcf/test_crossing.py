@@ -14,7 +14,7 @@ from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
 from reissue.methods.bcf.certification import specialize_certified
 from reissue.methods.bcf.cracks import GroupedRelease
-from reissue.methods.bcf.crossing import APART, find_knots
+from reissue.methods.bcf.crossing import APART, count_exchangeable, find_knots
 from reissue.methods.bcf.joint_candidates import JointCandidates, Work
 from reissue.methods.bcf.search import SearchRules, TopDown
 from reissue.methods.bcf.strategy import BCF
@@ -269,3 +269,32 @@ def test_m_invariant_series_need_no_program_up_to_m_and_end_beyond_it() -> None:
     assert Correspondence(k=3, seconds=0).run(observe(alone, snapshots[-1])).unfinished > 0, (
         "values cannot be exchanged"
     )
+
+
+def test_a_single_group_that_does_not_meet_all_others_is_not_set_aside() -> None:
+    def release(*boxes: list[int]) -> GroupedRelease:
+        here = np.arange(len(boxes))
+        shaped = np.array(boxes, dtype=np.int32).reshape(-1, 1, 2)
+        return GroupedRelease.of(shaped, here, np.zeros_like(here), np.full(len(boxes), 3))
+
+    chain = ReleaseChain([release([0, 1]), release([0, 0], [1, 2]), release([0, 1], [2, 2])])
+    assert all((knots != APART).all() for knots in find_knots(chain))
+    knot = JointCandidates(chain, Work(1.0)).find_knot(int(find_knots(chain)[0][0]))
+    assert knot is not None
+    assert not knot.take_note(np.ones_like(knot.least)), "what does not add up is no witness"
+    assert not knot.least.any()
+
+
+def test_nested_searches_make_nested_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategy, "specialize_certified", lambda start, _: start(SearchRules(nested=True)))
+    snapshots = generate(np.random.default_rng(45), releases=3, rows=60, values=2, turnover=Turnover(arrive=0.6))
+    facts = run_series(BCF(k=4), snapshots)
+    chain = chain_of(facts)
+    assert [chain.pair(*both).count_crossings() for both in ((0, 1), (0, 2), (1, 2))] == [0, 0, 0]
+    assert all(release.class_count > 1 for release in facts)
+
+
+def test_values_are_not_exchanged_with_rows_of_nobody() -> None:
+    chain = random_cut_chain(np.random.default_rng(1), 1, values=1, people=6)
+    found = [possible_targets(chain, 0)]
+    assert count_exchangeable(chain, found, [chain.releases[0].total - 1]) is None
