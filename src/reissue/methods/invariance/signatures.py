@@ -269,9 +269,8 @@ def _refuse_changed(snapshot: Coded, known: PastSignatures) -> None:
     raise InfeasiblePolicy(
         f"{len(changed):,} of the {len(snapshot):,} subjects were already shown with different sets of sensitive "
         f"values in earlier releases, for example {{subject:{int(changed.min())}}}. What is out cannot be taken back, "
-        f"and this strategy promises one set for life. Start a new series in which these people have new identifiers "
-        f'(on_change = "new-subject" does not apply: no value has changed), leave them out of the snapshot, or use a '
-        f"strategy that does not promise it, such as static, merge or checked-mondrian."
+        f"and this strategy promises one set for life. Leave them out of the snapshot, or look at what another "
+        f"strategy would add to what is out: publish --dry-run --strategy standing."
     )
 
 
