@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reissue.coding import MISSING_CODE
 from reissue.model.boxes import contain, losses
 from reissue.model.domain import Domain
 from reissue.model.requirement import Requirement
@@ -26,6 +27,25 @@ REQUIREMENTS = [
     Requirement(k=2, t=0.3),
     Requirement(k=2, l=2, diversity="recursive", recursive_c=2.0),
 ]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.6])
+def test_missing_numbers_lie_on_one_side_of_every_cut(share: float) -> None:
+    """Their code is far below all others: a cut keeps them together with the lowest, whatever the median is."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        top = int(rng.integers(4, 40))
+        numbers = np.where(rng.random(60) < share, MISSING_CODE, rng.integers(0, top + 1, 60))
+        codes = np.stack([numbers, rng.integers(0, 4, 60)], axis=1).astype(np.int32)
+        made = mondrian(
+            codes,
+            np.zeros(60, np.int32),
+            (Domain("a", 0, top), Domain("b", 0, 3)),
+            Requirement(k=4).limits(np.array([60])),
+        )
+        assert np.bincount(made.classes).min() >= 4
+        for i, one in enumerate(made.boxes):  # cuts are cuts: no two boxes meet
+            assert all((one[:, 0] > other[:, 1]).any() or (one[:, 1] < other[:, 0]).any() for other in made.boxes[:i])
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())

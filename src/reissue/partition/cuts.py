@@ -95,15 +95,16 @@ def _list_median_cuts(
     scratch: CutBuffers,
 ) -> int:
     """List the cuts after the median and before it."""
-    high = np.int64(scratch.high[attribute])
-    low = max(np.int64(scratch.low[attribute]), forest.start[attribute] - 1)  # a missing value is one step below
+    first, high = np.int64(scratch.low[attribute]), np.int64(scratch.high[attribute])
+    floor = forest.start[attribute] - 1  # where widths are measured, a missing value is one step below the others
     median, below, upto = _median(rows, start, stop, size, attribute, scratch)
     for i in range(2):
         last, left = (median, upto) if i == 0 else (median - 1, below)
         if min(left, size - left) >= max(1, k):
-            gain = left * float(high - last) + (size - left) * float(last + 1 - low)
+            end = max(last, floor)
+            gain = left * float(high - end) + (size - left) * float(end + 1 - max(first, floor))
             even = 2.0 * left * (size - left)
-            found = _list_cut(attribute, low, last, left, gain / forest.span[attribute], even, found, scratch)
+            found = _list_cut(attribute, first, last, left, gain / forest.span[attribute], even, found, scratch)
     return found
 
 
