@@ -77,8 +77,8 @@ def test_census_like_people(shared_data: Path) -> None:
     others = learning_people.count_others(table, np.arange(300_000, 600_000))
     releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 40_000, 8_000, 6))
     series = learning_people.observe(releases, table)
-    assert Learning().run(series).measures["right"] > 0.59 - OFF
+    assert Learning().run(series).measures["right"] > 0.54 - OFF
     found = Learning().inform(others).run(series).measures
-    assert (found["belief"], found["right"]) == pytest.approx((0.653, 0.665), abs=OFF)
+    assert (found["belief"], found["right"]) == pytest.approx((0.609, 0.621), abs=OFF)
     first = KnownAlgorithm().inform(others).run(learning_people.observe(releases[:1], table)).measures
     assert (first["belief"], first["right"], first["sure_and_right"]) == pytest.approx((0.41, 0.46, 0.12), abs=OFF)

@@ -99,4 +99,5 @@ def _name_finding(finding: Finding, words: Words) -> Finding:
 
 def find_mentioned(outcome: Outcome) -> set[int]:
     """The people whom the findings and notes of a worker's outcome name."""
-    return {int(number) for number in _PERSON.findall(repr((outcome.findings, outcome.notes)))}
+    told = [(one.subjects, one.value, one.sentence, dict(one.details)) for one in outcome.findings]
+    return {int(number) for number in _PERSON.findall(repr((told, outcome.notes)))}
