@@ -104,7 +104,7 @@ def _list_median_cuts(
             end = max(last, floor)
             gain = left * float(high - end) + (size - left) * float(end + 1 - max(first, floor))
             even = 2.0 * left * (size - left)
-            found = _list_cut(attribute, first, last, left, gain / forest.span[attribute], even, found, scratch)
+            found = _list_cut(attribute, int(first), last, left, gain / forest.span[attribute], even, found, scratch)
     return found
 
 
