@@ -79,7 +79,7 @@ def test_a_backlog_ends_at_the_first_snapshot_that_is_refused(clinic: Path) -> N
     assert done.returncode == 2
     assert "Release 1" in done.stdout, "what was published before stays"
     assert "Release 2" not in done.stdout
-    assert "1 of 3 snapshots were published; bad.csv was not. 1 after it were not tried." in done.stderr
+    assert "1 of 3 snapshots was published; bad.csv was not. 1 after it was not tried." in done.stderr
     document = json.loads(reissue("publish", "s", "2.csv", "bad.csv", "--json", cwd=clinic).stdout)
     assert [release["number"] for release in document] == [2], "one document also where it ends early"
 

@@ -90,10 +90,11 @@ class Backlog:
             documents = [release.to_dict() for release in self.done]
             print_document(documents if several else documents[0])
         if several and left and isinstance(error, ReissueError):
-            rest = f" {len(left) - 1} after it were not tried." if len(left) > 1 else ""
+            after = len(left) - 1
+            rest = f" {after} after it {_be(after)} not tried." if after else ""
             tell(
-                f"{len(self.done)} of {len(self.snapshots)} snapshots were published; {left[0]} was not.{rest} "
-                "Mend it, and publish from there on.",
+                f"{len(self.done)} of {len(self.snapshots)} snapshots {_be(len(self.done))} published; {left[0]} was "
+                f"not.{rest} Mend it, and publish from there on.",
                 err=True,
             )
 
@@ -137,3 +138,7 @@ def warn_of_edits(series: Series) -> None:
             "settings with --strategy and --set, hierarchies with `reissue extend`, and undo the change in the file.",
             err=True,
         )
+
+
+def _be(count: int) -> str:
+    return "was" if count == 1 else "were"

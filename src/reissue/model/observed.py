@@ -151,26 +151,34 @@ class ObservedRelease:
         )
 
 
-def leave_out_repeats(release: ObservedRelease) -> ObservedRelease:
-    """The release without classes that only say again what they said. O(rows)."""
-    if release.repeated is None:
-        return release
-    new = ~release.repeated
-    number = np.cumsum(new, dtype=np.int32) - np.int32(1)
-    rows, some = new[release.classes], release.members
-    if some is not None:
-        here = new[some.classes]
+def keep_classes(release: ObservedRelease, kept: Bool) -> ObservedRelease:
+    """The part of a release that are these classes (bool[classes]), which are called as before. O(rows)."""
+    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    rows = kept[release.classes]
+
+    def part(some: Members | None) -> Members | None:
+        if some is None:
+            return None
+        here = kept[some.classes]
         codes = np.asfortranarray(some.codes[here])
-        some = Members(some.subjects[here], number[some.classes[here]], codes, some.values[here])
+        return Members(some.subjects[here], number[some.classes[here]], codes, some.values[here])
+
     return replace(
         release,
-        boxes=release.boxes[new],
+        boxes=release.boxes[kept],
         classes=number[release.classes[rows]],
         values=release.values[rows],
-        members=some,
-        numbers=np.flatnonzero(new).astype(np.int32) if release.numbers is None else release.numbers[new],
-        repeated=None,
+        members=part(release.members),
+        counterfeits=part(release.counterfeits),
+        numbers=np.flatnonzero(kept).astype(np.int32) if release.numbers is None else release.numbers[kept],
+        amounts=None if release.amounts is None else release.amounts[rows],
+        repeated=None if release.repeated is None else release.repeated[kept],
     )
+
+
+def leave_out_repeats(release: ObservedRelease) -> ObservedRelease:
+    """The release without classes that only say again what they said. O(rows)."""
+    return release if release.repeated is None else keep_classes(release, ~release.repeated)
 
 
 @runtime_checkable

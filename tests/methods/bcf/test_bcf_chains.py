@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import ChangeError, InfeasiblePolicy
+from reissue.methods.baselines.static import Static
 from reissue.methods.bcf import certification
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.memory import ChainLog
@@ -69,6 +70,16 @@ def test_a_new_chain_can_be_asked_for_at_a_release() -> None:
     outcome = Correspondence(k=4).run(observe(facts, snapshots[-1]))
     assert not outcome.breaches
     assert any("only new people" in note for note in outcome.notes)
+
+
+def test_releases_that_begin_chains_for_one_reason_are_told_together() -> None:
+    snapshots = generate(np.random.default_rng(80), releases=9, rows=200, values=3, turnover=Turnover(leave=0.2))
+    told = Correspondence().run(observe(run_series(Static(k=5), snapshots), snapshots[-1])).notes
+    (note,) = [note for note in told if "start of a new chain" in note]
+    assert note == (
+        "Each of release 2, release 3, release 4, release 5, release 6 and 3 more releases lacks people of the release "
+        "before; the attack treats it as the start of a new chain of releases."
+    )
 
 
 def test_a_series_begun_another_way_is_continued_by_exact_flows() -> None:

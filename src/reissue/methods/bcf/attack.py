@@ -17,7 +17,7 @@ from reissue.methods.bcf.candidates import ReleaseChain, Targets, count_composed
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.crossing import count_exchangeable
 from reissue.methods.bcf.joint_candidates import JointCandidates, Work
-from reissue.methods.wording import count_people
+from reissue.methods.wording import count_people, list_names
 from reissue.model.observed import Observed, ObservedRelease, Words
 from reissue.model.requirement import Ratio
 from reissue.model.settings import RowCount, Share, ValueCount, Within
@@ -78,14 +78,14 @@ class Correspondence(Attack):
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
-        notes: list[str] = []
+        ends: dict[str, list[int]] = {}
         sight = _AttackTotals(series.words, self._asked(), Work(self.seconds))
-        for chained in find_chains(series, notes):
+        for chained in find_chains(series, ends):
             if involving is None:
                 sight.look(chained, only_last=False)
             elif involving in chained.numbers:
                 sight.look(chained.until(involving), only_last=True)
-        notes += sight.notes
+        notes = [*_describe_ends(series.words, ends), *sight.notes]
         if sight.undecided:
             notes.append(
                 f"Classes of three and more releases cross, and {self.seconds:g} seconds of work did not show whether "
@@ -128,16 +128,26 @@ class ObservedChain:
 _NOTHING = ObservedChain(ReleaseChain([]), (), ())
 
 
-def find_chains(series: Observed, notes: list[str]) -> Iterator[ObservedChain]:
-    """The longest runs in which each release can contain all before it.
+_EXACT = "publishes quasi-identifiers as they are; correspondence is not sought in it"
+_NEW_CHAIN = "the attack treats it as the start of a new chain of releases"
+
+
+def _describe_ends(words: Words, ends: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    """One note for every reason, with the releases that it is about."""
+    for why, numbers in ends.items():
+        where = [words.release(number) for number in numbers]
+        yield f"{where[0]} {why}." if len(where) == 1 else f"Each of {list_names(where, 6, 'more releases')} {why}."
+
+
+def find_chains(series: Observed, ends: dict[str, list[int]]) -> Iterator[ObservedChain]:
+    """The longest runs in which each release can contain all before it; why a release does not go on, into `ends`.
 
     Every release is asked for once, in order, and let go when the next one has been compared with it.
     """
     chained, before = _NOTHING, None
     for release in series.releases:
-        name = series.words.release(release.number)
         if release.anatomized:
-            notes.append(f"{name} publishes quasi-identifiers as they are; correspondence is not sought in it.")
+            ends.setdefault(_EXACT, []).append(release.number)
             if chained.numbers:
                 yield chained
             chained, before = _NOTHING, None
@@ -147,7 +157,7 @@ def find_chains(series: Observed, notes: list[str]) -> Iterator[ObservedChain]:
         if why is None and not longer.holds_last():
             why = "lacks records that earlier releases have"
         if why is not None:
-            notes.append(f"{name} {why}; the attack treats it as the start of a new chain of releases.")
+            ends.setdefault(f"{why}; {_NEW_CHAIN}", []).append(release.number)
             yield chained
             chained, longer = _NOTHING, ReleaseChain(longer.releases[-1:])
         chained, before = chained.extend(longer, release), release

@@ -17,6 +17,7 @@ from reissue.methods.equivalence.attack_people import search_all_classes, search
 from reissue.methods.equivalence.attack_search import EquivalenceSearch, SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
 from reissue.methods.equivalence.fingerprints import MOST_CELLS, count_cells, take_fingerprints
+from reissue.methods.equivalence.lone_classes import leave_out_lone
 from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.person_matrix import (
     Block,
@@ -59,6 +60,10 @@ _IN_PIECES = (
     "Classes with the same values share nobody in parts of the series, and each part was searched by itself. The lower "
     "bound holds for every attack; attacks that combine such parts count in it, but were not searched for."
 )
+_LONE = (
+    "Classes for life that share nobody with other classes cannot be weighed but whole: whatever follows about one of "
+    "their people follows about all of them, at least {:,} on each side."
+)
 _MOST_ROWS = 60
 """Beyond this many classes a block is too large for the integer program."""
 
@@ -87,9 +92,18 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         if involving is not None:
             return self._added(series, involving)
-        seen = _Seen(series.releases)
-        tally = self._searched(series, seen, seen.describe_shape)
-        return self.conclude([tally], seen.describe_shape, partial(locate_people, series.releases))
+        part, least = series, None
+        if series.standing:
+            left, least = leave_out_lone(series.releases, self.e)
+            part = replace(series, releases=left)
+        seen = _Seen(part.releases)
+        shape = seen.describe_shape
+        if least is not None and shape.as_mixed().needs_whole:
+            shape = shape.as_mixed()  # what is left may look simpler than the series is
+        tally = self._searched(part, seen, shape)
+        tally.bound_lone(least)
+        outcome = self.conclude([tally], shape, partial(locate_people, series.releases))
+        return outcome if least is None else replace(outcome, notes=(_LONE.format(least), *outcome.notes))
 
     # -- a series, or a part of it: all classes that show some sets of values
 

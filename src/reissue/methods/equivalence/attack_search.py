@@ -71,6 +71,14 @@ class SearchTotals:
         """No linear attack on these classes shows fewer people."""
         self.printed = size if self.printed is None else min(self.printed, size)
 
+    def bound_lone(self, size: int | None) -> None:
+        """Attacks that were not looked at show at least so many people; None: there are none."""
+        if size is not None:
+            if self.printed is not None:
+                self.printed = min(self.printed, size)
+            if self.proved is not None or self.printed is None:
+                self.bound(size)
+
     @property
     def linear(self) -> int | None:
         """No linear attack shows fewer people."""
