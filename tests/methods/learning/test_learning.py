@@ -21,8 +21,7 @@ from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.learning.attack import Learning
 from reissue.methods.learning.class_graph import SeriesGraph
 from reissue.methods.learning.judgement import judge
-from reissue.methods.learning.reasoning import learn, reason
-from reissue.methods.learning.statistics import FittedStatistics
+from reissue.methods.learning.statistics import FittedStatistics, learn, reason
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.learning.townspeople import live_on, publish, town

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.methods.learning.nested_classes import ClassTable, leave_out_nested
+from reissue.methods.learning.class_graph import ClassTable, leave_out_nested
 
 Class = tuple[list[int], dict[int, int]]
 

@@ -15,8 +15,7 @@ from reissue.errors import InfeasiblePolicy
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.learning.attack import Learning
 from reissue.methods.learning.class_graph import SeriesGraph
-from reissue.methods.learning.reasoning import reason
-from reissue.methods.learning.statistics import FittedStatistics
+from reissue.methods.learning.statistics import FittedStatistics, reason
 from reissue.methods.registry import make_attack
 from reissue.methods.standing.strategy import Standing
 from reissue.model.observed import Observed

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Bool, Float64, Int64
+from reissue.arrays.types import Float64, Int64
 from reissue.errors import InputError
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
+from reissue.methods.attack import Attack, Outcome, WorkDivision
 from reissue.methods.invariance.attack_cuts import RebuiltCuts, count_cuts, is_split, rebuild_cuts
 from reissue.methods.invariance.attack_exclusions import count_excluded, exclude
 from reissue.methods.invariance.attack_leftovers import Leftovers, rebuild_leftovers
-from reissue.methods.learning.attack_findings import find_classes, state_share
-from reissue.methods.learning.class_graph import SeriesGraph, present_in
-from reissue.methods.learning.informed_attack import WithStatistics
-from reissue.methods.learning.judgement import Judgement, judge
-from reissue.methods.learning.reasoning import learn, refit
-from reissue.methods.learning.statistics import PUBLISHER
+from reissue.methods.learning.class_graph import SeriesGraph
+from reissue.methods.learning.judgement import PersonEvidence, judge, state_share
+from reissue.methods.learning.statistics import PUBLISHER, WithStatistics, learn, refit
 from reissue.methods.wording import name_releases
 from reissue.model.observed import Observed, Words
 from reissue.model.settings import Within
@@ -35,10 +33,9 @@ REFITS = 2
 class _Deduced:
     """What was deduced of a series."""
 
-    graph: SeriesGraph
+    evidence: PersonEvidence
     cuts: RebuiltCuts
     groups: int
-    judged: Judgement
     excluded: Int64
 
 
@@ -71,7 +68,8 @@ class KnownAlgorithm(WithStatistics, Attack):
         judged = judge(graph.published, priors, beliefs, graph.people.values)
         groups = sum(len(one.start) - 1 for one in leftovers)
         excluded = count_excluded(cuts, len(graph.people))
-        return self._tell(series, _Deduced(graph, cuts, groups, judged, excluded), involving)
+        evidence = PersonEvidence(self.name, self.c, self.limit, graph, judged)
+        return self._tell(series, _Deduced(evidence, cuts, groups, excluded), involving)
 
     def _rebuild(self, series: Observed, graph: SeriesGraph, until: int) -> tuple[RebuiltCuts, list[Leftovers]]:
         """Of releases whose lists of values were cut, the cuts; of the others, who was left over where."""
@@ -109,37 +107,25 @@ class KnownAlgorithm(WithStatistics, Attack):
         return priors, exclude(graph.reduced, cuts, leftovers, priors)
 
     def _tell(self, series: Observed, deduced: _Deduced, involving: int | None) -> Outcome:
-        people, judged = deduced.graph.people, deduced.judged
-        wanted = range(1, len(series) + 1) if involving is None else (involving,)
-        here = {number: present_in(series.releases[number - 1], people) for number in wanted}
-        asked: Bool = np.zeros(len(people), dtype=np.bool_)
-        for present in here.values():
-            asked |= present
-        exposed = judged.at_risk(self.c) & asked
-        worst = np.flatnonzero(exposed)
-        worst = worst[np.lexsort((worst, -judged.belief[worst]))][: self.limit]
-        where = find_classes(series.releases, people, worst, max(wanted, default=0))
-        return Outcome(
-            attack=self.name,
-            findings=tuple(self._describe(series.words, deduced, i, classes) for i, classes in where.items()),
-            total=int(exposed.sum()),
-            at_risk={number: people.subjects[exposed & present] for number, present in here.items()},
-            measures={
-                **judged.measures(asked),
-                "exposed": float(exposed.sum()),
-                "cuts": float(deduced.cuts.found),
-                "cuts_not_rebuilt": float(deduced.cuts.lost),
-                "left_over": float(deduced.groups),
-            },
-            notes=(
-                f"{self.source} What statistics alone tell about people of a kind is inference about a population, not "
-                "disclosure by the series: only what the choice of classes adds to them counts.",
-                "It measures how far one attacker comes; it proves nothing about others.",
-            ),
+        notes = (
+            f"{self.source} What statistics alone tell about people of a kind is inference about a population, not "
+            "disclosure by the series: only what the choice of classes adds to them counts.",
+            "It measures how far one attacker comes; it proves nothing about others.",
+        )
+        return deduced.evidence.tell(
+            series,
+            involving,
+            partial(self._describe, series.words, deduced),
+            notes,
+            cuts=float(deduced.cuts.found),
+            cuts_not_rebuilt=float(deduced.cuts.lost),
+            left_over=float(deduced.groups),
         )
 
-    def _describe(self, words: Words, deduced: _Deduced, i: int, classes: list[tuple[int, int]]) -> Finding:
-        people, judged, others = deduced.graph.people, deduced.judged, int(deduced.excluded[i])
+    def _describe(
+        self, words: Words, deduced: _Deduced, i: int, classes: list[tuple[int, int]]
+    ) -> tuple[str, dict[str, object]]:
+        people, judged, others = deduced.evidence.graph.people, deduced.evidence.judged, int(deduced.excluded[i])
         who, value = words.subject(int(people.subjects[i])), words.value(int(people.values[i]))
         belief, alone, true = float(judged.belief[i]), float(judged.alone[i]), float(judged.come_true[i])
         releases = name_releases(words, [number for number, _ in classes])
@@ -148,21 +134,10 @@ class KnownAlgorithm(WithStatistics, Attack):
             why = f"Knowing how the classes of {releases} were cut", f"who stands on which side of a cut: {pairs}"
         else:
             why = f"Knowing how the classes of {releases} were dealt", "who was left over where sets were dealt"
-        return Finding(
-            attack=self.name,
-            releases=tuple(number for number, _ in classes),
-            subjects=(who,),
-            classes=tuple(classes),
-            value=value,
-            level=belief,
-            unit="belief in the true value",
-            threshold=self.c,
-            sentence=(
-                f"{why[0]}, an attacker is {state_share(belief)} sure that {who} "
-                f"has {value}, rightly; one class alone gives at most {state_share(alone)} with the same statistics. "
-                f"The rest follows from {why[1]}. Of the people guessed so firmly, "
-                f"{100 * true:.0f}% are guessed rightly. {self.source}"
-            ),
-            details={"belief": belief, "one_release": alone, "come_true": true, "excluded": others},
-            rank=(-belief, int(people.subjects[i])),
+        sentence = (
+            f"{why[0]}, an attacker is {state_share(belief)} sure that {who} "
+            f"has {value}, rightly; one class alone gives at most {state_share(alone)} with the same statistics. "
+            f"The rest follows from {why[1]}. Of the people guessed so firmly, "
+            f"{100 * true:.0f}% are guessed rightly. {self.source}"
         )
+        return sentence, {"excluded": others}

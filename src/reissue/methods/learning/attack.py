@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Float64, Int64
 from reissue.methods.attack import Attack, Outcome, WorkDivision
-from reissue.methods.learning.attack_findings import PersonEvidence, describe_people
-from reissue.methods.learning.class_graph import SeriesGraph, present_in
-from reissue.methods.learning.informed_attack import WithStatistics
-from reissue.methods.learning.judgement import Judgement, judge
-from reissue.methods.learning.reasoning import learn, reason
-from reissue.methods.learning.statistics import LEARN
-from reissue.model.observed import Observed
+from reissue.methods.learning.class_graph import SeriesGraph
+from reissue.methods.learning.judgement import PersonEvidence, judge, state_share
+from reissue.methods.learning.statistics import LEARN, WithStatistics, learn, reason
+from reissue.methods.wording import list_names, name_releases
+from reissue.model.observed import Observed, Words
 from reissue.model.settings import Within
+
+MOST_VALUES = 8
+"""So many possible values of a person are listed by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,29 +48,33 @@ class Learning(WithStatistics, Attack):
             priors = learn(graph, series.domains)
         beliefs = reason(graph.reduced, priors)
         judged = judge(graph.published, beliefs.priors, beliefs.final, graph.people.values)
-        return self._tell(series, graph, judged, beliefs.final, involving)
+        evidence = PersonEvidence(self.name, self.c, self.limit, graph, judged)
+        describe = partial(self._describe, series.words, evidence)
+        return evidence.tell(series, involving, describe, self._notes(graph))
 
-    def _tell(
-        self, series: Observed, graph: SeriesGraph, judged: Judgement, final: Float64, involving: int | None
-    ) -> Outcome:
-        wanted = range(1, len(series) + 1) if involving is None else (involving,)
-        here = {number: present_in(series.releases[number - 1], graph.people) for number in wanted}
-        asked: Bool = np.zeros(len(graph.people), dtype=np.bool_)
-        for present in here.values():
-            asked |= present
-        exposed = judged.at_risk(self.c) & asked
-        at_risk: dict[int, Int64] = {n: graph.people.subjects[exposed & present] for n, present in here.items()}
-        worst = np.flatnonzero(exposed)
-        worst = worst[np.lexsort((worst, -judged.belief[worst]))][: self.limit]
-        evidence = PersonEvidence(self.name, self.c, self.source, series.releases, graph, judged, final)
-        return Outcome(
-            attack=self.name,
-            findings=describe_people(evidence, series.words, worst, max(wanted, default=0)),
-            total=int(exposed.sum()),
-            at_risk=at_risk,
-            measures={**judged.measures(asked), "exposed": float(exposed.sum())},
-            notes=self._notes(graph),
+    def _describe(
+        self, words: Words, evidence: PersonEvidence, i: int, classes: list[tuple[int, int]]
+    ) -> tuple[str, dict[str, object]]:
+        people, judged = evidence.graph.people, evidence.judged
+        who, value = words.subject(int(people.subjects[i])), words.value(int(people.values[i]))
+        belief, alone, plain = float(judged.belief[i]), float(judged.alone[i]), float(judged.plain[i])
+        possible = [words.value(int(v)) for v in np.flatnonzero(evidence.graph.published.possible[i])]
+        releases = name_releases(words, [number for number, _ in classes])
+        if len(classes) > 1:
+            seen, they, best = (
+                f"Taken together, the classes of {releases} leave",
+                "they make",
+                "One of them alone gives at most",
+            )
+        else:
+            seen, they, best = f"The class of {releases} leaves", "it makes", "Alone it gives"
+        sentence = (
+            f"{seen} {list_names(possible, MOST_VALUES)} for {who}; weighed together with everybody else's, {they} "
+            f"an attacker {state_share(belief)} sure that it is {value}, rightly. {best} {state_share(alone)} "
+            f"with the same statistics, and the statistics over these values {state_share(plain)}. Of the people "
+            f"guessed so firmly, {100 * float(judged.come_true[i]):.0f}% are guessed rightly. {self.source}"
         )
+        return sentence, {"statistics": plain, "values": tuple(possible)}
 
     def _notes(self, graph: SeriesGraph) -> tuple[str, ...]:
         notes = [

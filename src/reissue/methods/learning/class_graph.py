@@ -1,7 +1,13 @@
 """A series as a graph of people and classes: whoever is in a class has one of its values.
 
-Classes that say the same are told once, and of two classes of which one holds the other only what is new is kept:
-the smaller one, and the rest of the larger. What classes say together stays the same, with fewer loops.
+Classes of several releases that repeat each other are told once, so they count once. What classes say together stays
+the same, with fewer loops: values persist, so what a class says of its members it says for good. Three rules, none of
+which loses or adds anything:
+- a class with the same members and values as an earlier one says nothing new;
+- a class whose members all lie in a class that deals no other values than it does says nothing new (its rows of nobody
+  take the rest): a class that people leave while its values stay;
+- of a class that lies wholly in another one, and has no rows of nobody, the other one's rest says the same: its other
+  members share its other values.
 """
 
 from __future__ import annotations
@@ -11,12 +17,168 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph
+from reissue.arrays.mixing import mix_bits
 from reissue.arrays.permanent import Deals
 from reissue.arrays.sets import lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.learning.nested_classes import ClassTable, leave_out_nested
 from reissue.model.observed import Members, Observed, ObservedRelease
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTable:
+    """Classes one after the other, those of earlier releases first.
+
+    member_start: int64[classes + 1] into members: int64[], people; value_start: int64[classes + 1] into values: int32[]
+    (ascending within a class) and counts: int64[] > 0
+    """
+
+    member_start: Int64
+    members: Int64
+    value_start: Int64
+    values: Int32
+    counts: Int64
+
+    def __len__(self) -> int:
+        return len(self.member_start) - 1
+
+    @property
+    def owner(self) -> Int64:
+        """int64[members]: the class of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.member_start))
+
+    @property
+    def value_owner(self) -> Int64:
+        """int64[values]: the class of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.value_start))
+
+    @staticmethod
+    def join(tables: Sequence[ClassTable]) -> ClassTable:
+        def starts(sizes: Sequence[Int64]) -> Int64:
+            return np.append(0, np.cumsum(np.concatenate([np.empty(0, dtype=np.int64), *sizes]))).astype(np.int64)
+
+        return ClassTable(
+            starts([np.diff(table.member_start) for table in tables]),
+            np.concatenate([np.empty(0, dtype=np.int64), *(table.members for table in tables)]),
+            starts([np.diff(table.value_start) for table in tables]),
+            np.concatenate([np.empty(0, dtype=np.int32), *(table.values for table in tables)]),
+            np.concatenate([np.empty(0, dtype=np.int64), *(table.counts for table in tables)]),
+        )
+
+    def keep(self, members: Bool, counts: Int64) -> ClassTable:
+        """Without some members, with other counts; classes without members, and values of count 0, go."""
+        size = np.bincount(self.owner[members], minlength=len(self))
+        stays = size > 0
+        shown = stays[self.value_owner] & (counts > 0)
+        kinds = np.bincount(self.value_owner[shown], minlength=len(self))
+        return ClassTable(
+            np.append(0, np.cumsum(size[stays])).astype(np.int64),
+            self.members[members],
+            np.append(0, np.cumsum(kinds[stays])).astype(np.int64),
+            self.values[shown],
+            counts[shown],
+        )
+
+
+def leave_out_nested(classes: ClassTable) -> ClassTable:
+    """The classes that say as much together, with fewer repetitions. O(members log members)."""
+    once = _leave_out_repeated(classes)
+    return _leave_out_repeated(_take_apart(once))
+
+
+def _leave_out_repeated(classes: ClassTable) -> ClassTable:
+    """Without classes that have the members and values of an earlier one."""
+    with np.errstate(over="ignore"):
+        who = mix_bits(classes.members.astype(np.uint64) + np.uint64(1))
+        what = mix_bits(classes.values.astype(np.uint64) << np.uint64(32) | classes.counts.astype(np.uint64))
+        sums = np.zeros((len(classes), 2), dtype=np.uint64)
+        np.add.at(sums[:, 0], classes.owner, who)
+        np.add.at(sums[:, 0], classes.value_owner, mix_bits(what + np.uint64(1)))
+        np.add.at(sums[:, 1], classes.owner, mix_bits(who ^ np.uint64(0x9E3779B97F4A7C15)))
+        np.add.at(sums[:, 1], classes.value_owner, what)
+    _, first = np.unique(sums, axis=0, return_index=True)
+    kept = np.zeros(len(classes), dtype=np.bool_)
+    kept[first] = True
+    return classes.keep(kept[classes.owner], classes.counts)
+
+
+def _take_apart(classes: ClassTable) -> ClassTable:
+    """Leave out implied classes, and of classes that hold others what these say.
+
+    Looks at classes that share a person one after the other. A class is taken apart by later ones, or else by earlier
+    ones: those of one side share nobody with each other.
+    """
+    order = np.lexsort((classes.owner, classes.members))
+    follows = classes.members[order[1:]] == classes.members[order[:-1]]
+    before, after = order[:-1][follows], order[1:][follows]  # entries of one person in consecutive classes
+    owner, size = classes.owner, np.diff(classes.member_start)
+    width = max(1, len(classes))
+    pairs, link, shared = np.unique(owner[before] * width + owner[after], return_inverse=True, return_counts=True)
+    one, other = pairs // width, pairs % width
+    later, earlier = (shared == size[other]) & (size[one] > shared), (shared == size[one]) & (size[other] > shared)
+    inner, outer = np.where(later, other, one), np.where(later, one, other)
+    counts = classes.counts.copy()
+    verdict = _judge(
+        inner, outer, later | earlier, later, size, classes.value_start, classes.values, classes.counts, counts
+    )
+    gone = np.zeros(len(classes), dtype=np.bool_)
+    gone[inner[verdict == IMPLIED]] = True
+    member = ~gone[owner]
+    member[before[(verdict[link] == APART) & later[link]]] = False
+    member[after[(verdict[link] == APART) & earlier[link]]] = False
+    return classes.keep(member, counts)
+
+
+IMPLIED, APART = 1, 2
+
+
+@njit(cache=True)
+def _judge(inner, outer, nested, later, size, value_start, values, counts, left):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """int64[pairs]: IMPLIED if the outer class implies the inner one, APART if the inner one is taken out of the outer.
+
+    left: int64[], the counts that outer classes keep, changed in place.
+    """
+    verdict = np.zeros(len(inner), np.int64)
+    side = np.zeros(len(size), np.int64)  # 1: taken apart by later classes, 2: by earlier ones
+    for turn in range(1, 3):
+        for pair in range(len(inner)):
+            if not nested[pair] or later[pair] != (turn == 1):
+                continue
+            small, large = inner[pair], outer[pair]
+            rows = 0
+            for i in range(value_start[small], value_start[small + 1]):
+                rows += counts[i]
+            if _covers(small, large, value_start, values, counts, counts):
+                verdict[pair] = IMPLIED
+            elif rows != size[small] or side[large] not in (0, turn):
+                continue
+            elif _covers(large, small, value_start, values, left, counts):
+                verdict[pair], side[large] = APART, turn
+                _subtract(small, large, value_start, values, counts, left)
+    return verdict
+
+
+@njit(cache=True)
+def _covers(one, other, value_start, values, ones, others):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Whether the first class deals every value at least as often as the second; ones, others: int64[] their counts."""
+    i = value_start[one]
+    for j in range(value_start[other], value_start[other + 1]):
+        while i < value_start[one + 1] and values[i] < values[j]:
+            i += 1
+        if i == value_start[one + 1] or values[i] != values[j] or ones[i] < others[j]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _subtract(small, large, value_start, values, counts, left):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """Take the values of one class out of what another one keeps."""
+    i = value_start[large]
+    for j in range(value_start[small], value_start[small + 1]):
+        while values[i] < values[j]:
+            i += 1
+        left[i] -= counts[j]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,21 @@
-"""What an attacker's beliefs are worth, judged by the truth: beside the same statistics without the releases."""
+"""What an attacker's beliefs are worth, judged by the truth: beside the same statistics without the releases.
+
+Whoever's value is believed rightly, and more firmly than by one release, is a finding.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reissue.arrays.factor_graph import FactorGraph, restrict
-from reissue.arrays.types import Bool, Float64, Int32
+from reissue.arrays.sets import lookup
+from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.methods.attack import Finding, Outcome
+from reissue.methods.learning.class_graph import KnownPeople, SeriesGraph, present_in
+from reissue.model.observed import Observed, ObservedRelease, Words
 
 SURE = 0.9
 """Above this belief an attacker counts as sure."""
@@ -120,3 +128,84 @@ def _judge_alone(graph: FactorGraph, priors: Float64, truth: Int32) -> tuple[Flo
 
 def _odds(belief: Float64) -> Float64:
     return np.asarray(belief / np.maximum(1.0 - belief, 1e-12), dtype=np.float64)
+
+
+Describe = Callable[[int, list[tuple[int, int]]], tuple[str, dict[str, object]]]
+"""Of a person by number and their (release, class) pairs: the sentence of the finding, and its details."""
+
+
+@dataclass(frozen=True, eq=False)
+class PersonEvidence:
+    """Whose value an attacker believes to know. threshold: from which belief on that counts; limit: whom to list"""
+
+    attack: str
+    threshold: float
+    limit: int
+    graph: SeriesGraph
+    judged: Judgement
+
+    def tell(
+        self,
+        series: Observed,
+        involving: int | None,
+        describe: Describe,
+        notes: tuple[str, ...],
+        **measures: float,
+    ) -> Outcome:
+        """One finding for each of the worst people, the strongest belief first; and how many there are."""
+        people, judged = self.graph.people, self.judged
+        wanted = range(1, len(series) + 1) if involving is None else (involving,)
+        here = {number: present_in(series.releases[number - 1], people) for number in wanted}
+        asked: Bool = np.zeros(len(people), dtype=np.bool_)
+        for present in here.values():
+            asked |= present
+        exposed = judged.at_risk(self.threshold) & asked
+        worst = np.flatnonzero(exposed)
+        worst = worst[np.lexsort((worst, -judged.belief[worst]))][: self.limit]
+        where = find_classes(series.releases, people, worst, max(wanted, default=0))
+        return Outcome(
+            attack=self.attack,
+            findings=tuple(self._find(series.words, i, classes, *describe(i, classes)) for i, classes in where.items()),
+            total=int(exposed.sum()),
+            at_risk={number: people.subjects[exposed & present] for number, present in here.items()},
+            measures={**judged.measures(asked), "exposed": float(exposed.sum()), **measures},
+            notes=notes,
+        )
+
+    def _find(
+        self, words: Words, i: int, classes: list[tuple[int, int]], sentence: str, details: dict[str, object]
+    ) -> Finding:
+        people, judged = self.graph.people, self.judged
+        belief, alone, true = float(judged.belief[i]), float(judged.alone[i]), float(judged.come_true[i])
+        return Finding(
+            attack=self.attack,
+            releases=tuple(number for number, _ in classes),
+            subjects=(words.subject(int(people.subjects[i])),),
+            classes=tuple(classes),
+            value=words.value(int(people.values[i])),
+            level=belief,
+            unit="belief in the true value",
+            threshold=self.threshold,
+            sentence=sentence,
+            details={"belief": belief, "one_release": alone, "come_true": true, **details},
+            rank=(-belief, int(people.subjects[i])),
+        )
+
+
+def find_classes(
+    releases: Sequence[ObservedRelease], people: KnownPeople, some: Int64, until: int
+) -> dict[int, list[tuple[int, int]]]:
+    """The (release, class) pairs of some people, up to a release. some: int64[] numbers of people"""
+    where: dict[int, list[tuple[int, int]]] = {int(i): [] for i in some}
+    for release in (releases[position] for position in range(until if len(some) else 0)):
+        if release.members is None:
+            continue
+        at, there = lookup(release.members.subjects, people.subjects[some])
+        for i, its in zip(some[there], release.members.classes[at[there]], strict=True):
+            where[int(i)].append((release.number, release.called(its)))
+    return where
+
+
+def state_share(share: float) -> str:
+    """As a percentage; never 100%, as nothing is certain to who guesses, nor 0% of what is possible."""
+    return "more than 99%" if share >= 0.995 else "less than 1%" if 0.0 < share < 0.005 else f"{100 * share:.0f}%"

@@ -1,19 +1,26 @@
-"""What an attacker knows of how values depend on quasi-identifiers: learned, the publisher's own, or given."""
+"""What an attacker knows of how values depend on quasi-identifiers: learned, the publisher's own, or given.
+
+They are learned from one's own beliefs, reasoning over all classes at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
+from reissue.arrays.factor_graph import FactorGraph, Propagation, restrict
 from reissue.arrays.naive_bayes import NaiveBayes
 from reissue.arrays.types import Float64, Int32, Int64
+from reissue.errors import InputError, SettingsError
 from reissue.methods.beliefs.knowledge import check_placed, find_categories
 from reissue.methods.beliefs.knowledge_files import read_values
+from reissue.methods.learning.class_graph import KnownPeople, SeriesGraph
 from reissue.model.domain import Domain
-from reissue.model.observed import Names
+from reissue.model.observed import Names, Observed
 
 LEARN, PUBLISHER = "learn", "publisher"
 MOST_BINS = 64
@@ -112,3 +119,111 @@ class FittedStatistics:
 
     def priors(self, codes: Int32, domains: Sequence[Domain], value_count: int) -> Float64:
         return self.model.predict(self.binning.place(codes))
+
+
+class WithStatistics:
+    """`statistics` by name, and, once it is prepared, what they say."""
+
+    statistics: str
+    _given: ClassVar[Statistics | None] = None  # an instance that was prepared has its own
+
+    def prepare(self, names: Names) -> Self:
+        """The same with the file of statistics read, its labels matched to the series' codes."""
+        if self.statistics in (LEARN, PUBLISHER) or self._given is not None:
+            return self
+        try:
+            return self.inform(ValueShares.read(self.statistics, names))
+        except InputError as error:
+            raise SettingsError(f"statistics is {self.statistics!r}: {error}") from error
+
+    def inform(self, given: Statistics) -> Self:
+        """The same with statistics in codes: a model of one's own, for example."""
+        prepared = copy(self)
+        object.__setattr__(prepared, "_given", given)
+        return prepared
+
+    def find_priors(self, series: Observed, people: KnownPeople) -> Float64 | None:
+        """float64[people, values]: what the statistics say of everybody; None: they are to be learned."""
+        domains, count = series.domains, series.value_count
+        if self._given is not None:
+            return self._given.priors(people.codes, domains, count)
+        if self.statistics == LEARN:
+            return None
+        if self.statistics == PUBLISHER:
+            own = FittedStatistics.of_table(people.codes, people.values, domains, count)
+            return own.priors(people.codes, domains, count)
+        raise SettingsError(
+            f"The statistics in {self.statistics} have not been read. An audit does that; in a program call `prepare` "
+            "or `inform` first."
+        )
+
+    @property
+    def source(self) -> str:
+        """One sentence: where the statistics come from."""
+        if self._given is not None:
+            return "How values depend on quasi-identifiers was given as statistics."
+        if self.statistics == PUBLISHER:
+            return "How values depend on quasi-identifiers was taken from the publisher's own snapshots, a worst case."
+        return "How values depend on quasi-identifiers was learned from the releases themselves."
+
+
+ALONE, TOGETHER = 2, 3
+"""Rounds of learning: from single classes first, then from all classes at once. Naive Bayes is then refitted: with more
+rounds it would follow its own mistakes, as it takes attributes to be independent."""
+SWEEPS = 6
+"""Sweeps over all classes in a round of learning; what classes said is kept from round to round."""
+MOST_SWEEPS = 60
+CLOSE = 1e-3
+"""The last sweeps end when a person's beliefs change by less than this, on average."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesBeliefs:
+    """What the attacker holds of everybody, all float64[people, values].
+
+    priors: from statistics and nothing else; final: with all classes of all releases
+    sweeps, change: how long the classes were laid side by side, and what the last sweep still changed
+    """
+
+    priors: Float64
+    final: Float64
+    sweeps: int
+    change: float
+
+
+def reason(graph: FactorGraph, priors: Float64, *, most: int = MOST_SWEEPS, close: float = CLOSE) -> SeriesBeliefs:
+    """Beliefs over all classes at once, from priors float64[people, values]."""
+    talk = Propagation(graph)
+    talk.start(priors, afresh=True)
+    sweeps, change = talk.sweep(most, close)
+    return SeriesBeliefs(priors, talk.beliefs, sweeps, change)
+
+
+def learn(series: SeriesGraph, domains: Sequence[Domain]) -> Float64:
+    """float64[people, values]: priors learned from the classes alone, by expectation maximization.
+
+    The start is even over the values that a person's classes leave possible. O(rounds * sweeps * classes).
+    """
+    binning = Binning.of(series.people.codes, domains)
+    bins = binning.place(series.people.codes)
+    graph = series.reduced
+    priors = _refit(binning, bins, restrict(np.ones(graph.possible.shape), graph.possible))
+    for _ in range(ALONE):
+        held = graph.add_up(graph.deal_alone(restrict(priors, graph.possible)))
+        priors = _refit(binning, bins, restrict(held, graph.possible))
+    talk = Propagation(graph)
+    for turn in range(TOGETHER):
+        talk.start(priors, afresh=turn == 0)
+        talk.sweep(SWEEPS)
+        priors = _refit(binning, bins, talk.beliefs)
+    return priors
+
+
+def refit(series: SeriesGraph, domains: Sequence[Domain], beliefs: Float64) -> Float64:
+    """float64[people, values]: priors learned from beliefs about everybody."""
+    binning = Binning.of(series.people.codes, domains)
+    return _refit(binning, binning.place(series.people.codes), beliefs)
+
+
+def _refit(binning: Binning, bins: Int32, beliefs: Float64) -> Float64:
+    return FittedStatistics.fit(binning, bins, beliefs).model.predict(bins)
