@@ -19,9 +19,8 @@ from tests.page.server import Served, finish, serving
 from tests.page.tables import SCHEMA, table
 from tests.page.tables import csv as csv_of
 from tests.support.axe import find_violations
+from tests.support.browsing import PATIENCE, choose_file, fill, press, wait_until
 
-PATIENCE = 120_000.0
-"""Milliseconds: what a page shows within seconds on an idle machine."""
 Tables = Callable[[Path], tuple[Path, Path]]
 """Writes the first table, and one that is cut off."""
 
@@ -60,7 +59,7 @@ def write_adult(folder: Path) -> tuple[Path, Path]:
 def page(browser: Browser) -> Iterator[Page]:
     """Every error on the console fails the test: also what the page's own policy refuses. A refusal (400) is none."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PATIENCE * 1000)
     opened, problems = context.new_page(), []
     wrong = lambda message: message.type == "error" and "status of 400" not in message.text  # noqa: E731
     opened.on("console", lambda message: problems.append(message.text) if wrong(message) else None)
@@ -75,37 +74,17 @@ def enter(page: Page, served: Served) -> None:
     page.wait_for_url(f"http://{served.host}/")
 
 
-def reach(page: Page, name: str) -> None:
-    """Press Tab until what has the focus is called so."""
-    page.wait_for_load_state("load")
-    called = """() => { const one = document.activeElement; const label = one.labels && one.labels[0];
-        return (one.getAttribute("aria-label") || (label ? label.innerText : one.innerText) || "").trim(); }"""
-    for _ in range(200):
-        if page.evaluate(called).startswith(name):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"no key leads to '{name}'")
+CHOOSE = "or choose a file"
 
 
-def press(page: Page, name: str) -> None:
-    reach(page, name)
-    page.keyboard.press("Enter")
-
-
-def choose_file(page: Page, file: Path) -> None:
-    reach(page, "or choose a file")
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Space")
-    chooser.value.set_files(file)
-
-
-def wait_until_done(page: Page) -> None:
-    page.wait_for_selector("[data-job]", state="detached")
+def expect_one(selector: str) -> str:
+    """That the page has it, and that no work goes on."""
+    return f"document.querySelector({selector!r}) && !document.querySelector('[data-job]')"
 
 
 def check(page: Page) -> None:
     """No serious finding of axe-core, on a desk and on a phone, and nothing wider than the screen."""
-    page.wait_for_load_state("load")
+    wait_until(page, "true")
     for width, scheme in ((390, "dark"), (1280, "light")):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -125,39 +104,27 @@ def test_a_steward_publishes_is_stopped_and_audits_by_keyboard_alone(
     with serving(home) as served:
         enter(page, served)
         look(page)
-        press(page, "New series")
-        page.wait_for_url("**/new")
-        choose_file(page, first)
-        page.wait_for_selector("#columns")
+        press(page, "New series", "location.pathname === '/new'")
+        choose_file(page, CHOOSE, first)
+        wait_until(page, expect_one("#columns"))
         look(page)
-        reach(page, "Name")
-        page.keyboard.press("Control+A")
-        page.keyboard.type("mine")
-        press(page, "Create the series")
-        page.wait_for_selector("#approve")
-        wait_until_done(page)
+        fill(page, "Name", "mine")
+        press(page, "Create the series", expect_one("#approve"))
         look(page)
-        press(page, "Publish release 1")
-        page.wait_for_selector("#done")
+        press(page, "Publish release 1", expect_one("#done"))
         look(page)
-        choose_file(page, cut)
-        page.wait_for_selector("#approve")
-        wait_until_done(page)
+        choose_file(page, CHOOSE, cut)
+        wait_until(page, expect_one("#approve"))
         assert "few-rows" in page.inner_text("fieldset.gate legend")
-        press(page, "Publish release 2")  # the question is not answered: the browser asks for it
-        assert page.evaluate("document.activeElement.name") == "allow.few-rows"
+        asked = "document.activeElement.name === 'allow.few-rows'"  # by the browser: the question is not answered
+        press(page, "Publish release 2", asked)
         look(page)
-        press(page, "Discard it")
-        page.wait_for_selector("form[data-upload]")
-        press(page, "Audit")
-        page.wait_for_url("**/audit")
-        press(page, "Audit the series")
-        page.wait_for_selector("#verdict")
-        page.wait_for_selector("html[data-drawn=yes]", state="attached")
+        press(page, "Discard it", expect_one("form[data-upload]"))
+        press(page, "Audit", "location.pathname.endsWith('/audit')")
+        press(page, "Audit the series", expect_one("#verdict"))
+        wait_until(page, "document.documentElement.dataset.drawn === 'yes'")
         look(page)
-        press(page, "Releases")
-        page.wait_for_selector("ol.timeline")
-        wait_until_done(page)
+        press(page, "Releases", expect_one("ol.timeline"))
         look(page)
         finish(served)
         page.goto("about:blank")  # it asks for nothing any more when the server ends
@@ -227,7 +194,7 @@ def test_a_page_of_another_origin_neither_publishes_nor_reads(browser: Browser, 
     foreign = ThreadingHTTPServer(("127.0.0.1", 0), _Foreign)
     threading.Thread(target=foreign.serve_forever, daemon=True).start()
     context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PATIENCE * 1000)
     with serving(tmp_path, path) as served:
         page = context.new_page()
         enter(page, served)

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browsing import wait_until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
@@ -19,8 +21,9 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-PATIENCE = 600_000.0
-"""Milliseconds for whatever the browser does: a slow machine is no failure."""
+PATIENCE = 120_000.0
+"""Milliseconds for whatever the browser does: a slow machine is no failure, and what never comes is one soon."""
+expect.set_options(timeout=PATIENCE)
 
 
 class Seen:
@@ -52,6 +55,6 @@ def shown(
     page.on("dialog", lambda dialog: (seen.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     page.goto(file.as_uri())
     if script:
-        page.wait_for_selector("html[data-drawn=yes]", state="attached")
+        wait_until(page, "document.documentElement.dataset.drawn === 'yes'")
     yield page, seen
     context.close()

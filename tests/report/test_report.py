@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from reissue.errors import InputError
 from reissue.report import charts, render_audit
@@ -301,7 +301,7 @@ def test_the_page_makes_no_request_and_draws_its_charts(browser: Browser, tmp_pa
         assert page.locator(".vega-actions, .chart a").count() == 0, "nothing offers to upload a chart"
         for summary in page.locator("summary").all():
             summary.focus()
-        page.wait_for_timeout(500)
+        page.wait_for_load_state("networkidle")
         assert seen.requests == [file.as_uri()]
         assert seen.problems == []
 
@@ -313,7 +313,7 @@ def test_hostile_values_run_nothing_and_load_nothing(browser: Browser, tmp_path:
     with shown(browser, file) as (page, seen):
         for mark in page.locator(".chart svg path[aria-roledescription]").all()[:12]:
             mark.hover(force=True)
-        page.wait_for_timeout(300)
+        page.wait_for_load_state("networkidle")
         assert page.evaluate("window.pwned") is None
         assert seen.requests == [file.as_uri()]
         assert seen.problems == []
@@ -376,7 +376,7 @@ def test_the_keyboard_reaches_and_opens_findings(browser: Browser, tmp_path: Pat
             if page.evaluate("document.activeElement.matches('details.finding:not([open]) > summary')"):
                 page.keyboard.press("Enter")
                 break
-        assert closed.count() == before - 1
+        expect(closed).to_have_count(before - 1)
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
@@ -389,11 +389,11 @@ def test_the_keyboard_brings_out_a_line_of_the_legend(browser: Browser, tmp_path
         first.focus()
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        page.wait_for_function("document.querySelectorAll('.legend [aria-pressed=true]').length == 1")
-        assert second.get_attribute("aria-pressed") == "true"
-        assert faint.count() > 0
+        expect(second).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(".legend [aria-pressed=true]")).to_have_count(1)
+        expect(faint).not_to_have_count(0)
         page.keyboard.press("Space")
-        assert page.locator(".legend [aria-pressed=true]").count() == 0
+        expect(page.locator(".legend [aria-pressed=true]")).to_have_count(0)
 
 
 def test_findings_that_say_the_same_are_folded() -> None:
