@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from click.testing import CliRunner
 
 import reissue as ri
 from reissue.audit import audit
+from reissue.cli import main
 from reissue.engine.output import added_name
 from reissue.errors import ReleaseError
 from reissue.methods import registry as checks
@@ -50,6 +52,27 @@ def test_it_tells_what_was_never_promised_and_what_is_no_limit(tmp_path: Path) -
     assert any("c is 1, so that attackers may be certain" in note for note in done.notes)
     change = done.to_dict()["verdict"]["advice"]["lines"][1]["sentence"]  # type: ignore[index]
     assert "to standing, which promises to stop equivalence" in change
+
+
+def test_one_reason_for_all_attacks_is_told_once(tmp_path: Path) -> None:
+    config = tmp_path / "hospital.toml"
+    config.write_text("""
+[schema]
+identifier = "name"
+sensitive = "diagnosis"
+quasi_identifiers = { age = { type = "numeric" }, gender = { type = "categorical" } }
+[policy]
+strategy = "standing"
+""")
+    with ri.Series.create(tmp_path / "s", ri.Schema.from_toml(config), ri.Standing(k=4, l=2, c=0.9), seed=2) as series:
+        series.publish(TABLES[0])
+        folder = series.releases[0].path
+    done = CliRunner().invoke(main, ["audit", "--config", str(config), "--release", str(folder)])
+    assert done.exit_code == 2
+    assert done.stdout.startswith(
+        "Your promise was not checked: none of the attacks that standing promises to stop could be run.\n"
+    )
+    assert done.stderr.count("dealt at random") == 1
 
 
 def test_anatomized_releases_are_adopted(tmp_path: Path) -> None:

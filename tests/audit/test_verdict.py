@@ -86,6 +86,19 @@ def test_a_promise_that_was_not_looked_at_is_neither_kept_nor_broken(
     assert "association was not asked for" in asked["promise"]["sentence"]
 
 
+def test_attacks_that_were_not_run_for_one_reason_are_told_together(audit: Audit) -> None:
+    both = ("association", "intersection", "difference")
+    some = verdict_of(audit, found("association", "skipped"), found("intersection", "skipped"), promised=both)
+    assert some["promise"]["sentence"] == (
+        "Your promise was checked only in part: association and intersection were not run; "
+        "difference was not asked for."
+    )
+    none = verdict_of(audit, found("association", "skipped"), found("intersection", "skipped"))
+    assert none["promise"]["sentence"] == (
+        "Your promise was not checked: none of the attacks that m-invariance promises to stop could be run."
+    )
+
+
 def test_without_a_promise_everything_is_beyond_it(audit: Audit) -> None:
     about = {**audit.about, "strategy": "static"}
     told = verdict_of(audit, found("difference", "breached"), promised=(), about=about)

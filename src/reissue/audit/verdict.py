@@ -106,16 +106,27 @@ def _write_promise(audit: Audit, found: _Look) -> str:
     left, reasons = found.unchecked, {one.name: one for one in audit.checked}
     if len(left) == len(promised) and not any(name in reasons for name in left):
         return f"Your promise was not checked: none of the attacks that {strategy} promises to stop was asked for."
-    why = [_explain_unchecked(name, reasons.get(name)) for name in left]
-    return f"Your promise was checked only in part: {'; '.join(dict.fromkeys(why))}."
+    why: dict[tuple[str, str], list[str]] = {}
+    for name in left:
+        why.setdefault(_explain_unchecked(reasons.get(name)), []).append(name)
+    if len(left) == len(promised) and list(why) == [_NOT_RUN]:
+        return f"Your promise was not checked: none of the attacks that {strategy} promises to stop could be run."
+    told = [f"{list_names(names)} {one if len(names) == 1 else more}" for (one, more), names in why.items()]
+    return f"Your promise was checked only in part: {'; '.join(told)}."
 
 
-def _explain_unchecked(name: str, one: AttackResult | None) -> str:
+_NOT_RUN = ("was not run", "were not run")
+
+
+def _explain_unchecked(one: AttackResult | None) -> tuple[str, str]:
+    """What is said about one attack, and about several."""
     if one is None:
-        return f"{name} was not asked for"
+        return "was not asked for", "were not asked for"
     if one.status == "skipped":
-        return f"{name} was not run"
-    return f"{name} did not finish" if one.status == "partly" else f"{name} was given other limits than the policy's"
+        return _NOT_RUN
+    if one.status == "partly":
+        return "did not finish", "did not finish"
+    return "was given other limits than the policy's", "were given other limits than the policy's"
 
 
 # -- Then: what is beyond it

@@ -127,7 +127,10 @@ def unchecked(done: Audit) -> dict[str, str]:
 def refuse_unchecked(skipped: Mapping[str, str]) -> None:
     """An audit that checked nothing must not look like one that found nothing."""
     if skipped:
-        reasons = "\n".join(f"- {name}: {reason}" for name, reason in skipped.items())
+        names: dict[str, list[str]] = {}
+        for name, reason in skipped.items():
+            names.setdefault(reason, []).append(name)
+        reasons = "\n".join(f"- {', '.join(those)}: {reason}" for reason, those in names.items())
         raise InputError(f"Nothing was checked, since none of the attacks could be run:\n{reasons}")
 
 

@@ -24,7 +24,7 @@ def estimate(release: str, query: tuple[str, ...], config: str | None, weights: 
     COLUMN=VALUE may be a range (age=30..39) or a list (diagnosis=Flu,Asthma).
     """
     from reissue.estimating.answering import answer, list_weights
-    from reissue.estimating.asking import split
+    from reissue.estimating.asking import split_arguments
     from reissue.estimating.reading import read_release
 
     if not query and not weights:
@@ -33,7 +33,7 @@ def estimate(release: str, query: tuple[str, ...], config: str | None, weights: 
         writable(weights, b"row,")
     rows = read_release(release, config)
     if query:
-        found = answer(rows, split(query))
+        found = answer(rows, split_arguments(query))
         show.print_document(found.to_dict()) if as_json else tell(found.describe())
     if weights:
         from reissue.engine.output import write_table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,6 +64,15 @@ def _split(query: str) -> dict[str, Wanted]:
         return split(shlex.split(query))
     except ValueError as error:
         raise InputError(f"The query {query!r} cannot be read: a quotation mark is not closed. {EXAMPLE}") from error
+
+
+def split_arguments(arguments: Sequence[str]) -> dict[str, Wanted]:
+    """As `split`; several `column=value` may also stand in one argument, as a query is written in Python."""
+    parts: list[str] = []
+    for argument in arguments:
+        pieces = [piece.rstrip(",") for piece in re.split(r",?\s+(?=[^\s=]+=)", argument.strip())]
+        parts += pieces if all("=" in piece for piece in pieces) else [argument]
+    return split(parts)
 
 
 def split(parts: Sequence[str]) -> dict[str, Wanted]:

@@ -61,18 +61,33 @@ class Published:
         return hidden
 
 
+_OWN_FILES = ("release", "quasi_identifiers", "values")
+"""What the tables of our own releases are called."""
+
+
 def read_published(source: Source, schema: Schema, number: int) -> Published:
     """Release `number` of an audit; every way it can be wrong is a ReleaseError that says where."""
     try:
         if isinstance(source, str | PathLike) and not str(source).startswith("postgres"):
             refuse_addresses(str(source))
             path = Path(source)
-            return _read_folder(path, schema) if path.is_dir() else _read_table(path, schema, path.name)
+            return _read_folder(path, schema) if path.is_dir() else _read_file(path, schema)
         return _read_table(source, schema, f"release {number}")
     except SnapshotError as error:
         raise ReleaseError(f"Release {number}: {error}") from error
     except (pa.ArrowException, OSError, ValueError, UnicodeError) as error:
         raise ReleaseError(f"Release {number} cannot be read: {quote(str(error))}.") from error
+
+
+def _read_file(path: Path, schema: Schema) -> Published:
+    """A file by itself; one of our own releases, beside its description, as that says."""
+    try:
+        about = read_description(path.parent) if path.stem in _OWN_FILES else None
+    except ReleaseError:  # there is none, or it is somebody else's
+        about = None
+    if about is not None and about.get("style") in ("anatomized", "told"):
+        return _read_folder(path.parent, schema)
+    return _read_table(path, schema, path.name, about)
 
 
 def _read_folder(path: Path, schema: Schema) -> Published:
