@@ -142,6 +142,9 @@ def test_a_release_is_withdrawn_and_the_log_tells_why(clinic: Path) -> None:
     assert "release June (number 2). wrong ward" in told
     log = json.loads(reissue("log", "s", "--json", cwd=clinic).stdout)
     assert [(one["what"], one.get("label")) for one in log] == [("publish", "1"), ("withdraw", "June")]
+    assert reissue("withdraw", "s", cwd=clinic).returncode == 2
+    assert reissue("withdraw", "s", "--not-handed-out", cwd=clinic).returncode == 0
+    assert "(number 1). It was not handed out." in reissue("log", "s", cwd=clinic).stdout
     several = reissue("publish", "s", "1.csv", "2.csv", "--label", "July", cwd=clinic)
     assert several.returncode == 2
     assert "--label takes one snapshot at a time" in several.stderr

@@ -104,10 +104,10 @@ def log(series: str, as_json: bool, key: str | None) -> None:
 @click.command()
 @SERIES
 @click.option("--not-handed-out", is_flag=True, help="State that nobody outside has the release.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; the ledger keeps it.")
+@click.option("--reason", metavar="TEXT", help="Why; the ledger keeps it.")
 @JSON
 @KEY
-def withdraw(series: str, not_handed_out: bool, reason: str, as_json: bool, key: str | None) -> None:
+def withdraw(series: str, not_handed_out: bool, reason: str | None, as_json: bool, key: str | None) -> None:
     """Take back the last release of SERIES, if it was not handed out; its number is not used again."""
     with show.open_series(series, key) as opened:
         release = opened.withdraw(reason, not_handed_out=not_handed_out)

@@ -238,7 +238,7 @@ class Series(Shown):
 
         return list_events(self._ledger)
 
-    def withdraw(self, reason: str, *, not_handed_out: bool = False) -> Release:
+    def withdraw(self, reason: str | None = None, *, not_handed_out: bool = False) -> Release:
         """Take the last release back, if you state that nobody outside has it; what it was. All of it, or nothing.
 
         The ledger keeps the fact and the reason. The number is not given again; its label is.

@@ -138,7 +138,7 @@ def list_events(ledger: Ledger) -> list[Event]:
 
 def withdraw(
     ledger: Ledger,
-    reason: str,
+    reason: str | None,
     not_handed_out: bool,
     find_strategy: Callable[[Sequence[ReleaseRecord]], Strategy],
 ) -> ReleaseRecord:
@@ -155,9 +155,10 @@ def withdraw(
             "delete it, and publish a corrected snapshot as the next release. Only if nobody outside has it: "
             "--not-handed-out (not_handed_out=True)."
         )
-    if not reason.strip():
+    why = "It was not handed out." if reason is None else reason.strip()
+    if not why:
         raise SettingsError("Say why the release is withdrawn: the ledger keeps the reason.")
-    ledger.withdraw(reason.strip(), _rebuild_before(ledger, last, find_strategy))
+    ledger.withdraw(why, _rebuild_before(ledger, last, find_strategy))
     return last
 
 
