@@ -38,6 +38,11 @@ def test_folders_tell_what_the_series_tells(tmp_path: Path, publishing: str) -> 
     assert [entry["counterfeits"] for entry in entries] == fakes  # type: ignore[attr-defined]
     assert [entry["members"] for entry in entries] == [len(table) for table in TABLES]  # type: ignore[attr-defined]
     assert not own.breaches
+    counted = [one["subjects_at_risk"] for done in (own, outside) for one in done.to_dict()["attacks"]]  # type: ignore[attr-defined]
+    assert counted[0] == 0, "nobody is at risk, which is known"
+    assert all(one is not None for one in counted)
+    alone = audit(folders, hospital_schema(), attacks=["correspondence"], strategy=strategy).to_dict()["attacks"]
+    assert [one["subjects_at_risk"] for one in alone] == [None], "who is in which class is not known"  # type: ignore[attr-defined]
     ambiguous = sum(entry["ambiguous"] for entry in entries)  # type: ignore[attr-defined]
     assert not outside.breaches or ambiguous, "a wrong choice of classes may look like a breach, but it is announced"
 

@@ -137,7 +137,7 @@ def _describe_attack(
         "seconds": round(checked.seconds, 3),
         "findings_total": 0 if outcome is None else outcome.total,
         "breaches_total": 0 if outcome is None else len(outcome.breaches),
-        "subjects_at_risk": _count_at_risk(checked),
+        "subjects_at_risk": _count_at_risk(audit, checked),
         "at_risk": _list_at_risk(audit, checked),
         "worst": None if worst is None else {key: to_plain(getattr(worst, key)) for key in WORST},
         "measures": {} if outcome is None else to_plain(outcome.measures),
@@ -149,10 +149,12 @@ def _describe_attack(
 WORST = ("level", "unit", "threshold", "sentence")
 
 
-def _count_at_risk(checked: AttackResult) -> int | None:
-    if checked.outcome is None or not checked.outcome.at_risk:
+def _count_at_risk(audit: Audit, checked: AttackResult) -> int | None:
+    """None where people cannot be counted: the attack was not run, or nobody knows who is in which class."""
+    outcome = checked.outcome
+    if outcome is None or (not outcome.at_risk and (audit.subjects is None or outcome.breaches)):
         return None
-    return len(union(*checked.outcome.at_risk.values()))
+    return len(union(*outcome.at_risk.values()))
 
 
 def _list_at_risk(audit: Audit, checked: AttackResult) -> list[dict[str, object]]:
