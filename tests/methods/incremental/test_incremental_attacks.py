@@ -19,6 +19,7 @@ from tests.methods.incremental.tiny import differences, intersections, random_se
 
 CASES = 40
 SHARES = (Fraction(1, 2), Fraction(1, 2), Fraction(2, 3), Fraction(3, 5), Fraction(1))
+STRICT = Fraction(9, 20), Fraction(1, 3), Fraction(1, 5)
 
 
 def tiny_cases(seed: int) -> list[tuple[Observed, int, Fraction]]:
@@ -91,6 +92,7 @@ def check_differences(series: Observed, outcome: Outcome, k: int, c: Fraction) -
         (one, _), (other, _) = finding.classes[0], finding.classes[-1]
         left, right = series.releases[one - 1], series.releases[other - 1]
         inside = frozenset(own for number, own in finding.classes if number == one)
+        assert {int(who[1:]) for who in finding.subjects} <= set(outcome.at_risk[other].tolist())
         over = dict(differences(left, right))[inside]
         assert finding.subjects == tuple(f"#{s}" for s in sorted(over))
         values = Counter(value_of(right)[s] for s in over)
@@ -103,36 +105,64 @@ def check_differences(series: Observed, outcome: Outcome, k: int, c: Fraction) -
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_stricter_c_never_finds_less_also_where_classes_exceed_it_by_themselves(seed: int) -> None:
-    """Classes of any values: the worst share is that of enumeration, or it is said that not every set was tested."""
+    """Classes of any values: nobody at risk is lost, no difference is, and the worst share is that of enumeration."""
     rng, found = np.random.default_rng(seed), 0
     while found < 20:
         series = random_series(rng, releases=2, k=1, c=Fraction(1))
         if series is None:
             continue
-        found, broken, before = found + 1, False, 0.0
+        found, before, at_risk, total = found + 1, 0.0, set[tuple[int, int]](), 0
         worst = max(expected_differences(series, 1, Fraction(0), None)[1].values(), default=Fraction(0))
-        for c in (Fraction(1), Fraction(3, 4), Fraction(3, 5), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)):
+        for c in (Fraction(1), Fraction(3, 4), Fraction(3, 5), Fraction(11, 20), Fraction(1, 2), *STRICT):
             outcome = Difference(k=1, c=float(c), limit=10_000).run(series)
+            people = {(n, s) for n, subjects in outcome.at_risk.items() for s in subjects.tolist()}
             highest = outcome.measures["highest_share"]
             check_differences(series, outcome, 1, c)
-            assert outcome.total > 0 or not broken
-            assert highest <= worst
-            assert highest >= before or not broken
-            if worst == 1:
-                assert highest == 1
-            if worst > c and not outcome.unfinished:
-                assert highest == pytest.approx(float(worst))
-            broken, before = outcome.total > 0, highest
+            assert people >= at_risk
+            assert outcome.total >= total
+            assert highest == pytest.approx(float(worst)) if worst > c else before <= highest <= worst
+            assert highest == 1 or worst != 1
+            assert outcome.unfinished == 0, "of so few classes all sets are tested"
+            before, at_risk, total = highest if worst > c else before, people, outcome.total
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stricter_c_never_finds_less_among_many_classes_either(seed: int) -> None:
+    rng, at_risk, total = np.random.default_rng(seed), set[tuple[int, int]](), 0
+    values = dict(enumerate(rng.choice(4, 240, p=(0.5, 0.3, 0.1, 0.1)).tolist()))
+    codes = {s: tuple(rng.integers(0, 9, 2).tolist()) for s in values}
+    releases = []
+    for here in (range(200), range(240)):
+        label = rng.integers(0, 40, len(here))
+        classes = [[s for s, own in zip(here, label, strict=True) if own == i] for i in range(40)]
+        releases.append([members for members in classes if members])
+    series = series_of(codes, values, releases)
+    for c in (
+        Fraction(1),
+        Fraction(9, 10),
+        Fraction(17, 20),
+        Fraction(3, 4),
+        Fraction(13, 20),
+        Fraction(1, 2),
+        *STRICT,
+    ):
+        outcome = Difference(k=2, c=float(c)).run(series)
+        people = {(n, s) for n, subjects in outcome.at_risk.items() for s in subjects.tolist()}
+        assert people >= at_risk
+        assert outcome.total >= total
+        at_risk, total = people, outcome.total
+    assert at_risk
 
 
 def test_where_not_every_set_is_tested_the_attack_comes_to_partly() -> None:
-    """Every class has v0 above one half, and no difference has: the outcome says that some sets were not tested."""
-    values = dict.fromkeys(range(12), 0) | {2: 1, 5: 1, 8: 2, 11: 2}
-    older, newer = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]], [[0, 1, 5, 3, 4, 2], [6, 7, 11, 9, 10, 8]]
+    """One class of many has v0 above one half, no difference has: the outcome says that not all sets were tested."""
+    values = {s: 1 + s % 6 for s in range(60)} | dict.fromkeys(range(3), 0)
+    older = [list(range(i, i + 4)) for i in range(0, 48, 4)]
+    newer = [[s for s in values if s % 2 == side] for side in range(2)]
     series = series_of({s: (s,) for s in values}, values, [older, newer])
-    strict, lax = (Difference(k=2, c=c).run(series) for c in (0.5, 0.7))
-    assert (strict.unfinished, len(strict.notes)) == (12, 1)
-    assert (lax.unfinished, lax.notes) == (0, ())
+    strict, lax = (Difference(k=2, c=c).run(series) for c in (0.5, 0.75))
+    assert (strict.total, strict.unfinished, len(strict.notes)) == (0, 60, 1)
+    assert (lax.total, lax.unfinished, lax.notes) == (0, 0, ())
 
 
 @pytest.mark.parametrize("seed", range(15))

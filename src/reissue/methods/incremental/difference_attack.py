@@ -22,8 +22,8 @@ from reissue.model.overlap import Overlap
 from reissue.model.settings import PeopleCount, Share, as_fraction
 
 SOME_SETS = (
-    "Some classes exceed c by themselves. Among the classes that share people with them only single classes, all of "
-    "them together and the sets that flows at several shares find were tested, not every set."
+    "Some classes exceed c by themselves. Where more than 10 classes are tied to each other, only single classes, all "
+    "of them together and the sets that flows at several shares find were tested, not every set."
 )
 
 

@@ -113,14 +113,14 @@ class DifferencePart:
         return int(max(self.left_component.max(initial=-1), self.right_component.max(initial=-1))) + 1
 
     @cached_property
-    def _incident(self) -> tuple[Int64, Int64, Int64, Int64]:
+    def incident(self) -> tuple[Int64, Int64, Int64, Int64]:
         """The edges of each left and right class: the same for every value, and a third of the cost of a flow."""
         return *edges_by_node(self.edge_left, len(self.lefts)), *edges_by_node(self.edge_right, len(self.rights))
 
     def transport(self, supply: Int64, demand: Int64) -> Transport:
         """A transport along the edges, with nothing sent yet."""
         flow = np.zeros(len(self.edge_left), dtype=np.int64)
-        graph = Graph(self.edge_left, self.edge_right, *self._incident, flow, supply, demand)
+        graph = Graph(self.edge_left, self.edge_right, *self.incident, flow, supply, demand)
         nodes = len(self.lefts) + len(self.rights)
         return Transport(graph, PathSearch(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
 
@@ -222,6 +222,20 @@ def find_obstructions(part: DifferencePart, value: int, top: Int64, bottom: Int6
         np.add.at(size, at[which], sign * groups.sizes[which])
         np.add.at(count, at[which], sign * counts_of(groups, value)[which])
     return ConnectedSets(part, value, label, label_right, size, count)
+
+
+def find_largest(part: DifferencePart, value: int, top: Int64, bottom: Int64) -> None:
+    """Raise top / bottom, int64[components], to the largest share of the value in a difference of each component.
+
+    Dinkelbach's iteration, for all components at once: look for sets above the best share so far until there are none.
+    At the start no class is above it.
+    """
+    while (sets := find_obstructions(part, value, top, bottom)) is not None:
+        component, best = sets.best()
+        top[component], bottom[component] = sets.count[best], sets.size[best]
+        open_ = np.zeros(len(top), dtype=np.bool_)
+        open_[component] = True
+        part = part.only(open_)
 
 
 def sharpen(sets: ConnectedSets, components: int) -> list[tuple[ConnectedSets, Int64]]:
