@@ -69,3 +69,22 @@ def oddities(rows: int = 400) -> pa.Table:
             "income": r.integers(10_000, 90_000, rows),
         }
     )
+
+
+def klinik(rows: int, seed: int = 1) -> pa.Table:
+    """A hospital's export as a German one makes it: dates with dots, decimal commas, one frequent diagnosis."""
+    r = np.random.default_rng(seed)
+    found = [0.4, 0.2, 0.2, 0.1, 0.05, 0.05]
+    births = [f"{r.integers(1, 29):02d}.{r.integers(1, 13):02d}.{r.integers(1930, 2015)}" for _ in range(rows)]
+    return pa.table(
+        {
+            "PatientenNr": [f"P{i:05d}" for i in range(rows)],
+            "Nachname": [f"Müller {i}" for i in range(rows)],
+            "Geburtsdatum": births,
+            "Alter": r.integers(0, 95, rows),
+            "PLZ": [f"{r.choice(['01', '10', '80'])}{r.integers(100, 130)}" for _ in range(rows)],
+            "Geschlecht": r.choice(["m", "w"], rows),
+            "Diagnose": r.choice(["keine", "Grippe", "Asthma", "Diabetes", "HIV", "Krebs"], rows, p=found),
+            "Kosten": [f"{cents // 100},{cents % 100:02d}" for cents in r.integers(1_000, 999_999, rows).tolist()],
+        }
+    )

@@ -18,7 +18,9 @@ from reissue.hierarchy import Hierarchy
 from reissue.schema import read_config
 from reissue.schema.proposal import Proposal
 from reissue.suggest.grouping import find_bins, group_by_frequency, group_in_order
-from tests.suggest.tables import ADULT, adult, oddities, stays
+from tests.suggest.tables import ADULT, adult, klinik, oddities, stays
+
+BORN = {"type": "date", "levels": ["month", "year", "decade"], "labels": "ranges"}
 
 
 def roles(proposal: Proposal) -> dict[str, str]:
@@ -35,6 +37,33 @@ def publish_as_it_is(proposal: Proposal, tables: list[pa.Table], folder: Path) -
     assert read_config(folder / "s.toml").schema == proposal.schema
     with ri.Series.from_config(folder / "s", folder / "s.toml", seed=1) as series:
         return [series.publish(table) for table in tables]
+
+
+def test_a_table_whose_columns_are_not_named_in_english_publishes_as_proposed(tmp_path: Path) -> None:
+    table = klinik(600)
+    proposal = ri.Schema.suggest(table)
+    assert roles(proposal) == {
+        "PatientenNr": "identifier",
+        "Nachname": "left out",
+        "Geburtsdatum": "quasi-identifier",
+        "Alter": "left out",
+        "PLZ": "quasi-identifier",
+        "Geschlecht": "quasi-identifier",
+        "Diagnose": "sensitive",
+        "Kosten": "left out",
+    }
+    assert column(proposal, "Geburtsdatum").coding == BORN, "months and years of birth alone would mostly show *"
+    assert proposal.policy == {"strategy": "standing", "c": 0.55}
+    (release,) = publish_as_it_is(proposal, [table], tmp_path)
+    assert release.to_arrow().num_rows == 600
+    assert "*" not in release.to_arrow()["Geburtsdatum"].to_pylist()
+
+
+def test_a_name_counts_for_more_than_room_but_not_where_nearly_all_are_alike() -> None:
+    table = klinik(600)
+    by_values = table.set_column(6, "Diagnose", pa.array(["keine"] * 560 + ["Grippe", "Asthma", "HIV", "Krebs"] * 10))
+    assert roles(ri.Schema.suggest(table))["Diagnose"] == "sensitive"
+    assert roles(ri.Schema.suggest(by_values))["PLZ"] == "sensitive", "there is nothing to promise"
 
 
 @pytest.mark.skipif(not ADULT.exists(), reason="needs ../shared/data")
@@ -90,7 +119,7 @@ def test_spellings_names_notes_and_codes_are_recognized(tmp_path: Path) -> None:
     assert {name for name, role in found.items() if role == "left out"} == {"Last Name", "remark", "site"}
     assert proposal.spelling == {"decimal": ",", "dates": "dd/mm/yyyy"}
     assert proposal.schema.spelling.missing == {"children": ("99",)}
-    assert column(proposal, "birthDate").coding == {"type": "date", "levels": ["month", "year"]}
+    assert column(proposal, "birthDate").coding == BORN
     assert column(proposal, "plz").coding == {"prefix": [4, 3, 2, 1]}
     assert found["income"] == "sensitive"
     assert len(column(proposal, "income").bins) == 7

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from reissue.engine.profile import ColumnProfile, TableProfile
 from reissue.errors import SchemaError
 from reissue.schema.proposal import ProposedColumn
-from reissue.suggest.clues import EVENTS, MARKS, NAMES, OUTSIDERS, PEOPLE, SECRETS, is_free_text, rank, words_of
+from reissue.suggest.clues import AGE, EVENTS, MARKS, NAMES, OUTSIDERS, PEOPLE, SECRETS, is_free_text, rank, words_of
 from reissue.suggest.coding import Spelled, find_top_share
 
 MOST_VALUES = 1_000
 """A column of text with more values is proposed neither as a category nor as sensitive."""
 LARGEST = 1_000_000_000
+MOST_FREQUENT = 0.9
+"""A column of which more people have one value is sensitive only if nothing else can be."""
 
 
 def choose_identifier(table: TableProfile, given: str | None, taken: Sequence[str]) -> ProposedColumn:
@@ -71,13 +73,19 @@ def _tell_no_identifier(table: TableProfile) -> str:
 
 
 def choose_sensitive(spelled: Mapping[str, Spelled], taken: set[str]) -> str:
-    """The column that nobody may learn: by its name, if its values leave room for a promise; else by its values."""
+    """The column that nobody may learn: by its name, if its values leave room for a promise; else by its values.
+
+    A name counts for more than room: with little of it the policy allows a larger c or fewer values. Only where nearly
+    everybody has one value there is nothing to promise.
+    """
     fit = [one for one in spelled.values() if one.name not in taken and _may_be_sensitive(one)]
 
-    def order(one: Spelled) -> tuple[bool, int, float]:
-        place = rank(one.name, SECRETS)
-        place = len(SECRETS) + (rank(one.name, OUTSIDERS) is not None) if place is None else place
-        return (find_top_share(one) > 0.32 or one.count_values() < 4, place, find_top_share(one))
+    def order(one: Spelled) -> tuple[int, int, float]:
+        place, share = rank(one.name, SECRETS), find_top_share(one)
+        roomy = share <= 0.32 and one.count_values() >= 4
+        if place is not None:
+            return (0 if roomy else 1 if share <= MOST_FREQUENT else 3, place, share)
+        return (2 if roomy else 4, int(rank(one.name, OUTSIDERS) is not None), share)
 
     if not fit:
         raise SchemaError(
@@ -113,7 +121,7 @@ def judge_column(one: Spelled, rows: int, born: Sequence[str]) -> str | None:
         return f"it identifies people: {column.distinct:,} different values in {column.rows:,} rows."
     if one.is_secret and not known:
         return "nobody may learn it, as its name says; name it with --sensitive to publish it jointly with the other."
-    if born and "age" in words:
+    if born and words & set(AGE):
         return f"{born[0]} says the same, and does not change every year."
     return _judge_values(one, known, rows)
 
@@ -124,7 +132,7 @@ def _judge_values(one: Spelled, known: bool, rows: int) -> str | None:
     dated = column.kind == "date" or one.date_form is not None
     if not number and not dated and is_free_text(column, rows):
         return "it is free text, which nobody can generalize and anybody may recognize."
-    if column.distinct > max(20, 0.5 * column.rows) and not (known and (number or dated)):
+    if column.distinct > max(20, 0.5 * column.rows) and not (dated or (known and number)):
         return (
             f"nearly every row has its own value ({column.distinct:,} in {column.rows:,} rows): it identifies people."
         )

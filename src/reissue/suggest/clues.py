@@ -21,30 +21,46 @@ UNKNOWN = frozenset(
 )
 """Texts, in small letters, that stand for a missing value wherever they are seen."""
 
-PEOPLE = _list("patient person subject member citizen employee customer client student simulant user")
+PEOPLE = _list("patient person subject member citizen employee customer client student simulant user patienten kunde")
 EVENTS = _list("episode encounter visit case stay claim record row account household")
-MARKS = _list("id identifier uuid guid pid mrn nbr ssn key nhs index")
+MARKS = _list("id identifier uuid guid pid mrn nbr ssn key nhs index nr nummer kennung numero número")
 NAMES = _list(
     "name firstname lastname surname forename fullname email mail phone telephone mobile fax address street ssn iban "
-    "passport licence license url ip username"
+    "passport licence license url ip username vorname nachname familienname strasse straße adresse anschrift telefon "
+    "nom prenom prénom rue nombre apellido apellidos direccion dirección nome cognome indirizzo naam voornaam "
+    "achternaam"
 )
 
-OUTSIDERS = _list(
-    "age birth born dob sex gender zip zipcode postal postcode plz city town county district state region province "
-    "country nationality race ethnicity ethnic marital married education degree occupation job profession workclass "
-    "employer relationship children language birthplace weight height hours admission admitted admittance discharge "
-    "date year ward department hospital insurance payer specialty"
+BORN = _list(
+    "birth born dob geburt geburtsdatum geburtstag geburtsjahr naissance nacimiento nascita nascimento geboortedatum"
+)
+"""When somebody was born, in some languages: as the other lists, for tables whose columns are not named in English."""
+AGE = _list("age alter âge edad età leeftijd")
+OUTSIDERS = (
+    *AGE,
+    *BORN,
+    *_list(
+        "sex gender zip zipcode postal postcode plz city town county district state region province country "
+        "nationality race ethnicity ethnic marital married education degree occupation job profession workclass "
+        "employer relationship children language birthplace weight height hours admission admitted admittance "
+        "discharge date year ward department hospital insurance payer specialty geschlecht wohnort ort stadt "
+        "landkreis bundesland land nationalität familienstand bildung abschluss beruf kinder sprache gewicht größe "
+        "aufnahme entlassung datum jahr station abteilung krankenhaus sexe ville pays région sexo "
+        "ciudad país provincia sesso città geslacht woonplaats beroep"
+    ),
 )
 """What outsiders may know of a person, what they know most often first."""
 
 SECRETS = _list(
-    "diagnosis diagnose diag disease illness condition disorder icd hiv cancer exam result test symptom treatment "
-    "therapy medication drug surgery income salary wage wages earnings wealth debt religion party vote orientation "
-    "crime offence offense conviction grade score outcome readmitted occupation class"
+    "diagnosis diagnose diag diagnostic diagnostico diagnóstico diagnosi disease illness condition disorder icd hiv "
+    "cancer krankheit erkrankung maladie enfermedad malattia ziekte exam result test symptom treatment therapy "
+    "therapie behandlung medication drug surgery befund income salary wage wages earnings wealth debt einkommen gehalt "
+    "lohn salaire revenu salario ingresos reddito inkomen religion party vote orientation crime offence offense "
+    "conviction grade score outcome readmitted occupation class"
 )
 """What nobody may learn, the clearest first."""
 
-POSTAL = frozenset(["zip", "zipcode", "postal", "postcode", "plz"])
+POSTAL = frozenset(["zip", "zipcode", "postal", "postcode", "plz", "postleitzahl"])
 ICD = re.compile(r"([A-TV-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?|[0-9]{3}\.[0-9]{1,2}|[EV][0-9]{2,3}(\.[0-9]{1,2})?)")
 COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?")
 

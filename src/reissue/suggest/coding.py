@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,9 +12,12 @@ import numpy as np
 from reissue.arrays.types import Int64
 from reissue.engine.profile import ColumnProfile
 from reissue.schema.proposal import Groups, ProposedColumn
+from reissue.schema.spelling import DATES, ISO
 from reissue.suggest.clues import MARKS, OUTSIDERS, POSTAL, SECRETS, are_icd, rank, words_of
 from reissue.suggest.grouping import find_bins, group_by_frequency, group_in_order
 
+MANY_YEARS = 20
+"""Dates of more years, as those of birth, are published as ranges: a class has people of several, and would show *."""
 CATEGORIES = 30
 """A sensitive column of whole numbers with more different values gets bins."""
 
@@ -67,6 +71,11 @@ class Spelled:
             return []
         return find_bins(self.numbers, self.known[1])
 
+    def count_years(self) -> int:
+        """In how many different years its dates are."""
+        found = (re.fullmatch(DATES[self.date_form or ISO], label.strip()[:10]) for label in self.known[0])
+        return len({match["year"] for match in found if match})
+
     def tell_missing(self) -> str:
         if not self.missing:
             return ""
@@ -118,6 +127,9 @@ def _choose_coding(one: Spelled) -> tuple[Mapping[str, object] | None, Groups, s
     values, counts = one.known
     column = one.column
     if column.kind == "date" or one.date_form:
+        if one.count_years() > MANY_YEARS:
+            coding = {"type": "date", "levels": ["month", "year", "decade"], "labels": "ranges"}
+            return coding, (), "Published as a day, month, year or decade, or as a range of days."
         return {"type": "date", "levels": ["month", "year"]}, (), "Published as a day, month or year."
     if POSTAL & set(words_of(one.name)):
         length = max(map(len, values), default=1)

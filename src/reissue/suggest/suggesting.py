@@ -10,7 +10,7 @@ from reissue.engine.read import Source, missing_column
 from reissue.errors import SchemaError
 from reissue.schema.proposal import Proposal, ProposedColumn
 from reissue.suggest.choosing import choose_identifier, choose_sensitive, judge_column
-from reissue.suggest.clues import OUTSIDERS, UNKNOWN, find_date_form, find_missing_codes, has_commas, rank, words_of
+from reissue.suggest.clues import BORN, OUTSIDERS, UNKNOWN, find_date_form, find_missing_codes, has_commas, rank
 from reissue.suggest.coding import Spelled, code_column, find_top_share
 
 MOST = 8
@@ -85,7 +85,7 @@ def _choose_known(
     """What all other columns may be; at most MOST quasi-identifiers, those that outsiders most often know."""
     found: dict[str, ProposedColumn] = {}
     others = [one for name, one in spelled.items() if name not in taken]
-    born = [one.name for one in others if {"birth", "born", "dob"} & set(words_of(one.name))]
+    born = [one.name for one in others if rank(one.name, BORN) is not None]
     for one in others:
         alone = table.count_alone([one.name]) if one.column.whole else None
         refused = judge_column(one, table.rows, born) if given is None else None
