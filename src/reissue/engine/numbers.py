@@ -172,7 +172,12 @@ def _from_text(name: str, text: Text, expected: Expected, problems: Problems, as
 
 def dates_and_numbers(text: Text) -> tuple[Bool, Bool]:
     """bool[labels] each: which labels look like a date, and which like a number."""
-    labels = pc.utf8_trim_whitespace(pa.array(text.labels, pa.string()))
+    return find_dates_and_numbers(pa.array(text.labels, pa.string()))
+
+
+def find_dates_and_numbers(labels: pa.Array) -> tuple[Bool, Bool]:
+    """The same of labels in Arrow's memory."""
+    labels = pc.utf8_trim_whitespace(labels)
     dated = np.asarray(pc.match_substring_regex(labels, DATE), dtype=np.bool_)
     return dated, np.asarray(pc.match_substring_regex(labels, NUMBER), dtype=np.bool_)
 

@@ -6,19 +6,23 @@ import itertools
 import os
 from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from threading import Lock
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from reissue.arrays.types import Int32, Int64
-from reissue.engine.numbers import dates_and_numbers
-from reissue.engine.read import Read, Source, find
-from reissue.engine.text import Text, as_text, text_of
+from reissue.engine.numbers import find_dates_and_numbers
+from reissue.engine.read import Source, find
+from reissue.engine.text import Labels, as_text, count_occurrences, encode_text
 from reissue.errors import SnapshotError
 
+SignedInt = NDArray[np.signedinteger[Any]]
 ProfileKind = Literal["int", "float", "date", "text", "other"]
 
 MOST_LABELS = 20_000
@@ -36,7 +40,7 @@ class ColumnProfile:
     rows:     of all tables; nulls among them
     distinct: different values; repeated: rows that repeat a value of the same table
     labels:   the values, most frequent first, and counts int64[labels] their rows; some of them only if not `whole`
-    index:    int32[rows of the last table] the place of each row's value in some order, -1 for null
+    index:    int[rows of the last table] the place of each row's value in some order, -1 for null; as narrow as can be
     """
 
     name: str
@@ -45,9 +49,9 @@ class ColumnProfile:
     nulls: int
     distinct: int
     repeated: int
-    labels: tuple[str, ...]
+    labels: Labels
     counts: Int64
-    index: Int32 | None
+    index: SignedInt | None
 
     @property
     def whole(self) -> bool:
@@ -97,9 +101,20 @@ def _count_single(key: Int64) -> int:
     return int(np.count_nonzero(new[1:] & new[:-1]))
 
 
+class _Every:
+    """Whatever a column is called: all text comes as Arrow dictionaries, which is half as large."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
 def profile(sources: Sequence[Source], unknown: Container[str]) -> TableProfile:
-    """Look at every column of one or more tables of the same columns; unknown: texts (in small letters) for missing."""
-    parts = [find(source, None) for source in sources]
+    """Look at every column of one or more tables of the same columns; unknown: texts (in small letters) for missing.
+
+    Memory: the tables as codes, and two columns at a time as text; each is let go when it was looked at.
+    """
+    parts = [find(source, None, encoded=_Every()) for source in sources]
+    _release()
     for part in parts:
         if part.table.num_rows == 0:
             raise SnapshotError(f"{part.name}: the table has no rows. Check the export, or the query's conditions.")
@@ -112,36 +127,80 @@ def profile(sources: Sequence[Source], unknown: Container[str]) -> TableProfile:
             "needs an identifier, something that outsiders may know, and something that nobody may learn; the first "
             "line names the columns."
         )
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:  # Arrow counts without the interpreter
-        columns = dict(zip(common, pool.map(lambda name: _profile_column(name, parts, unknown), common), strict=True))
-    return TableProfile(tuple(part.name for part in parts), parts[-1].table.num_rows, columns)
+    names, rows = tuple(part.name for part in parts), parts[-1].table.num_rows
+    waiting = {name: [part.table.column(name) for part in parts] for name in common}
+    del parts, part
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:  # Arrow counts without the interpreter
+        alone = Lock()
+        found = pool.map(lambda name: _profile_column(name, waiting.pop(name), unknown, alone), common)
+        return TableProfile(names, rows, dict(zip(common, found, strict=True)))
 
 
-def _profile_column(name: str, parts: Sequence[Read], unknown: Container[str]) -> ColumnProfile:
-    chunked = [part.table.column(name) for part in parts]
+def _release() -> None:
+    """Give back to the system what Arrow keeps for later."""
+    pa.default_memory_pool().release_unused()
+
+
+def _profile_column(
+    name: str, chunked: Sequence[pa.ChunkedArray], unknown: Container[str], alone: Lock
+) -> ColumnProfile:
+    """alone: held while a column is looked at whose values are many, which takes memory; others go on meanwhile."""
+    coded = _unify(chunked)
+    with nullcontext() if coded is not None else alone:
+        return _look_at(name, chunked, coded, unknown)
+
+
+def _look_at(
+    name: str, chunked: Sequence[pa.ChunkedArray], coded: pa.ChunkedArray | None, unknown: Container[str]
+) -> ColumnProfile:
     rows = [len(column) for column in chunked]
     try:
-        column = _join(chunked)
+        column = _join(chunked) if coded is None else coded
         nulls, distinct, repeated = _count_distinct(column, rows)
-        text = _read_labels(column, distinct)
+        labels, index = _read_labels(column, distinct)
     except (pa.ArrowException, ValueError):
-        return ColumnProfile(name, "other", sum(rows), 0, 0, 0, (), np.empty(0, dtype=np.int64), None)
-    whole = len(text) == sum(rows)
-    nulls = text.nulls if whole else nulls  # text of nothing but spaces is missing, too
-    used = np.flatnonzero(text.counts)
-    order = used[np.argsort(-text.counts[used], kind="stable")]
-    labels = tuple(str(text.labels[place]) for place in order.tolist())
-    kind = _find_kind(column.type, Text(labels, np.arange(len(labels), dtype=np.int32)), unknown)
-    index = text.index[-rows[-1] :] if whole else None
-    return ColumnProfile(name, kind, sum(rows), nulls, distinct, repeated, labels, text.counts[order], index)
+        none = Labels(pa.array([], pa.string()))
+        return ColumnProfile(name, "other", sum(rows), 0, 0, 0, none, np.empty(0, dtype=np.int64), None)
+    whole = len(index) == sum(rows)
+    nulls = int(np.count_nonzero(index < 0)) if whole else nulls  # text of nothing but spaces is missing, too
+    counts = count_occurrences(index, len(labels))
+    used = np.flatnonzero(counts)
+    order = used[np.argsort(-counts[used], kind="stable")]
+    labels = labels.take(pa.array(order))
+    kind = _find_kind(column.type, labels, unknown)
+    last = _narrow(index[-rows[-1] :], len(counts)) if whole else None
+    del column, index
+    _release()
+    return ColumnProfile(name, kind, sum(rows), nulls, distinct, repeated, Labels(labels), counts[order], last)
+
+
+def _narrow(index: SignedInt, labels: int) -> SignedInt:
+    """A copy that takes one or two bytes for each row where there are few labels."""
+    return index.astype(np.int8 if labels < 2**7 else np.int16 if labels < 2**15 else np.int32)
 
 
 def _join(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """The column of all tables as one, its values written out."""
     plain = [one.cast(one.type.value_type) if pa.types.is_dictionary(one.type) else one for one in columns]
     kinds = {one.type for one in plain}
     if len(kinds) > 1:
         plain = [pa.chunked_array([as_text(chunk) for chunk in one.chunks], pa.string()) for one in plain]
     return pa.chunked_array([chunk for one in plain for chunk in one.chunks], plain[0].type)
+
+
+def _unify(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray | None:
+    """The column of all tables as one dictionary of few texts, not written out; None if it is not that."""
+    chunks = [chunk for one in columns for chunk in one.chunks]
+    kind = columns[0].type
+    if not chunks or any(one.type != kind for one in columns):
+        return None
+    if not pa.types.is_dictionary(kind) or not pa.types.is_string(kind.value_type):
+        return None
+    if sum(len(chunk.dictionary) for chunk in chunks) > max(MOST_LABELS, sum(map(len, chunks)) // 4):
+        return None
+    joined = pa.chunked_array(chunks, kind).unify_dictionaries()
+    labels = joined.chunk(0).dictionary
+    return joined if pc.count_distinct(labels).as_py() == len(labels) <= MOST_LABELS else None
 
 
 def _count_distinct(column: pa.ChunkedArray, rows: Sequence[int]) -> tuple[int, int, int]:
@@ -158,6 +217,9 @@ def _count_values(column: pa.ChunkedArray) -> int:
 
     Of sentences, which nobody publishes, those of the first rows tell nearly how many there are.
     """
+    if pa.types.is_dictionary(column.type):
+        used = [chunk.indices.unique().drop_null() for chunk in column.chunks]
+        return len(np.unique(np.concatenate([np.empty(0, dtype=np.int32), *used])))
     head = column.slice(0, SHOWN)
     try:
         if pa.types.is_string(column.type) and len(column) > SHOWN:
@@ -169,11 +231,11 @@ def _count_values(column: pa.ChunkedArray) -> int:
         return int(column.length() - column.null_count)
 
 
-def _read_labels(column: pa.ChunkedArray, distinct: int) -> Text:
+def _read_labels(column: pa.ChunkedArray, distinct: int) -> tuple[pa.Array, Int32]:
     """All values, or the first ones of text that hardly repeats, which nobody reads one by one."""
     texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    few = distinct <= MOST_LABELS or (not texts) or _all_numbers(column)
-    return text_of(column if few else column.slice(0, SHOWN))
+    few = distinct <= MOST_LABELS or not texts or _all_numbers(column)
+    return encode_text(column if few else column.slice(0, SHOWN))
 
 
 def _all_numbers(column: pa.ChunkedArray) -> bool:
@@ -185,24 +247,24 @@ def _all_numbers(column: pa.ChunkedArray) -> bool:
     return True
 
 
-def _find_kind(type_: pa.DataType, text: Text, unknown: Container[str]) -> ProfileKind:
+def _find_kind(type_: pa.DataType, labels: pa.Array, unknown: Container[str]) -> ProfileKind:
     if pa.types.is_date(type_) or pa.types.is_timestamp(type_):
-        return "date" if dates_and_numbers(text)[0].all() else "other"
+        return "date" if find_dates_and_numbers(labels)[0].all() else "other"
     if pa.types.is_integer(type_):
         return "int"
     if pa.types.is_nested(type_) or pa.types.is_binary(type_) or pa.types.is_time(type_):
         return "other"
     if pa.types.is_boolean(type_):
         return "text"
-    known = np.array([str(label).strip().casefold() not in unknown for label in text.labels], dtype=np.bool_)
+    known = np.fromiter((label.strip().casefold() not in unknown for label in Labels(labels)), np.bool_, len(labels))
     if not known.any():
         return "text"
-    dated, numeric = dates_and_numbers(text)
+    dated, numeric = find_dates_and_numbers(labels)
     if dated[known].all():
         return "date"
     if not numeric[known].all():
         return "text"
-    trimmed = pc.utf8_trim_whitespace(pa.array(text.labels, pa.string())).filter(pa.array(known))
+    trimmed = pc.utf8_trim_whitespace(labels).filter(pa.array(known))
     if pc.any(pc.match_substring_regex(trimmed, r"^[+-]?0[0-9]")).as_py():
         return "text"  # 007 is a code, not a number
     return "int" if pc.all(pc.match_substring_regex(trimmed, r"^[+-]?[0-9]+$")).as_py() else "float"

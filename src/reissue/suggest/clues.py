@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from reissue.engine.profile import ColumnProfile
 from reissue.schema.spelling import DATES, ISO
@@ -88,37 +88,71 @@ def find_missing_codes(column: ColumnProfile) -> tuple[str, ...]:
 def _find_far_numbers(column: ColumnProfile) -> list[str]:
     if column.kind != "int" or not column.whole or column.distinct < 3:
         return []
-    rows = {label.strip(): int(count) for label, count in zip(column.labels, column.counts.tolist(), strict=True)}
-    numbers = {int(label): label for label in rows if re.fullmatch(r"[+-]?[0-9]+", label)}
-    low, second = sorted(numbers)[:2]
-    high, next_high = sorted(numbers)[-1], sorted(numbers)[-2]
+    ends = _find_ends(column)
+    if len(ends) < 2:
+        return []
+    (low, _), (second, _), *_ = ends
+    *_, (next_high, _), (high, _) = ends
     found = []
     if set(str(high)) == {"9"} and len(str(high)) > 1 and next_high < high / 2 and low >= 0:
-        found.append(numbers[high])
+        found.append(high)
     if low in (-1, -9, -99, -999, -9999) and second >= 0:
-        found.append(numbers[low])
-    return [label for label in found if rows[label] > 1]
+        found.append(low)
+    seen = dict(ends)
+    return [label for label, count in map(seen.__getitem__, found) if count > 1]
+
+
+def _find_ends(column: ColumnProfile) -> list[tuple[int, tuple[str, int]]]:
+    """The two lowest and the two highest whole numbers, ascending, each with its label and its rows."""
+    kept: dict[int, tuple[str, int]] = {}
+    for label, count in zip(column.labels, map(int, column.counts), strict=True):
+        text = label.strip()
+        if re.fullmatch(r"[+-]?[0-9]+", text):
+            kept[int(text)] = (text, count)
+        if len(kept) > 1000:
+            kept = dict(_keep_ends(kept))
+    return _keep_ends(kept)
+
+
+def _keep_ends(numbers: Mapping[int, tuple[str, int]]) -> list[tuple[int, tuple[str, int]]]:
+    ordered = sorted(numbers.items())
+    return ordered if len(ordered) < 4 else ordered[:2] + ordered[-2:]
 
 
 def find_date_form(column: ColumnProfile, missing: Sequence[str]) -> str | None:
     """The form, other than yyyy-mm-dd, that every value of a column of text has; None if there is none."""
-    values = [label.strip() for label in column.labels if label.strip() not in missing]
     for form, pattern in DATES.items():
-        found = [re.fullmatch(pattern, value) for value in values]
-        if form == ISO or not values or not all(found):
+        if form == ISO:
             continue
-        parts = [match.groupdict() for match in found if match]
         if form == "yyyymmdd" and rank(column.name, ("date", "born", "birth", "dob")) is None:
             continue
-        if all(1 <= int(part["month"]) <= 12 and 1 <= int(part["day"]) <= 31 for part in parts):
+        if _all_fit(column, missing, lambda value, pattern=pattern: _is_day(re.fullmatch(pattern, value))):  # type: ignore[misc]
             return form
     return None
 
 
+def _is_day(found: re.Match[str] | None) -> bool:
+    return found is not None and 1 <= int(found["month"]) <= 12 and 1 <= int(found["day"]) <= 31
+
+
+def _all_fit(column: ColumnProfile, missing: Sequence[str], fits: Callable[[str], bool]) -> bool:
+    """Whether there are values, missing ones aside, and all fit; the first that does not ends it."""
+    values = (label.strip() for label in column.labels)
+    any_known = False
+    for value in values:
+        if value in missing:
+            continue
+        if not fits(value):
+            return False
+        any_known = True
+    return any_known
+
+
 def has_commas(column: ColumnProfile, missing: Sequence[str]) -> bool:
     """Whether all values are numbers, some with a decimal comma."""
-    values = [label.strip() for label in column.labels if label.strip() not in missing]
-    return any("," in value for value in values) and all(COMMA.fullmatch(value) for value in values)
+    return _all_fit(column, missing, lambda value: COMMA.fullmatch(value) is not None) and any(
+        "," in label for label in column.labels if label.strip() not in missing
+    )
 
 
 def are_icd(labels: Sequence[str]) -> bool:

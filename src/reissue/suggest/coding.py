@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 
-from reissue.arrays.types import Int64
+from reissue.arrays.types import Float64, Int64
 from reissue.engine.profile import ColumnProfile
+from reissue.engine.text import Labels
 from reissue.schema.proposal import Groups, ProposedColumn
 from reissue.schema.spelling import DATES, ISO
 from reissue.suggest.clues import MARKS, OUTSIDERS, POSTAL, SECRETS, are_icd, rank, words_of
@@ -40,18 +42,23 @@ class Spelled:
         return rank(self.name, SECRETS) is not None
 
     @cached_property
-    def known(self) -> tuple[list[str], Int64]:
+    def known(self) -> tuple[Labels, Int64]:
         """The values that are not missing, most frequent first, and their rows."""
-        kept = [place for place, label in enumerate(self.column.labels) if label.strip() not in self.missing]
-        return [self.column.labels[place] for place in kept], self.column.counts[np.array(kept, dtype=np.int64)]
+        labels, counts = self.column.labels, self.column.counts
+        if not self.missing:
+            return labels, counts
+        kept = np.fromiter((label.strip() not in self.missing for label in labels), np.bool_, len(labels))
+        return Labels(labels.strings.filter(pa.array(kept))), counts[kept]
 
     @cached_property
-    def numbers(self) -> list[float]:
-        return [float(label.replace(",", ".") if self.commas else label) for label in self.known[0]]
+    def numbers(self) -> Float64:
+        """float64[known values]"""
+        found = (float(label.replace(",", ".") if self.commas else label) for label in self.known[0])
+        return np.fromiter(found, np.float64, len(self.known[0]))
 
     @cached_property
     def largest(self) -> float:
-        return max(map(abs, self.numbers), default=0.0)
+        return float(np.abs(self.numbers).max(initial=0.0))
 
     @cached_property
     def is_prefixed(self) -> bool:
@@ -88,7 +95,7 @@ def find_top_share(one: Spelled) -> float:
 
     counts, edges = one.known[1], one.bins()
     if edges:
-        counts = np.bincount(Bins(edges=tuple(edges)).index(np.array(one.numbers)), counts)
+        counts = np.bincount(Bins(edges=tuple(edges)).index(one.numbers), counts)
     absent = one.column.rows - int(one.known[1].sum()) if one.column.whole else 0
     return float(max(int(counts.max(initial=0)), absent) / max(one.column.rows, 1))
 
@@ -150,5 +157,5 @@ def _choose_coding(one: Spelled) -> tuple[Mapping[str, object] | None, Groups, s
     return {"type": "categorical"}, (), "Published as it is or as *."
 
 
-def _count_decimals(values: list[str]) -> int:
+def _count_decimals(values: Sequence[str]) -> int:
     return min(3, max((len(value.replace(",", ".").strip().partition(".")[2]) for value in values), default=0))
