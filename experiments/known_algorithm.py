@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from learning_people import count_others, read_adult
-from reissue.arrays.belief_propagation import deal
-from reissue.arrays.permanent import Deals
+from reissue.arrays.permanent import Deals, deal
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.bcf.strategy import BCF
 from reissue.methods.beliefs.bay_frame import BayFrame

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.arrays.belief_propagation import deal
-from reissue.arrays.permanent import Deals, deal_exactly
+from reissue.arrays.permanent import Deals, deal, deal_exactly
 
 ROOMY = np.array([5, 3, 2, 6])
 

@@ -9,7 +9,7 @@ import pytest
 
 from reissue.errors import LedgerDamaged, SeriesBusy, SeriesError
 from reissue.ledger import Ledger
-from reissue.ledger.lock import SeriesLock
+from reissue.ledger.disk import SeriesLock
 from tests.ledger.support import assert_is_whole, create
 
 

@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.belief_propagation import bethe_messages, deal
 from reissue.arrays.compiled import njit
-from reissue.arrays.permanent import Deals, deal_messages
+from reissue.arrays.permanent import Deals, bethe_messages, deal, deal_messages
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 
 MOST_SWEPT = 1 << 12

@@ -10,12 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
-from reissue.audit.absence import find_absences, read_left_out
 from reissue.audit.attacks import check_given, choose_attacks, read_risk, run_attacks
 from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
 from reissue.audit.document import list_classes
 from reissue.audit.foreign.series import read_series
-from reissue.audit.notes import describe_config, find_folders, hash_source, note_erased, note_missing_files
+from reissue.audit.notes import (
+    describe_config,
+    find_absences,
+    find_folders,
+    hash_source,
+    note_erased,
+    note_missing_files,
+    read_left_out,
+)
 from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles

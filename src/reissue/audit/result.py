@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.audit.absence import Absence
 from reissue.audit.attacks import STATUSES, AttackResult
 from reissue.audit.description import ReleaseNotes, SeriesView
 from reissue.audit.document import make_document, to_plain
+from reissue.audit.notes import Absence
 from reissue.audit.row_linkage import Traceable
 from reissue.audit.verdict import judge, list_lines
 from reissue.coding import Coding

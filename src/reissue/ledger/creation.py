@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from reissue.errors import KeyMissing, LedgerDamaged, SeriesError
 from reissue.ledger.disk import (
+    SeriesLock,
     explain_os_errors,
     fault,
     make_private_folder,
@@ -23,7 +24,6 @@ from reissue.ledger.disk import (
     write_durably,
 )
 from reissue.ledger.keys import key_check, same_check
-from reissue.ledger.lock import SeriesLock
 from reissue.ledger.records import FORMAT, OLDER_FORMATS, CatalogueState, Document, Layout
 from reissue.ledger.shelf import name_of
 from reissue.ledger.stage import document_table

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from reissue.errors import LedgerDamaged, ReissueError, SeriesBusy, SeriesError
 from reissue.ledger import checking, creation
+from reissue.ledger.disk import SeriesLock
 from reissue.ledger.events import Change, Withdrawal, write_caches, write_documents
 from reissue.ledger.forgetting import Forgetting, Receipt
-from reissue.ledger.lock import SeriesLock
 from reissue.ledger.records import FORMAT, CatalogueState, Damage, Document, Layout, ReleaseRecord
 from reissue.ledger.shelf import Shelf, name_of
 from reissue.ledger.stage import Stage, check_version

@@ -9,9 +9,9 @@ import pytest
 
 from reissue.arrays.types import Float64
 from reissue.methods.equivalence.attack import Equivalence
+from reissue.methods.equivalence.attack_people import list_small_parts
 from reissue.methods.equivalence.fingerprints import find_equal_pairs, find_equal_people, take_fingerprints
 from reissue.methods.equivalence.person_matrix import connect_classes, list_everyone, number_classes, trace_patterns
-from reissue.methods.equivalence.small_worlds import list_small_parts
 from reissue.model.observed import Observed
 from tests.methods.equivalence.blocks import series_of
 from tests.support.correlations import random_series

@@ -9,7 +9,7 @@ import pytest
 
 from reissue.methods.equivalence import series_shape
 from reissue.methods.equivalence.attack import Equivalence
-from reissue.methods.equivalence.lone_classes import leave_out_lone
+from reissue.methods.equivalence.series_shape import leave_out_lone
 from reissue.model.observed import Observed
 from tests.methods.equivalence.blocks import series_of
 from tests.model.test_standing_view import observed, regrouped, series

@@ -4,7 +4,7 @@ The papers enumerate the n! assignments of a class's n rows to its n people. Tha
 
 exact      Bayes' rule: an assignment is as likely as the PRODUCT of the priors it uses. A ratio of permanents, by a sum
            over the counts that are left of each value (`arrays.permanent`); classes of more than MOST_STATES states are
-           read by Bethe's approximation (`arrays.belief_propagation`), see `find_small`.
+           read by Bethe's approximation (`arrays.permanent`), see `find_small`.
 bayes      Amiri et al. 2019, section 4.3.1: Dirichlet weights 1 on every assignment (more where claims say so), one
            observation on the most believed one. With m(s) rows of value s and pi* that assignment,
            P(v,s) = ((n-1)! m(s) + [pi*(v) = s]) / (n! + 1); with claims see `_read_bayes`.
@@ -26,9 +26,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from reissue.arrays.belief_propagation import ROUNDS, bethe_messages
 from reissue.arrays.compiled import njit
-from reissue.arrays.permanent import MOST_STATES, Deals, deal_messages, weigh_messages
+from reissue.arrays.permanent import MOST_STATES, ROUNDS, Deals, bethe_messages, deal_messages, weigh_messages
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.beliefs.assignment import find_best_values
 from reissue.methods.beliefs.revision import Claims

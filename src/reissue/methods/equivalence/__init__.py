@@ -7,7 +7,7 @@ What maker and checker share, and why both may trust it:
   equals enumeration of all cuts in its tests and proves each answer by a flow of the same value before it gives it: a
   fault stops publish (`test_proved_cuts`). `test_e_equivalence` also proves the bound by an integer program, which
   uses neither, and `test_equivalence_bounds` by enumerating weights.
-- `fingerprints` and `small_worlds` serve the audit alone: they equal linear algebra and the enumeration of all worlds
+- `fingerprints` and `attack_people` serve the audit alone: they equal linear algebra and the enumeration of all worlds
   in `test_fingerprints`, and share nothing with the cuts.
 - Sets are numbered by m-invariance's `signatures`, and its buckets are ours; see its room.
 """

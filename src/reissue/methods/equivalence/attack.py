@@ -13,11 +13,10 @@ from reissue.arrays.sets import sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.attack import Outcome, WorkDivision
 from reissue.methods.attack_parts import ValueSetAttack
-from reissue.methods.equivalence.attack_people import search_all_classes, search_worlds
+from reissue.methods.equivalence.attack_people import list_small_parts, search_all_classes, search_worlds
 from reissue.methods.equivalence.attack_search import EquivalenceSearch, SearchTotals
 from reissue.methods.equivalence.class_pairs import find_class_pairs
 from reissue.methods.equivalence.fingerprints import MOST_CELLS, count_cells, take_fingerprints
-from reissue.methods.equivalence.lone_classes import leave_out_lone
 from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.person_matrix import (
     Block,
@@ -29,8 +28,7 @@ from reissue.methods.equivalence.person_matrix import (
     number_classes,
     trace_patterns,
 )
-from reissue.methods.equivalence.series_shape import MERGED, PAIRS, PIECES, SeriesShape
-from reissue.methods.equivalence.small_worlds import list_small_parts
+from reissue.methods.equivalence.series_shape import MERGED, PAIRS, PIECES, SeriesShape, leave_out_lone
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
 from reissue.methods.invariance.attack import require_members
 from reissue.model.observed import Observed, ObservedRelease

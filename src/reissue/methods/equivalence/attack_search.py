@@ -12,9 +12,8 @@ import numpy as np
 
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.attack import Finding, Outcome
-from reissue.methods.equivalence.attack_findings import FindingWriter
 from reissue.methods.equivalence.attack_people import ToldPeople
-from reissue.methods.equivalence.class_pairs import ClassPairs, find_exposed
+from reissue.methods.equivalence.class_pairs import ClassPairs, FindingWriter, find_exposed
 from reissue.methods.equivalence.person_matrix import Block
 from reissue.methods.equivalence.smallest_attack import (
     AttackWeights,

@@ -1,20 +1,158 @@
-"""Who cannot share a value with whom, by the cuts that were rebuilt, and what follows for everybody's value.
+"""Who cannot share a value with whom, by how classes were cut or dealt, and what follows for everybody's value.
 
-If someone left of a cut comes after someone right of it, they do not have the same value: the rows of one value are
-left of the cut up to their median, and right of it from there on.
+Cuts: if someone left of a cut comes after someone right of it, they do not have the same value: the rows of one value
+are left of the cut up to their median, and right of it from there on.
+
+Dealing: m-invariance deals the rows of a cell into sets as long as there is one of every value; only what is left over
+waits in the cell around it. Cells are cut by quasi-identifiers, so who knows these knows the cells, and sees by the
+smallest cell around a class where it was dealt: all its people were left over in the cells inside that one. Of those
+left over who had a signature, some value of it was missing; of the newcomers, some value of every signature that was
+still to be dealt to newcomers where they live.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph, Propagation, restrict
-from reissue.arrays.types import Float64, Int64
+from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.methods.invariance.assignment import CELL, find_regions
 from reissue.methods.invariance.attack_cuts import RebuiltCuts
-from reissue.methods.invariance.attack_leftovers import Leftovers, add_missing
+from reissue.methods.invariance.dealing import sort_cells
+from reissue.methods.invariance.signatures import collect_sets
+from reissue.model.domain import Domain
+from reissue.model.observed import Members, ObservedRelease
+from reissue.partition.tables import grow_tree
+
+TRUST = 0.99
+"""How far a deduction is trusted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leftovers:
+    """Groups of people of whom at least one value of a set is missing.
+
+    start: int64[groups + 1] into people: int32[]; shared: int64[groups + 1] into sets: int64[], the sets of each group,
+    numbers into first: int64[sets + 1] and values: int32[]
+    """
+
+    start: Int64
+    people: Int32
+    shared: Int64
+    sets: Int64
+    first: Int64
+    values: Int32
+
+
+def rebuild_leftovers(
+    release: ObservedRelease, members: Members, people: Int64, known: Bool, domains: Sequence[Domain], values: int
+) -> Leftovers:
+    """Who was left over where, in one release. people: int64[members], their numbers in the whole series; known:
+    bool[members], who was published before; values: how many the series knows. O(rows log rows * attributes).
+    """
+    sets, own = collect_sets(release.classes, release.values, release.class_count)
+    size = int(sets.sizes.min())
+    tree = grow_tree(np.asfortranarray(members.codes), domains, CELL * size)
+    region = find_regions(tree, np.flatnonzero(~known), size, values)
+    rank = np.empty(len(tree.parent), dtype=np.int64)
+    rank[sort_cells(tree.parent, tree.leaf)] = np.arange(len(rank))
+    dealt = _find_dealt(tree.parent, tree.leaf, members.classes, release.class_count)
+    mixed = np.bincount(members.classes, known, minlength=release.class_count) > 0
+    latest = _find_latest(dealt, rank, region, mixed, own, len(sets))
+    cell, who = _wait(tree.parent, tree.leaf, dealt[members.classes])
+    kind = np.where(known[who], own[members.classes[who]], -1)  # newcomers wait together
+    order = np.lexsort((kind, cell))
+    cell, who, kind = cell[order], who[order], kind[order]
+    begin = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(kind, prepend=-2) != 0))
+    start = np.append(begin, len(cell)).astype(np.int64)
+    told = [
+        np.flatnonzero(latest[region[c]] > rank[c]) if k < 0 else np.array([k])
+        for c, k in zip(cell[begin].tolist(), kind[begin].tolist(), strict=True)
+    ]
+    shared = np.append(0, np.cumsum([len(one) for one in told])).astype(np.int64)
+    joined = np.concatenate([np.empty(0, dtype=np.int64), *told]).astype(np.int64)
+    return Leftovers(start, people[who].astype(np.int32), shared, joined, sets.start, sets.values)
+
+
+def _find_latest(dealt: Int64, rank: Int64, region: Int64, mixed: Bool, own: Int32, sets: int) -> Int64:
+    """int64[regions, sets]: when the last class of newcomers alone was dealt there; -1: none was."""
+    latest = np.full((int(region.max()) + 1, sets), -1, dtype=np.int64)
+    started = np.flatnonzero((dealt >= 0) & ~mixed & (region[np.maximum(dealt, 0)] >= 0))
+    np.maximum.at(latest, (region[dealt[started]], own[started]), rank[dealt[started]])
+    return np.concatenate([latest, np.full((1, sets), -1, dtype=np.int64)])  # cells of several regions: the last row
+
+
+@njit(cache=True)
+def _find_dealt(parent, leaf, classes, count):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """int64[classes]: the smallest cell around the people of each class, -1 if it has none."""
+    depth = np.zeros(len(parent), np.int64)
+    for cell in range(1, len(parent)):
+        depth[cell] = depth[parent[cell]] + 1
+    dealt = np.full(count, -1, np.int64)
+    for row in range(len(leaf)):
+        one, other = leaf[row], dealt[classes[row]]
+        if other >= 0:
+            while one != other:
+                if depth[one] >= depth[other]:
+                    one = parent[one]
+                else:
+                    other = parent[other]
+        dealt[classes[row]] = one
+    return dealt
+
+
+@njit(cache=True)
+def _wait(parent, leaf, dealt):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """(cell, row) of everybody who was left over in a cell. dealt: int64[rows], where the row's class was dealt."""
+    count = 0
+    for row in range(len(leaf)):
+        cell = leaf[row]
+        while cell != dealt[row]:
+            cell, count = parent[cell], count + 1
+    cells, rows, count = np.empty(count, np.int64), np.empty(count, np.int64), 0
+    for row in range(len(leaf)):
+        cell = leaf[row]
+        while cell != dealt[row]:
+            cells[count], rows[count] = cell, row
+            cell, count = parent[cell], count + 1
+    return cells, rows
+
+
+def add_missing(beliefs: Float64, leftovers: Leftovers, found: Float64) -> None:
+    """Add to found[i, v] the logarithm of the chance that some value is missing in i's groups, if i has v.
+
+    O(entries * values + entries * sets of the group * values of a set).
+    """
+    one = leftovers
+    surely = np.log(1.0 - TRUST * beliefs)
+    _add_missing(surely, one.start, one.people, one.shared, one.sets, one.first, one.values, found)
+
+
+@njit(cache=True)
+def _add_missing(surely, start, people, shared, sets, first, values, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """surely: float64[people, values], the logarithm of the chance that a person does not have the value."""
+    absent, here = np.zeros(surely.shape[1]), np.zeros(surely.shape[1])
+    for group in range(len(start) - 1):
+        absent[:] = 0.0
+        for i in range(start[group], start[group + 1]):
+            absent += surely[people[i]]
+        for i in range(start[group], start[group + 1]):
+            person = people[i]
+            for v in range(len(here)):
+                here[v] = 1.0 - np.exp(absent[v] - surely[person, v])  # whether one of the others has it
+            for one in range(shared[group], shared[group + 1]):
+                for v in range(len(here)):
+                    if surely[person, v] == 0.0:  # not a value of the person's
+                        continue
+                    everything = 1.0
+                    for e in range(first[sets[one]], first[sets[one] + 1]):
+                        everything *= here[values[e]] if values[e] != v else 1.0
+                    found[person, v] += np.log(1.0 - TRUST * everything)
+
 
 ROUNDS = 60
 """Rounds at most in which everybody's beliefs exclude what others may have, and classes deal their values."""

@@ -15,8 +15,7 @@ from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array, eye_array, hstack
 
 from reissue.arrays.types import Bool, Float64, Int64
-from reissue.methods.worlds.symmetry import find_symmetry
-from reissue.methods.worlds.worlds import Bounds, Worlds, components
+from reissue.methods.worlds.worlds import Bounds, Worlds, components, find_symmetry
 
 LARGEST = 50_000
 """Unknowns of the largest component that is tried: a program of more of them does not end in seconds."""
