@@ -9,8 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.arrays.permanent import Deals, deal_exactly, posteriors
+from reissue.arrays.permanent import MOST_STATES, Deals, deal_exactly
 from reissue.arrays.types import Float64, Int64
+
+
+def deal_class(priors: Float64, counts: Int64, most: int = MOST_STATES) -> Float64 | None:
+    """float64[members, values]: how likely each member is to get each value; None if the class is too large.
+
+    priors: float64[members, values] >= 0, in any scale; counts: int64[values], in all at least one for each member. All
+    zero where no dealing is possible. O(values * product of (counts + 1)).
+    """
+    dealt = np.flatnonzero(counts)
+    deals = Deals(np.array([0, len(priors)]), np.array([0, len(dealt)]), counts[dealt].astype(np.int64))
+    if not deals.small(most).all():
+        return None
+    flat, _ = deal_exactly(np.ascontiguousarray(priors[:, dealt], dtype=np.float64).reshape(-1), deals, most)
+    found = np.zeros(priors.shape)
+    found[:, dealt] = flat.reshape(len(priors), len(dealt))
+    return found
 
 
 def enumerated(priors: Float64, counts: Int64) -> Float64:
@@ -41,7 +57,7 @@ def classes(draw: st.DrawFn) -> tuple[Float64, Int64]:
 @given(classes())
 def test_posteriors_are_those_of_enumeration(case: tuple[Float64, Int64]) -> None:
     priors, counts = case
-    np.testing.assert_allclose(posteriors(priors, counts), enumerated(priors, counts), atol=1e-9)
+    np.testing.assert_allclose(deal_class(priors, counts), enumerated(priors, counts), atol=1e-9)
 
 
 @settings(max_examples=50, deadline=None)
@@ -58,7 +74,7 @@ def test_many_classes_are_dealt_as_each_by_itself(cases: list[tuple[Float64, Int
     assert exact.all()
     for at, (priors, counts) in enumerate(cases):
         own = found[deals.table_start[at] : deals.table_start[at + 1]].reshape(len(priors), -1)
-        alone = posteriors(priors, counts)
+        alone = deal_class(priors, counts)
         assert alone is not None
         np.testing.assert_array_equal(own, alone[:, kept[at]])
 
@@ -66,21 +82,21 @@ def test_many_classes_are_dealt_as_each_by_itself(cases: list[tuple[Float64, Int
 def test_the_scale_of_a_members_priors_does_not_matter() -> None:
     random = np.random.default_rng(0)
     priors, counts = random.random((5, 3)), np.array([2, 1, 2])
-    np.testing.assert_allclose(posteriors(priors * 1e-200, counts), posteriors(priors, counts))
+    np.testing.assert_allclose(deal_class(priors * 1e-200, counts), deal_class(priors, counts))
 
 
 def test_dealings_that_are_all_very_unlikely_are_still_told_apart() -> None:
     """Everybody seems to have the first value; only one has. The product of the others' priors is 1e-320 and less."""
     priors = np.array([[1.0, 1e-160], [1.0, 2e-160], [1.0, 1e-160]])
-    found = posteriors(priors, np.array([1, 2]))
+    found = deal_class(priors, np.array([1, 2]))
     assert found is not None
     np.testing.assert_allclose(found[:, 0], [0.4, 0.2, 0.4])
 
 
 def test_a_class_with_too_many_states_is_said_to_be_too_large() -> None:
     priors = np.ones((20, 20))
-    assert posteriors(priors, np.ones(20, dtype=np.int64)) is None
-    assert posteriors(priors, np.ones(20, dtype=np.int64), most=1 << 20) is not None
+    assert deal_class(priors, np.ones(20, dtype=np.int64)) is None
+    assert deal_class(priors, np.ones(20, dtype=np.int64), most=1 << 20) is not None
     deals = Deals(np.array([0, 2, 22]), np.array([0, 2, 22]), np.ones(22, dtype=np.int64))
     found, exact = deal_exactly(np.ones(404), deals)
     assert exact.tolist() == [True, False]
@@ -91,7 +107,7 @@ def test_a_class_with_too_many_states_is_said_to_be_too_large() -> None:
 @pytest.mark.parametrize("counts", [[4, 0], [1, 3]])
 def test_nobody_gets_anything_where_no_dealing_is_possible(counts: list[int]) -> None:
     priors = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
-    found = posteriors(priors, np.array(counts))
+    found = deal_class(priors, np.array(counts))
     assert found is not None
     assert not found.any()
 
@@ -99,6 +115,6 @@ def test_nobody_gets_anything_where_no_dealing_is_possible(counts: list[int]) ->
 def test_rows_of_nobody_take_what_is_left() -> None:
     """Three rows, two members: the third row is of nobody, who may have any value alike."""
     priors = np.array([[0.5, 0.5], [0.5, 0.5]])
-    found = posteriors(priors, np.array([2, 1]))
+    found = deal_class(priors, np.array([2, 1]))
     assert found is not None
     np.testing.assert_allclose(found, [[2 / 3, 1 / 3], [2 / 3, 1 / 3]])

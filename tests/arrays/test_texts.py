@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.arrays.distinct import find_used
-from reissue.arrays.mixing import hash_numbers, sum_hashes
+from reissue.arrays.sets import hash_numbers, sum_hashes
 from reissue.arrays.texts import append_hashes, match_hashes
 
 

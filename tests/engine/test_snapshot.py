@@ -27,7 +27,6 @@ def test_a_good_file(tmp_path: Path) -> None:
     snapshot = load(path, CLINIC)
     assert len(snapshot) == 3
     assert snapshot.identifiers.to_pylist() == ["p1", "p2", "p3"]
-    assert snapshot.identifier_at(1) == "p2"
     assert snapshot.identifiers_at(np.array([2, 0])).to_pylist() == ["p3", "p1"]
     assert snapshot.insensitive is not None
     assert snapshot.insensitive.to_pydict() == {"note": ["a", None, "b"]}

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reissue.arrays.permanent import posteriors
 from reissue.methods.invariance.strategy import MInvariance
+from tests.arrays.test_permanent import deal_class
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))
@@ -23,7 +23,7 @@ def test_values_dealt_anew_are_as_likely_as_the_statistics_say() -> None:
     rng = np.random.default_rng(0)
     drawn = np.stack([known_algorithm._draw_dealing(prior, counts, rng) for _ in range(2_000)])
     shares = np.stack([(drawn == value).mean(axis=0) for value in range(3)], axis=1)
-    np.testing.assert_allclose(shares, posteriors(prior, counts), atol=0.05)
+    np.testing.assert_allclose(shares, deal_class(prior, counts), atol=0.05)
 
 
 def test_every_row_is_a_candidate_for_every_value_of_its_class(shared_data: Path) -> None:

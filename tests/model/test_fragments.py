@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.arrays.mixing import hash_numbers, permute_ids
+from reissue.arrays.sets import hash_numbers, permute_ids
 from reissue.model.domain import Domain
 from reissue.model.fragments import (
     BY_IDENTIFIER,
@@ -56,9 +56,9 @@ def test_no_cut_makes_a_value_too_frequent() -> None:
     values = (age // 20).astype(np.int32)
     tree = divide(age[:, None], values, DOMAINS[:1], 4, Requirement(c=0.3))
     home = tree.of(age[:, None], hash_numbers(np.arange(10_000, dtype=np.uint64), 5))
-    assert tree.by_identifier
+    assert (tree.attribute == BY_IDENTIFIER).any()
     assert all(np.bincount(values[home == f]).max() < 0.3 * (home == f).sum() for f in range(4))
-    assert not divide(age[:, None], values, DOMAINS[:1], 4).by_identifier
+    assert not ((divide(age[:, None], values, DOMAINS[:1], 4)).attribute == BY_IDENTIFIER).any()
 
 
 def test_a_cut_goes_between_groups_of_a_taxonomy() -> None:
@@ -78,7 +78,7 @@ def test_a_cut_goes_between_groups_of_a_taxonomy() -> None:
 def test_rows_that_are_all_alike_are_divided_by_identifier() -> None:
     codes, values = np.zeros((9_000, 3), dtype=np.int32), np.zeros(9_000, dtype=np.int32)
     tree = divide(codes, values, DOMAINS, 4)
-    assert tree.by_identifier
+    assert (tree.attribute == BY_IDENTIFIER).any()
     assert (tree.attribute[tree.attribute > -2] == BY_IDENTIFIER).all()
     sizes = np.bincount(tree.of(codes, hash_numbers(np.arange(9_000, dtype=np.uint64), 5)), minlength=4)
     assert sizes.min() > 2_000, "a cut below a cut sees both sides of the hashes"

@@ -97,7 +97,7 @@ def _public_numbers(series: ri.Series, number: int, rows: Rows) -> dict[int, int
     sizes = Counter(int(str(row["class"])) for row in rows)
     kept = standing_of(series._ledger.facts(number))
     live = np.unique(kept.standing)
-    from reissue.arrays.mixing import permute_ids
+    from reissue.arrays.sets import permute_ids
 
     public = permute_ids(np.arange(len(live)), len(live), series._ledger.releases[number - 1].seed)
     found = dict(zip(live.tolist(), public.tolist(), strict=True))

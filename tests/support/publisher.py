@@ -30,7 +30,7 @@ def serve() -> None:
     import reissue as ri
     import reissue.engine.output
     import reissue.history.public_files
-    import reissue.model.boxes
+    import reissue.model.domain
     import reissue.model.requirement
     import reissue.partition.mondrian
     import reissue.publish.embedded

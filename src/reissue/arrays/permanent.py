@@ -59,22 +59,6 @@ class Deals:
         return np.asarray(self.states <= most, dtype=np.bool_)
 
 
-def posteriors(priors: Float64, counts: Int64, most: int = MOST_STATES) -> Float64 | None:
-    """float64[members, values]: how likely each member is to get each value; None if the class is too large.
-
-    priors: float64[members, values] >= 0, in any scale; counts: int64[values], in all at least one for each member. All
-    zero where no dealing is possible. O(values * product of (counts + 1)).
-    """
-    dealt = np.flatnonzero(counts)
-    deals = Deals(np.array([0, len(priors)]), np.array([0, len(dealt)]), counts[dealt].astype(np.int64))
-    if not deals.small(most).all():
-        return None
-    flat, _ = deal_exactly(np.ascontiguousarray(priors[:, dealt], dtype=np.float64).reshape(-1), deals, most)
-    found = np.zeros(priors.shape)
-    found[:, dealt] = flat.reshape(len(priors), len(dealt))
-    return found
-
-
 def deal_exactly(priors: Float64, deals: Deals, most: int = MOST_STATES) -> tuple[Float64, Bool]:
     """(float64[tables] posteriors, bool[classes] whether they were found); zeros for classes that are too large.
 

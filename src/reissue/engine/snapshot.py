@@ -87,10 +87,6 @@ class Snapshot:
             raise SnapshotError(f"{self.name}: the coding does not know the sensitive value {unknown[0]!r}.")
         return codes, np.array([lookup[value] for value in named], dtype=np.int32)[self.sensitive_index]
 
-    def identifier_at(self, row: int) -> str:
-        """The identifier of one row (from 0)."""
-        return str(self.identifiers[row].as_py())
-
     def identifiers_at(self, rows: Int64) -> pa.Array:
         """The identifiers of some rows (from 0)."""
         return self.identifiers.take(pa.array(rows))

@@ -33,7 +33,8 @@ class Identities:
 
     @staticmethod
     def read(ledger: Ledger) -> Identities:
-        return Identities(*ledger.identities(), Marks.read(ledger.shelf))
+        marks = Marks.read(ledger.shelf) if ledger.shelf.has_marks else None
+        return Identities(*ledger.identities(), marks)
 
     def numbers(self, identifiers: pa.Array) -> Int64:
         """int64[rows]: the latest number of each identifier, -1 if it has none; forgotten people are known by mark."""

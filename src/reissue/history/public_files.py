@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.arrays.mixing import permute_ids
+from reissue.arrays.sets import permute_ids
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding
 from reissue.engine.output import (

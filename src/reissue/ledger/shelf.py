@@ -93,6 +93,11 @@ class Shelf:
         return [None] if parts == 1 else list(range(parts))
 
     @property
+    def has_marks(self) -> bool:
+        """Whether somebody was forgotten who would be known again by a mark."""
+        return bool(self.state.of_role("marks"))
+
+    @property
     def separate(self) -> list[int | None]:
         """The fragments, if they share neither people nor classes, so that each can be looked at alone; else [None]."""
         return [None] if any(record.common_classes for record in self.state.releases) else self.fragments

@@ -120,3 +120,9 @@ def hilbert_keys(codes: Int32, domains: Sequence[Domain]) -> Int64:
         points[:, a] = offset * length // domains[a].span
     keys: Int64 = _hilbert(points, bits)
     return keys
+
+
+def find_neighbours(places: Int64, rows: int, reach: int, rng: np.random.Generator) -> Int64:
+    """int64[n]: for each place in an order of so many rows another one, at most `reach` away; itself if it is alone."""
+    step = rng.integers(1, min(reach, max(rows - 1, 1)) + 1, len(places))
+    return np.asarray((places + np.where(rng.random(len(places)) < 0.5, step, -step)) % max(rows, 1), dtype=np.int64)

@@ -14,21 +14,13 @@ from numpy.typing import NDArray
 
 from reissue.arrays.distinct import distinct
 from reissue.arrays.types import Bool, Int32, Int64
+from reissue.model.boxes import find_neighbours
 
-NEAR = 2
-"""How many places along the curve away a counterfeit of a box stands. Farther ones widen its class more than people
-do; the statistics of `make counterfeits` decide."""
 WIDE = 8
-"""The same where columns are drawn each for itself: enough people to choose from."""
+"""How many places along the curve away people are imitated: enough of them to choose from."""
 _ATTEMPTS, _CHOICE = 24, 16
 _MOST_ROWS = 20_000
 """Rows, drawn at random, among which it is looked up what occurs together."""
-
-
-def find_neighbours(places: Int64, rows: int, reach: int, rng: np.random.Generator) -> Int64:
-    """int64[n]: for each place in an order of so many rows another one, at most `reach` away; itself if it is alone."""
-    step = rng.integers(1, min(reach, max(rows - 1, 1)) + 1, len(places))
-    return np.asarray((places + np.where(rng.random(len(places)) < 0.5, step, -step)) % max(rows, 1), dtype=np.int64)
 
 
 def draw_columns(codes: Int32, order: Int64, places: Int64, rng: np.random.Generator) -> Int64:

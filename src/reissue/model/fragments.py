@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.mixing import UInt64, hash_numbers, permute_ids
+from reissue.arrays.sets import UInt64, hash_numbers, permute_ids
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
@@ -56,11 +56,6 @@ class Fragments:
     @property
     def count(self) -> int:
         return int((self.attribute == LEAF).sum())
-
-    @property
-    def by_identifier(self) -> bool:
-        """Whether the hashes of identifiers are needed."""
-        return bool((self.attribute == BY_IDENTIFIER).any())
 
     def of(self, codes: Int32, hashes: UInt64 | None = None) -> Int32:
         """int32[rows]: the fragment of each new subject. O(rows log fragments)."""

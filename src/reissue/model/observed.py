@@ -15,7 +15,7 @@ import numpy as np
 from reissue.arrays.distinct import Combinations, distinct
 from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import refuse_release
+from reissue.errors import InputError, refuse_release
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses
@@ -149,6 +149,15 @@ class ObservedRelease:
         return ObservedRelease(
             facts.number, facts.boxes, facts.classes, shown, members, facts.anatomized, fakes, told=told
         )
+
+
+def require_members(release: ObservedRelease) -> Members:
+    """Who is in which class, for an attack that cannot do without."""
+    if release.members is None:
+        raise InputError(
+            f"Release {release.number} comes without its members; give the snapshots to run this attack on it."
+        )
+    return release.members
 
 
 def keep_classes(release: ObservedRelease, kept: Bool) -> ObservedRelease:

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.mixing import mix_bits
-from reissue.arrays.sets import lookup
+from reissue.arrays.sets import lookup, mix_bits
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.domain import Domain

@@ -22,10 +22,9 @@ from reissue.model.domain import Domain
 from reissue.model.fragments import Fragments, divide_by_identifier, find_owners
 from reissue.model.release import Facts, Style
 from reissue.model.requirement import Requirement
-from reissue.publish.changes import ForbiddenChange, PermittedRows, describe_renewal
+from reissue.publish.changes import ForbiddenChange, PermittedRows, SnapshotTraits, describe_renewal, measure_traits
 from reissue.publish.fragment import FragmentRelease, SnapshotRows
 from reissue.publish.self_check import CommonCheck, EarlierLoss
-from reissue.publish.traits import SnapshotTraits, measure_traits
 from reissue.utility.measure import Utility, measure
 
 ROWS = 2_000_000

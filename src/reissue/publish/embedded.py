@@ -25,11 +25,11 @@ from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.fragments import Fragments, divide, draw_sample, join_facts, number_globally
 from reissue.model.release import Facts
+from reissue.publish.changes import ColumnTraits, measure_columns
 from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
 from reissue.publish.self_check import CommonCheck
-from reissue.publish.traits import ColumnTraits, measure_columns
 from reissue.schema import Schema
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.fragments import Fragments
+from reissue.publish.changes import ColumnTraits
 from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.fragment import FragmentJob
 from reissue.publish.self_check import CommonCheck
-from reissue.publish.traits import ColumnTraits
 from reissue.schema import Schema
 
 if TYPE_CHECKING:

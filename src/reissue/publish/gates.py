@@ -13,7 +13,7 @@ from typing import Literal
 
 from reissue.errors import GateStopped, SettingsError, did_you_mean
 from reissue.ledger import ReleaseRecord
-from reissue.publish.traits import ColumnTraits
+from reissue.publish.changes import ColumnTraits
 
 LEAST = 10
 """A share of fewer rows than this says nothing: a table of thirty may have lost two by chance."""

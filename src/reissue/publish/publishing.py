@@ -23,7 +23,7 @@ from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.release import derive_seed
-from reissue.publish.changes import refuse
+from reissue.publish.changes import SnapshotTraits, refuse
 from reissue.publish.division import (
     FragmentChanges,
     FragmentSummary,
@@ -40,7 +40,6 @@ from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, name_subjects
 from reissue.publish.gates import GateInput, Stop, find_stops, refuse_stops
 from reissue.publish.self_check import CommonCheck
-from reissue.publish.traits import SnapshotTraits
 from reissue.utility.measure import sum_measures
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.invariance.assignment import find_kept_fakes, make_counterfeits
+from reissue.methods.invariance.assignment import NEAR, find_kept_fakes, make_counterfeits
 from reissue.methods.invariance.buckets import BucketPlan
 from reissue.methods.invariance.signatures import PastSignatures, Signatures
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.model.boxes import hilbert_keys
-from reissue.model.counterfeit_rows import NEAR
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, History
 from tests.support.histories import CHURN, generate, run_series

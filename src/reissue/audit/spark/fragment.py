@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.mixing import permute_ids
+from reissue.arrays.sets import permute_ids
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.description import ClassRef, ClassSummary, SeriesFragment, summarize_class
 from reissue.coding import Coding, CodingWords

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from reissue.arrays.mixing import hash_numbers
-from reissue.arrays.sets import lookup, sorted_unique, union
+from reissue.arrays.sets import hash_numbers, lookup, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError
 from reissue.methods.beliefs.cycle import Applied, BeliefState, BelievedRows, Reasoning, select_claims

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.mixing import mix_bits
+from reissue.arrays.sets import mix_bits
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.beliefs.revision import Moves, contract
 from reissue.model.domain import Domain

@@ -30,8 +30,7 @@ from reissue.methods.equivalence.person_matrix import (
 )
 from reissue.methods.equivalence.series_shape import MERGED, PAIRS, PIECES, SeriesShape, leave_out_lone
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
-from reissue.methods.invariance.attack import require_members
-from reissue.model.observed import Observed, ObservedRelease
+from reissue.model.observed import Observed, ObservedRelease, require_members
 from reissue.model.settings import PeopleCount, Within
 
 _LINEAR = (

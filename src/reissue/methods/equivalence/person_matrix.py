@@ -13,9 +13,8 @@ import numpy as np
 
 from reissue.arrays.sets import connected_components, lookup
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.invariance.attack import require_members
 from reissue.methods.invariance.signatures import Signatures, join_sets, number_sets
-from reissue.model.observed import Listing, ObservedRelease
+from reissue.model.observed import Listing, ObservedRelease, require_members
 
 
 @dataclass(frozen=True, eq=False)

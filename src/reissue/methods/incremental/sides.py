@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from reissue.errors import InputError
 from reissue.model.box_index import Points
-from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.observed import Members, Observed, ObservedRelease, require_members
 from reissue.model.overlap import Groups, Overlap
 
 
@@ -25,11 +24,7 @@ class Side:
 
     @cached_property
     def members(self) -> Members:
-        if self.release.members is None:
-            raise InputError(
-                f"Release {self.number} comes without its members; give the snapshots to run this attack on it."
-            )
-        return self.release.members
+        return require_members(self.release)
 
     @property
     def groups(self) -> Groups:

@@ -10,10 +10,14 @@ from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.buckets import BucketPlan, Demand
 from reissue.methods.invariance.dealing import deal, part_regions
 from reissue.methods.invariance.signatures import PastSignatures
-from reissue.model.boxes import hilbert_keys
-from reissue.model.counterfeit_rows import NEAR, draw_columns, find_neighbours
+from reissue.model.boxes import find_neighbours, hilbert_keys
+from reissue.model.counterfeit_rows import draw_columns
 from reissue.model.release import Coded
 from reissue.partition.tables import CellTree, grow_tree
+
+NEAR = 2
+"""How many places along the curve away a counterfeit of a box stands. Farther ones widen its class more than people
+do; the statistics of `make counterfeits` decide."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, number_sets
 from reissue.methods.wording import count_rows, list_names, name_releases, name_subjects, put_in_brackets
-from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.observed import Observed, ObservedRelease, require_members
 from reissue.model.settings import SignatureSize
 
 
@@ -79,12 +79,6 @@ class Possible:
         return Possible(
             np.empty(0, dtype=np.int64), Signatures.none(), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.bool_)
         )
-
-
-def require_members(release: ObservedRelease) -> Members:
-    if release.members is None:
-        raise ValueError(f"The members of release {release.number} are not known.")
-    return release.members
 
 
 def look_up_sets(release: ObservedRelease, rows: Int64, known: Signatures) -> tuple[Signatures, Int32]:

@@ -19,9 +19,8 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph
-from reissue.arrays.mixing import mix_bits
 from reissue.arrays.permanent import Deals
-from reissue.arrays.sets import lookup, sorted_unique, union
+from reissue.arrays.sets import lookup, mix_bits, sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.observed import Members, Observed, ObservedRelease
 

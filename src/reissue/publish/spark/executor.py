@@ -26,6 +26,7 @@ from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts, sum_counts
 from reissue.model.fragments import Fragments, draw_sample
+from reissue.publish.changes import ColumnTraits
 from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob
@@ -41,7 +42,6 @@ from reissue.publish.spark.fragment import (
     survey_fragments,
 )
 from reissue.publish.spark.public_files import KEY, KEY_FIELD, FragmentRows, PublicWriter, number_columns
-from reissue.publish.traits import ColumnTraits
 from reissue.schema import Schema
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from secrets import token_hex
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.mixing import hash_numbers, permute_ids
+from reissue.arrays.sets import hash_numbers, permute_ids
 from reissue.engine.output import Format, write_table
 from reissue.history.public_files import name_class_column
 from reissue.ledger import PublicFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.arrays.naive_bayes import STRENGTH, NaiveBayes
+from reissue.methods.learning.statistics import STRENGTH, NaiveBayes
 
 WIDTHS = np.array([3, 2])
 
