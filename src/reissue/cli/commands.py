@@ -16,7 +16,7 @@ from reissue.cli.audit import adopt, audit
 from reissue.cli.compare import compare
 from reissue.cli.estimate import estimate
 from reissue.cli.init import init
-from reissue.cli.options import ENGINE, JSON, KEY, SERIES, writable
+from reissue.cli.options import ENGINE, JSON, KEY, SERIES, offer_output, writable
 from reissue.cli.report import report
 from reissue.cli.serve import serve
 from reissue.cli.terminal import show_progress, tell
@@ -120,14 +120,7 @@ def withdraw(series: str, not_handed_out: bool, reason: str | None, as_json: boo
 @click.command()
 @SERIES
 @click.argument("number", type=int, required=False)
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False),
-    default="release.zip",
-    show_default=True,
-    help="The file to write.",
-)
+@offer_output("release.zip", "The file to write.")
 @KEY
 def pack(series: str, number: int | None, output: str, key: str | None) -> None:
     """Write exactly the public files of release NUMBER of SERIES, by default the last one, as one zip file."""

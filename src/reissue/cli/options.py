@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from reissue.errors import InputError
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
 SERIES = click.argument("series", type=click.Path(file_okay=False))
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -29,6 +33,12 @@ PAGE = b"<!doctype html>"
 SVG = b"<svg"
 PNG = b"\x89PNG"
 """How the files that we write begin: what begins otherwise is not written over."""
+
+
+def offer_output(default: str, what: str) -> Callable[[Decorated], Decorated]:
+    """`--output` of a command that writes one file."""
+    path = click.Path(dir_okay=False)
+    return click.option("--output", "-o", type=path, default=default, show_default=True, help=what)
 
 
 def writable(path: str, *beginnings: bytes) -> None:

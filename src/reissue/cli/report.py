@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from reissue.cli.audit import audited_series, refuse_unchecked, unchecked
-from reissue.cli.options import KEY, PAGE, PUBLIC, writable
+from reissue.cli.options import KEY, PAGE, PUBLIC, offer_output, writable
 from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InputError, ReissueError, SettingsError
 
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("source", metavar="SERIES", type=click.Path())
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False),
-    default="report.html",
-    show_default=True,
-    help="The HTML file to write.",
-)
+@offer_output("report.html", "The HTML file to write.")
 @click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Only this attack (may be repeated).")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A threshold or limit (k=5, c=0.5, m=3).")
 @click.option("--names", is_flag=True, help="Show people by identifier, not by number.")

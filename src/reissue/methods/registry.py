@@ -53,11 +53,15 @@ ADOPTED = "adopted"
 
 def find_strategy(name: str) -> type[Strategy]:
     """The strategy of that name; a SettingsError with the near misses if there is none."""
-    if name not in STRATEGIES:
-        hint = did_you_mean(name, STRATEGIES)
-        raise SettingsError(f"There is no strategy '{name}'.{hint} Strategies are: {', '.join(STRATEGIES)}.")
-    module, attribute = STRATEGIES[name].split(":")
-    return cast("type[Strategy]", getattr(import_module(module), attribute))
+    return cast("type[Strategy]", _import(STRATEGIES, "strategy", "Strategies", name))
+
+
+def _import(homes: Mapping[str, str], one: str, many: str, name: str) -> object:
+    if name not in homes:
+        hint = did_you_mean(name, homes)
+        raise SettingsError(f"There is no {one} '{name}'.{hint} {many} are: {', '.join(homes)}.")
+    module, attribute = homes[name].split(":")
+    return getattr(import_module(module), attribute)
 
 
 def make_strategy(policy: Mapping[str, object]) -> Strategy:
@@ -116,11 +120,7 @@ def _to_plain(value: object) -> object:
 
 def find_attack(name: str) -> type[Attack]:
     """The attack of that name."""
-    if name not in ATTACKS:
-        hint = did_you_mean(name, ATTACKS)
-        raise SettingsError(f"There is no attack '{name}'.{hint} Attacks are: {', '.join(ATTACKS)}.")
-    module, attribute = ATTACKS[name].split(":")
-    return cast("type[Attack]", getattr(import_module(module), attribute))
+    return cast("type[Attack]", _import(ATTACKS, "attack", "Attacks", name))
 
 
 def make_attack(name: str, thresholds: Mapping[str, object]) -> Attack:

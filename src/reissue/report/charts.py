@@ -79,18 +79,8 @@ def draw_overview(at_risk: Sequence[Mapping[str, int | None]]) -> Spec | None:
         if people
     ]
     colour = alt.Scale(domain=["at risk", "not at risk"], range=["var(--bad)", "var(--line)"])
-    chart = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar(size=alt.expr("min(40, bandwidth('x') * 0.7)"))
-        .encode(
-            x=_make_release_axis(at_risk, "release"),
-            y=alt.Y("people:Q", title="people", axis=alt.Axis(tickCount=4)),
-            color=alt.Color("what:N", title=None, scale=colour),
-            order=alt.Order("order:Q"),
-            tooltip=["release:O", "what:N", alt.Tooltip("people:Q", format=",")],
-        )
-    )
-    return finish(chart, 120)
+    y = alt.Y("people:Q", title="people", axis=alt.Axis(tickCount=4))
+    return finish(_stack_bars(rows, _make_release_axis(at_risk, "release"), y, colour), 120)
 
 
 def draw_timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
@@ -117,18 +107,26 @@ def draw_timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
         "new": COLOURS[1],
         "left": "var(--soft)",
     }
-    chart = (
+    y = alt.Y("people:Q", title="people" if "stayed" in what else "rows")
+    colour = alt.Scale(domain=what, range=[colours[one] for one in what])
+    return finish(_stack_bars(rows, _make_release_axis(releases), y, colour), 200)
+
+
+def _stack_bars(rows: Rows, x: object, y: object, colour: object) -> altair.Chart:
+    """A bar for each release, of `people` by `what` in the order given."""
+    alt = import_altair()
+    chart: altair.Chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_bar(size=alt.expr("min(40, bandwidth('x') * 0.7)"))
         .encode(
-            x=_make_release_axis(releases),
-            y=alt.Y("people:Q", title="people" if "stayed" in what else "rows"),
-            color=alt.Color("what:N", title=None, scale=alt.Scale(domain=what, range=[colours[one] for one in what])),
+            x=x,
+            y=y,
+            color=alt.Color("what:N", title=None, scale=colour),
             order=alt.Order("order:Q"),
             tooltip=["release:O", "what:N", alt.Tooltip("people:Q", format=",")],
         )
     )
-    return finish(chart, 200)
+    return chart
 
 
 def draw_risk(attacks: Sequence[Mapping[str, object]]) -> Spec | None:

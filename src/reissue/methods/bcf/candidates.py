@@ -21,6 +21,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.bcf.cracks import GroupedRelease, Pair, compare, sums
 from reissue.model.box_index import find_meeting
+from reissue.model.overlap import Groups, intersect_groups
 from reissue.model.requirement_kernels import Limits, meets
 
 
@@ -167,14 +168,12 @@ def count_composed(chain: ReleaseChain, targets: Targets) -> Int64:
     lose no B crack of their own. Never below `totals`. Stated for global cuts.
     """
     alone = _alone(chain, targets.arrival, targets.classes[:, 0])
-    start, values, amounts = alone.start, alone.values, alone.amounts
-    rows = np.arange(len(targets), dtype=np.int64)
+    left, rows = Groups(alone.start, alone.values, alone.amounts), np.arange(len(targets), dtype=np.int64)
     for c in range(1, targets.classes.shape[1]):
         later = chain.releases[targets.arrival + c]
-        start, values, amounts = _smaller(
-            start, values, amounts, rows, targets.classes[:, c], later.start, later.values, later.counts
-        )
-    return Targets(targets.arrival, targets.classes, start, values, amounts).totals
+        shown = Groups(later.start, later.values, later.counts)
+        left = intersect_groups(left, shown, rows, targets.classes[:, c])
+    return Targets(targets.arrival, targets.classes, left.start, left.value, left.count).totals
 
 
 def _alone(chain: ReleaseChain, arrival: int, classes: Int64 | Int32) -> Targets:
@@ -188,16 +187,9 @@ def _alone(chain: ReleaseChain, arrival: int, classes: Int64 | Int32) -> Targets
 def _follow(chain: ReleaseChain, targets: Targets, rows: Int64, classes: Int32, position: int) -> Targets:
     """The targets `rows`, now that they also match `classes` of release `position`."""
     release = chain.releases[position]
-    start, values, amounts = _smaller(
-        targets.start,
-        targets.values,
-        targets.amounts,
-        rows,
-        classes,
-        release.start,
-        release.values,
-        chain.free(position, targets.arrival),
-    )
+    shown = Groups(release.start, release.values, chain.free(position, targets.arrival))
+    left = intersect_groups(Groups(targets.start, targets.values, targets.amounts), shown, rows, classes)
+    start, values, amounts = left.start, left.value, left.count
     joined = np.concatenate([targets.classes[rows], classes[:, None]], axis=1)
     for c in range(joined.shape[1] - 1):
         pair = chain.pair(targets.arrival + c, position)
@@ -220,35 +212,6 @@ def _take(start: Int64, which: Int64) -> tuple[Int64, Int64]:
         for e in range(begin[r + 1] - begin[r]):
             taken[begin[r] + e] = start[which[r]] + e
     return begin, taken
-
-
-@njit(cache=True)
-def _smaller(
-    start: Int64, values: Int32, amounts: Int64, rows: Int64, classes: Int32, begin: Int64, others: Int32, free: Int64
-) -> tuple[Int64, Int32, Int64]:
-    """Value by value the smaller of a target's amount and its class's: a merge of sorted values. O(entries)."""
-    room = 0
-    for r in range(len(rows)):
-        room += min(start[rows[r] + 1] - start[rows[r]], begin[classes[r] + 1] - begin[classes[r]])
-    out_start = np.zeros(len(rows) + 1, dtype=np.int64)
-    out_values = np.empty(room, dtype=np.int32)
-    out_amounts = np.empty(room, dtype=np.int64)
-    at = 0
-    for r in range(len(rows)):
-        a, b = start[rows[r]], begin[classes[r]]
-        while a < start[rows[r] + 1] and b < begin[classes[r] + 1]:
-            if values[a] < others[b]:
-                a += 1
-            elif values[a] > others[b]:
-                b += 1
-            else:
-                least = min(amounts[a], free[b])
-                if least > 0:
-                    out_values[at], out_amounts[at] = values[a], least
-                    at += 1
-                a, b = a + 1, b + 1
-        out_start[r + 1] = at
-    return out_start, out_values[:at], out_amounts[:at]
 
 
 @njit(cache=True)

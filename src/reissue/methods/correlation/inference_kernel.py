@@ -11,16 +11,23 @@ GIVEN, CT, HC = 4, 1, 2
 
 
 @njit(cache=True)
-def _count(cls, value, value_start, values, counts):  # pragma: no cover - compiled
-    """Rows of a value in a class, by binary search."""
-    low, high = value_start[cls], value_start[cls + 1]
+def _seek(wanted, start, stop, numbers):  # pragma: no cover - compiled
+    """Where a number is among numbers[start:stop], which ascend; -1 if it is not. Binary search."""
+    low, high = start, stop
     while low < high:
         middle = (low + high) // 2
-        if values[middle] < value:
+        if numbers[middle] < wanted:
             low = middle + 1
         else:
             high = middle
-    return counts[low] if low < value_start[cls + 1] and values[low] == value else 0
+    return low if low < stop and numbers[low] == wanted else -1
+
+
+@njit(cache=True)
+def _count(cls, value, value_start, values, counts):  # pragma: no cover - compiled
+    """Rows of a value in a class."""
+    at = _seek(value, value_start[cls], value_start[cls + 1], values)
+    return counts[at] if at >= 0 else 0
 
 
 @njit(cache=True)
@@ -34,15 +41,8 @@ def _entry(person, value, entry_start, entries):  # pragma: no cover - compiled
 
 @njit(cache=True)
 def _is_in(person, cls, trail_start, trail):  # pragma: no cover - compiled
-    """Whether a person was in a class: binary search in the trail, which ascends."""
-    low, high = trail_start[person], trail_start[person + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if trail[middle] < cls:
-            low = middle + 1
-        else:
-            high = middle
-    return low < trail_start[person + 1] and trail[low] == cls
+    """Whether a person was in a class."""
+    return _seek(cls, trail_start[person], trail_start[person + 1], trail) >= 0
 
 
 @njit(cache=True)

@@ -153,30 +153,31 @@ def _take_out(drawn, person_start, where, class_start, inside) -> bool:  # type:
     steep, along, moved = np.zeros(classes), np.zeros(classes), np.zeros(people)
     slope, steepest = 0.0, 0.0
     for step in range(MOST_STEPS):
-        before, slope = slope, 0.0
-        for c in range(classes):
-            total = 0.0
-            for i in range(class_start[c], class_start[c + 1]):
-                total += drawn[inside[i]]
-            steep[c] = total
-            slope += total * total
+        before, slope = slope, _add_up(drawn, class_start, inside, steep)
         steepest = max(steepest, slope)
         if slope <= 1e-26 * steepest or slope == 0.0:
             return True
         for c in range(classes):
             along[c] = steep[c] + (slope / before * along[c] if step > 0 else 0.0)
-        length = 0.0
-        for v in range(people):
-            total = 0.0
-            for i in range(person_start[v], person_start[v + 1]):
-                total += along[where[i]]
-            moved[v] = total
-            length += total * total
+        length = _add_up(along, person_start, where, moved)
         if length == 0.0:
             return True
         for v in range(people):
             drawn[v] -= slope / length * moved[v]
     return False
+
+
+@njit(cache=True)
+def _add_up(numbers, start, at, into) -> float:  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """into[i] is the sum of numbers[at[start[i] : start[i + 1]]]; returned is the sum of their squares."""
+    squares = 0.0
+    for i in range(len(start) - 1):
+        total = 0.0
+        for p in range(start[i], start[i + 1]):
+            total += numbers[at[p]]
+        into[i] = total
+        squares += total * total
+    return squares
 
 
 def find_equal_people(found: Fingerprints) -> list[tuple[int, int]]:

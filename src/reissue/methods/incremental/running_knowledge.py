@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import bipartite_components
 from reissue.arrays.types import Int32, Int64
-from reissue.model.overlap import Groups, Overlap
+from reissue.model.overlap import Groups, Overlap, intersect_groups
 from reissue.model.release import Table
 
 
@@ -69,7 +69,7 @@ class RunningKnowledge:
             everybody[order],
             cell[order],
             _stack(
-                intersections(self.values, groups, overlap.left, overlap.right),
+                intersect_groups(self.values, groups, overlap.left, overlap.right),
                 groups.pick(new),
                 self.values.pick(old),
             ),
@@ -121,39 +121,6 @@ def _tie(cluster: Int64, overlap: Overlap, new: Int32 | Int64, old: Int64, class
     label, class_label = bipartite_components(cluster[overlap.left], overlap.right, clusters, classes)
     tied = np.concatenate([label[cluster[overlap.left]], class_label[new], label[cluster[old]]])
     return np.unique(tied, return_inverse=True)[1].astype(np.int64)
-
-
-def intersections(one: Groups, other: Groups, left: Int64, right: Int64) -> Groups:
-    """The multiset intersection of classes one[left] and other[right], per pair."""
-    return Groups(*_intersect(one.start, one.value, one.count, other.start, other.value, other.count, left, right))
-
-
-@njit(cache=True)
-def _intersect(
-    a_start: Int64,
-    a_value: Int32,
-    a_count: Int64,
-    b_start: Int64,
-    b_value: Int32,
-    b_count: Int64,
-    left: Int64,
-    right: Int64,
-) -> tuple[Int64, Int32, Int64]:
-    room = 0
-    for p in range(len(left)):
-        room += min(a_start[left[p] + 1] - a_start[left[p]], b_start[right[p] + 1] - b_start[right[p]])
-    start, value, count = np.zeros(len(left) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
-    found = 0
-    for p in range(len(left)):
-        i, j = a_start[left[p]], b_start[right[p]]
-        while i < a_start[left[p] + 1] and j < b_start[right[p] + 1]:
-            x, y = a_value[i], b_value[j]
-            if x == y:
-                value[found], count[found] = x, min(a_count[i], b_count[j])
-                found += 1
-            i, j = i + (x <= y), j + (y <= x)
-        start[p + 1] = found
-    return start, value[:found].copy(), count[:found].copy()
 
 
 def _stack(*parts: Groups) -> Groups:

@@ -13,10 +13,10 @@ from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory
 from reissue.methods.incremental.difference import gaps
-from reissue.methods.incremental.running_knowledge import intersections, most_frequent
+from reissue.methods.incremental.running_knowledge import most_frequent
 from reissue.methods.incremental.tracing import traces
 from reissue.model.box_index import Points
-from reissue.model.overlap import Groups, Overlap
+from reissue.model.overlap import Groups, Overlap, intersect_groups
 from reissue.model.release import Facts, History, Table
 
 BOXES = "class_boxes"
@@ -120,7 +120,7 @@ class WholeCheck:
         """Whether what is left possible for some people (IS), cut with their class, has a value above c."""
         running = self.past.running
         met = Overlap.of(running.subjects, running.cell, subjects, own, len(running.first), len(boxes))
-        common = intersections(running.values, groups, met.left, met.right)
+        common = intersect_groups(running.values, groups, met.left, met.right)
         _, most = most_frequent(common)
         return bool((most * self.share[1] > common.sizes * self.share[0]).any())
 
