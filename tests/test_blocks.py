@@ -33,7 +33,7 @@ from reissue.cli import init, main
 from reissue.compare import comparing, planning
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed
-from tests.methods.worlds.test_possible_worlds import release
+from tests.methods.worlds.tiny_worlds import release
 from tests.support.words import PlainWords
 from tests.utility.support import random_facts, random_snapshot, small_domains
 

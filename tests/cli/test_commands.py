@@ -2,52 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import re
-import resource
-import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-import click
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from click.testing import CliRunner
 
 import reissue as ri
 from reissue.cli import main
-from reissue.cli.options import writable
-from reissue.cli.overview import OVERVIEW
-from reissue.errors import ChangeError, InputError
-from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
-
-
-def in_own_process(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "reissue", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
-
-
-def reissue(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The same without a process of its own, which takes a second to start."""
-    with contextlib.chdir(cwd):
-        done = CliRunner().invoke(main, [str(one) for one in arguments])
-    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
-
-
-@pytest.fixture
-def clinic(tmp_path: Path) -> Path:
-    """A folder with a config, a hierarchy, two snapshots and an empty series."""
-    write_config(tmp_path)
-    pa.csv.write_csv(frame(FIGURE_1), tmp_path / "1.csv")
-    pa.csv.write_csv(frame(FIGURE_3), tmp_path / "2.csv")
-    done = reissue("init", "s", "--config", "c.toml", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    return tmp_path
+from reissue.errors import ChangeError
+from tests.cli.support import in_own_process, reissue
+from tests.support.hospital import FIGURE_3, frame, hospital_schema
 
 
 def test_init_publish_log_verify(clinic: Path) -> None:
@@ -299,151 +266,3 @@ def test_forgetting_says_if_the_strategy_cannot_go_on(
     assert "checked-mondrian is for tables that nobody leaves" in capsys.readouterr().out
     with ri.Series.open("grows") as series, pytest.raises(ChangeError, match="whoever was forgotten counts as gone"):
         series.publish("2.csv")
-
-
-def walk(command: click.Command, path: str = "reissue") -> list[tuple[str, click.Command]]:
-    found = [(path, command)]
-    if isinstance(command, click.Group):
-        for name, child in command.commands.items():
-            found += walk(child, f"{path} {name}")
-    return found
-
-
-def test_every_command_and_option_has_help() -> None:
-    for path, command in walk(main):
-        assert command.help, f"{path} has no help"
-        for option in command.params:
-            if isinstance(option, click.Option):
-                assert option.help, f"{path} {option.opts[0]} has no help"
-
-
-def test_every_command_has_a_short_summary_and_an_example_that_parses() -> None:
-    shown = CliRunner().invoke(main, ["--help"]).output
-    assert "..." not in shown.partition("Commands:")[2], "a summary is cut off"
-    names = main.list_commands(click.Context(main))
-    assert names[:4] == ["demo", "init", "publish", "audit"], "in the order of use"
-    for name in names:
-        assert name in OVERVIEW, f"{name} has no line in cli/overview.py"
-        program, command, *arguments = shlex.split(OVERVIEW[name][1].partition(" > ")[0])
-        assert (program, command) == ("reissue", name)
-        main.commands[name].make_context(name, arguments)
-        assert OVERVIEW[name][1] in CliRunner().invoke(main, [name, "--help"]).output
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands(shell: str) -> None:
-    script = CliRunner().invoke(main, ["completion", shell]).output
-    assert f"_REISSUE_COMPLETE={shell}_complete" in script
-    asked = {
-        "_REISSUE_COMPLETE": f"{shell}_complete",
-        "COMP_WORDS": "reissue pub",
-        "COMP_CWORD": "pub" if shell == "fish" else "1",
-    }
-    done = CliRunner().invoke(main, [], env=asked, prog_name="reissue")
-    assert "publish" in done.output
-
-
-def test_every_command_is_documented() -> None:
-    reference = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
-    for path, _ in walk(main):
-        assert f"`{path}`" in reference, f"{path} is missing in docs/cli.md; run scripts/write-cli-reference"
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code = (
-        "import sys; sys.argv = ['reissue', '--help']\n"
-        "from reissue.cli import main\n"
-        "try:\n    main.main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy','polars','pyarrow','numba','scipy','psycopg','pydantic'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-def test_disk_full_is_a_clear_error(clinic: Path) -> None:
-    """A file-size limit stands for a full disk: the write fails half-way, nothing is published, a retry works."""
-    command = [sys.executable, "-m", "reissue", "publish", "s", "1.csv"]
-    limit = 600
-
-    def small_files() -> None:
-        import signal
-
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    done = subprocess.run(command, capture_output=True, text=True, cwd=clinic, preexec_fn=small_files)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    assert reissue("publish", "s", "1.csv", cwd=clinic).returncode == 0
-    assert reissue("verify", "s", cwd=clinic).returncode == 0
-
-
-def test_a_finished_command_keeps_its_exit_code_however_the_interpreter_dies(tmp_path: Path) -> None:
-    script = "import atexit, os; atexit.register(os.abort); from reissue.cli import main; main(['log', 'nowhere'])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 2, "threads of native libraries may abort a process that is being taken down"
-    assert done.stderr.startswith("Error: There is no series nowhere.")
-
-
-def test_an_interrupt_is_no_breach(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("reissue.series.Series.open", interrupt)
-    with pytest.raises(SystemExit) as ended:
-        main.main(["log", "s"])
-    assert ended.value.code == 130, "1 means that the audit found a breach"
-    assert capsys.readouterr().err.startswith("Interrupted.")
-
-
-@pytest.mark.parametrize("error", [TypeError("oops"), RuntimeError("oops"), AssertionError("oops"), MemoryError()])
-def test_a_fault_is_no_breach(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr("reissue.series.Series.open", fail)
-    with pytest.raises(SystemExit) as ended:
-        main.main(["audit", "s"])
-    assert ended.value.code == 70, "1 means that the audit found a breach"
-    told = capsys.readouterr().err
-    assert "Traceback" in told, "for the report"
-    assert "Nothing was lost" in told.splitlines()[-1]
-
-
-def test_clicks_own_ways_to_end_are_no_fault(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, code in ((["log", "--help"], 0), (["log"], 2), (["log", "s", "--nonsense"], 2)):
-        with pytest.raises(SystemExit) as ended:
-            main.main(arguments)
-        assert ended.value.code == code
-        assert "Traceback" not in capsys.readouterr().err
-
-
-def test_a_reader_that_leaves_early_gets_no_traceback(clinic: Path) -> None:
-    reissue("publish", "s", "1.csv", cwd=clinic)
-    command = f"set -o pipefail; {sys.executable} -m reissue log s --json | true"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=clinic)
-    assert done.stderr == ""
-    assert done.returncode in (0, 141), "1 means that the audit found a breach"
-
-
-def test_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for arguments in (["demo", "--data", "file/x"], ["demo", "-o", "file/x", "--months", "1"]):
-        done = reissue(*arguments, cwd=tmp_path)
-        assert done.returncode == 2, done.stderr
-        assert done.stderr.startswith("Error: `")
-        assert "Not a directory (file/x" in done.stderr
-        assert "Traceback" not in done.stderr
-
-
-def test_a_place_without_permission_is_found_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever may do everything, as root may, cannot be refused by the disk: the disk's answer is made up."""
-    (tmp_path / "old.html").touch()
-    writable(str(tmp_path / "new.html"))
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    for name, place in (("old.html", tmp_path / "old.html"), ("new.html", tmp_path)):
-        with pytest.raises(InputError, match=re.escape(f"you may not write to {place}. Choose another place")):
-            writable(str(tmp_path / name))

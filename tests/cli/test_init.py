@@ -12,7 +12,7 @@ import pyarrow.csv
 import pytest
 
 from reissue import clinic
-from tests.cli.test_commands import reissue
+from tests.cli.support import reissue
 
 
 @pytest.fixture

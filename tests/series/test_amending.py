@@ -8,7 +8,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import SchemaError, SnapshotError
-from tests.cli.test_wrong_inputs import COLUMNS, CONFIG, ROWS, ZIP, run, text
+from tests.cli.wrong_inputs.support import COLUMNS, CONFIG, ROWS, ZIP, run, text
 
 
 @pytest.fixture

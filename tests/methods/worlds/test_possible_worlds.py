@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -18,110 +15,17 @@ from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.methods.worlds.solver import settle
 from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.observed import Observed, ObservedRelease
 from tests.methods.equivalence.blocks import AMPLE
 from tests.methods.incremental.tiny import series_of
+from tests.methods.worlds.tiny_worlds import (
+    random_series,
+    release,
+    series,
+)
 from tests.support.histories import CHURN, generate, observe, run_series
 from tests.support.refusals import names
 from tests.support.words import PlainWords
-
-NOBODY = np.empty(0, dtype=np.int64)
-
-
-def release(number: int, rows: list[tuple[int, int, int]], extra: list[tuple[int, int]] = ()) -> ObservedRelease:  # type: ignore[assignment]
-    """rows: (subject, class, value); extra: (class, value) of rows that belong to nobody."""
-    rows = sorted(rows)
-    classes = np.array([c for _, c, _ in rows] + [c for c, _ in extra], dtype=np.int32)
-    values = np.array([v for _, _, v in rows] + [v for _, v in extra], dtype=np.int32)
-    count = int(classes.max(initial=-1)) + 1
-    people = len(rows)
-    subjects = np.array([s for s, _, _ in rows], dtype=np.int64)
-    members = Members(subjects, classes[:people], np.zeros((people, 1), dtype=np.int32), values[:people])
-    return ObservedRelease(number, np.zeros((count, 1, 2), dtype=np.int32), classes, values, members)
-
-
-def series(*releases: ObservedRelease, values: int = 4) -> Observed:
-    return Observed(releases, (Domain("a", 0, 9),), values, PlainWords())
-
-
-def enumerated(releases: list[ObservedRelease], known: set[int]) -> tuple[dict[int, set[int]], list[dict[int, int]]]:
-    """Every assignment of values to people that fits all releases: the values possible for each, and all of them."""
-    truth_of = {int(s): int(v) for r in releases for s, v in zip(r.members.subjects, r.members.values, strict=True)}  # type: ignore[union-attr]
-    people = sorted(truth_of)
-    shown = [Counter(zip(r.classes.tolist(), r.values.tolist(), strict=True)) for r in releases]
-    values = sorted({v for counts in shown for _, v in counts})
-    found = []
-    for chosen in product(*([truth_of[p]] if p in known else values for p in people)):
-        world = dict(zip(people, chosen, strict=True))
-        fits = True
-        for r, counts in zip(releases, shown, strict=True):
-            assert r.members is not None
-            used = Counter((int(c), world[int(s)]) for s, c in zip(r.members.subjects, r.members.classes, strict=True))
-            fits = fits and all(n <= counts[key] for key, n in used.items())
-        if fits:
-            found.append(world)
-    return {p: {w[p] for w in found} for p in people}, found
-
-
-def random_series(rng: np.random.Generator) -> list[ObservedRelease]:
-    people, values = int(rng.integers(3, 7)), int(rng.integers(2, 4))
-    value = rng.integers(0, values, people)
-    releases = []
-    for number in range(1, int(rng.integers(2, 5))):
-        here = np.flatnonzero(rng.random(people) < 0.8)
-        classes = rng.integers(0, int(rng.integers(1, 4)), people)
-        _, dense = np.unique(classes[here], return_inverse=True)
-        rows = [(int(s), int(c), int(value[s])) for s, c in zip(here, dense, strict=True)]
-        top = int(dense.max(initial=-1)) + 1
-        extra = [(int(rng.integers(max(top, 1))), int(rng.integers(values))) for _ in range(int(rng.integers(0, 3)))]
-        releases.append(release(number, rows, extra if top and rng.random() < 0.4 else []))
-    return releases
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_bounds_equal_enumeration(seed: int) -> None:
-    rng = np.random.default_rng([81, seed])
-    for _ in range(25):
-        releases = random_series(rng)
-        known = {int(rng.integers(0, 6))} if rng.random() < 0.3 else set()
-        paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
-        worlds = worlds_of(releases, paths)
-        bounds = narrow(worlds)
-        assert bounds is not None
-        real = truth(worlds, releases, paths)
-        assert real is not None
-        settled = settle(worlds, bounds, real if rng.random() < 0.5 else None, 0.5, 60.0)
-        assert settled.exact.all()
-        assert settled.looked.all()
-        assert settled.whole.all()
-        _, all_worlds = enumerated(releases, known)
-        for e in range(len(worlds)):
-            path = int(worlds.path[e])
-            if path >= paths.people:
-                continue
-            who = paths.subjects[paths.of == path].tolist()
-            counts = [sum(w[p] == worlds.value[e] for p in who) for w in all_worlds]
-            assert (settled.least[e], settled.most[e]) == (min(counts), max(counts))
-            # bounds carried through single equations hold, too
-            assert bounds.least[e] <= min(counts)
-            assert max(counts) <= bounds.most[e]
-
-
-def test_findings_equal_enumeration() -> None:
-    rng = np.random.default_rng(82)
-    certain = jointly = 0
-    for _ in range(150):
-        releases = [r for r in random_series(rng) if len(r.classes)]
-        if not releases:
-            continue
-        possible, _ = enumerated(releases, set())
-        outcome = PossibleWorlds(c=1.0, m=2, seconds=AMPLE).run(series(*releases))
-        told = {s for finding in outcome.breaches for s in finding.subjects}
-        assert told == {f"#{p}" for p, values in possible.items() if len(values) == 1}
-        certain += len(told)
-        jointly += sum(len(f.subjects) for f in outcome.breaches if f.details["joint"])
-    assert certain > 50
-    assert jointly > 5
 
 
 def test_only_the_combination_tells() -> None:
@@ -291,59 +195,6 @@ def test_no_time_finds_only_what_single_equations_tell() -> None:
 def test_settings(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=names(wrong)):
         PossibleWorlds(**wrong)  # type: ignore[arg-type]
-
-
-def paths_by_enumeration(releases: list[ObservedRelease]) -> list[tuple[list[int], dict[int, tuple[int, int]]]]:
-    """(people who share all classes, for each value that all these classes show (least, most) of them who have it)."""
-    _, worlds = enumerated(releases, set())
-    ways: dict[tuple[int, ...], list[int]] = {}
-    for person in worlds[0]:
-        ways.setdefault(tuple(class_of(r, person) for r in releases), []).append(person)
-    found = []
-    for way, who in ways.items():
-        shown = [set(r.values[r.classes == c].tolist()) for r, c in zip(releases, way, strict=True) if c >= 0]
-        counts = {v: [sum(world[p] == v for p in who) for world in worlds] for v in set.intersection(*shown)}
-        found.append((who, {v: (min(n), max(n)) for v, n in counts.items()}))
-    return found
-
-
-def class_of(release: ObservedRelease, person: int) -> int:
-    assert release.members is not None
-    at = np.flatnonzero(release.members.subjects == person)
-    return int(release.members.classes[at[0]]) if len(at) else -1
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_figures_equal_enumeration(seed: int) -> None:
-    rng = np.random.default_rng([83, seed])
-    for _ in range(25):
-        releases = [r for r in random_series(rng) if len(r.classes)]
-        if not releases or not any(r.members is not None and len(r.members.subjects) for r in releases):
-            continue
-        c, m = float(rng.choice([0.5, 0.7, 1.0])), int(rng.integers(2, 4))
-        paths = paths_by_enumeration(releases)
-        share = [max(low for low, _ in v.values()) / len(who) for who, v in paths]
-        left = [sum(high > 0 for _, high in v.values()) for _, v in paths]
-        broken = [s > c or s == 1 or n < m for s, n in zip(share, left, strict=True)]
-        excluded = [any(high == 0 for _, high in v.values()) for _, v in paths]
-        outcome = PossibleWorlds(c=c, m=m, seconds=AMPLE).run(series(*releases))
-        told = outcome.measures
-        exposed = sorted(p for (who, _), hit in zip(paths, broken, strict=True) if hit for p in who)
-        assert told["paths"] == len(paths)
-        assert told["highest_certain_share"] == pytest.approx(max(share))
-        assert told["fewest_possible_values"] == min(left)
-        assert told["subjects_at_risk"] == len(exposed)
-        sure = [(who, v) for (who, v), s in zip(paths, share, strict=True) if s == 1]
-        assert told["certain_subjects"] == sum(len(who) for who, _ in sure)
-        assert told["certain_only_jointly"] == sum(len(who) for who, v in sure if len(v) > 1)
-        assert told["values_ruled_out_jointly"] == sum(high == 0 for _, v in paths for _, high in v.values())
-        assert (told["paths_left_out"], told["paths_undecided"]) == (0, 0)
-        assert outcome.total == sum(b or e for b, e in zip(broken, excluded, strict=True))
-        for r in releases:
-            assert r.members is not None
-            assert outcome.at_risk[r.number].tolist() == sorted(set(exposed) & set(r.members.subjects.tolist()))
-        first = [finding for finding in outcome.findings if finding.breach]
-        assert sorted(s for finding in first for s in finding.subjects) == sorted(f"#{p}" for p in exposed)
 
 
 def test_sentences() -> None:

@@ -12,7 +12,7 @@ from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.methods.worlds.worlds import find_symmetry, paths_of, truth, worlds_of
 from reissue.model.observed import ObservedRelease
-from tests.methods.worlds.test_possible_worlds import NOBODY, enumerated, release, series
+from tests.methods.worlds.tiny_worlds import NOBODY, enumerated, release, series
 from tests.support.histories import CHURN, generate, observe, run_series
 
 

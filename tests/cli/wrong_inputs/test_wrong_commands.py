@@ -1,0 +1,173 @@
+"""Wrong configs, hierarchies, releases and options: no traceback, the place and the value named, a remedy told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.wrong_inputs.support import COLUMNS, CONFIG, ROWS, ZIP, refused, run, text
+from tests.cli.wrong_inputs.test_wrong_tables import CELLS, FILES, TYPES
+
+CONFIGS = [
+    ("[schema]", "[shema]", "Did you mean 'schema'"),
+    ("identifier", "identifer", "Did you mean 'identifier'"),
+    ('identifier = "patient"\n', "", "schema.identifier: missing"),
+    ('identifier = "patient"', "identifier = 5", "schema.identifier: received 5"),
+    ('sensitive = "diagnosis"', "sensitive = 5", "schema.sensitive"),
+    ('sensitive = "diagnosis"', "sensitive = []", "sensitive is empty"),
+    ('sensitive = "diagnosis"', 'sensitive = "age"', "'age' has several roles"),
+    ('insensitive = "ward"', 'insensitive = "patient"', "'patient' has several roles"),
+    ('insensitive = "ward"', 'missing = "drop"', "schema.missing: received 'drop'"),
+    ('type = "int"', 'type = "integer"', "Did you mean 'int'"),
+    ('type = "int"', 'typ = "int"', "Did you mean 'type'"),
+    ('{ type = "int" }', "5", "received 5"),
+    ('{ type = "int" }', "{ }", "nothing says how it is coded"),
+    ('type = "int"', 'type = "int", decimals = 2', "decimals is 2"),
+    ("decimals = 1", "decimals = 9", "decimals is 9"),
+    ('hierarchy = "zip.csv"', 'hierarchy = "zap.csv"', "zap.csv: cannot be read"),
+    ('hierarchy = "zip.csv"', "intervals = [5, 12]", "does not nest"),
+    ('hierarchy = "zip.csv"', "prefix = [0]", "lengths are [0]"),
+    ('hierarchy = "zip.csv"', 'type = "int", hierarchy = "zip.csv"', "are given"),
+    ('strategy = "static"', 'strategy = "statc"', "Did you mean 'static'"),
+    ('strategy = "static"', "strategy = 5", "strategy"),
+    ("k = 2", "k = 0", "k is 0"),
+    ("k = 2", 'k = "2"', "k"),
+    ("k = 2", "kk = 2", "kk"),
+    ("k = 2", "k = 2\non_change = 'ignore'", "on_change"),
+    ("k = 2", "k = 2\n[output]\nformats = ['xml']", "output.formats"),
+    ("k = 2", "k = 2\n[ledger]\nkay = 'x'", "ledger.kay: unknown key"),
+    ("k = 2", "k = 2\n[ledger]\nkey = 'file:no.key'", "no.key"),
+    ("k = 2", "k = 2\n[engine]\nname = 'dask'", "engine.name: received 'dask'"),
+    ("k = 2", "k = 2\n[audit]\nattacks = ['guessing']", "guessing"),
+    ("k = 2", "k = 2\n[gates]\nfew-rowz = 0.1", "few-rowz"),
+    ("k = 2", "k = 2\n[labels]\nunknown = 5", "labels.unknown: received 5"),
+    ("k = 2", "k = 2\n[schema.spelling]\ndates = 'dd/mm/yy'", "schema.spelling.dates"),
+    ("k = 2", "k = 2\n[schema.spelling]\nmissing = [99]", "as text in quotes"),
+    ("k = 2", "k = 2\n[schema.bins]\nage = [1, 2]", "bins.age: is not a sensitive column"),
+    ("k = 2", "k = 2\n[schema.bins]\ndiagnosis = [2, 1]", "must rise"),
+    ('"patient"', "“patient”", "Write straight quotes"),
+    ('"patient"', "patient", "Put text into quotes"),
+    ('"zip.csv"', '"maps\\zip.csv"', "Write / instead of \\"),
+    ("[schema]", "[schema", "TOML"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "told"), CONFIGS)
+def test_a_wrong_config(clinic: Path, old: str, new: str, told: str) -> None:
+    assert old in CONFIG
+    (clinic / "bad.toml").write_text(CONFIG.replace(old, new, 1))
+    refused(run(clinic, "init", "new", "--config", "bad.toml"), told)
+    assert not (clinic / "new").exists()
+
+
+HIERARCHIES = [
+    ("", "the file is empty"),
+    ("value;group;root\n" + ZIP, "line 1"),
+    ("12040;1204*;*\n12040;1205*;*\n", "line 2"),
+    ("12040;1204*;*\n12041;1204*\n", "columns where most lines have"),
+    ("12040;;*\n12041;1204*;*\n", "line 1: column 2 is empty"),
+    ("12040;1204*;*\n1204*;x;*\n", "1204*"),
+    ('12040;"1204*;*\n', "Close every quote"),
+    ("\xff\xfe", "UTF"),
+]
+
+
+@pytest.mark.parametrize(("content", "told"), HIERARCHIES)
+def test_a_wrong_hierarchy(clinic: Path, content: str, told: str) -> None:
+    (clinic / "wrong.csv").write_bytes(content.encode("latin-1"))
+    (clinic / "bad.toml").write_text(CONFIG.replace("zip.csv", "wrong.csv"))
+    refused(run(clinic, "init", "new", "--config", "bad.toml"), "schema.quasi_identifiers.zip", "wrong.csv", told)
+    refused(run(clinic, "extend", "s", "--hierarchy", "zip=wrong.csv"), "wrong.csv", told)
+
+
+GOOD_RELEASE = [["20-29", "1990-01-01 to 1990-12-31", "70-72", "1204*", "*", row[6], row[7]] for row in ROWS[:2]]
+
+
+RELEASES = [
+    ("age", "old", "'old' in row 1"),
+    ("age", "30-20", "'30-20'"),
+    ("age", "30_39_49", "'30_39_49'"),
+    ("age", "{1, x}", "'{1, x}'"),
+    ("age", "30-39", "which holds '30-39'"),
+    ("age", "22.5", "microaggregation"),
+    ("born", "soon", "'soon' in row 1"),
+    ("born", "1991-01-01 to 1990-01-01", "1991-01-01"),
+    ("weight", "heavy", "'heavy' in row 1"),
+    ("weight", "100-200", "which holds"),
+    ("zip", "13*", "'13*' in row 1"),
+    ("zip", "Oslo", "'Oslo' in row 1"),
+    ("zip", "1205*", "which holds '12050'"),
+    ("sex", "m", "which holds 'm'"),
+    ("diagnosis", "cold", "says 'cold' in 'diagnosis'"),
+]
+
+
+@pytest.mark.parametrize(("column", "value", "told"), RELEASES)
+def test_a_wrong_release(clinic: Path, column: str, value: str, told: str) -> None:
+    rows = [list(row) for row in GOOD_RELEASE]
+    rows[0][COLUMNS.index(column) - 1] = value
+    (clinic / "release.csv").write_text(text(rows, COLUMNS[1:], ";"))
+    (clinic / "two.csv").write_text(text(ROWS[:2]))
+    done = run(clinic, "audit", "--config", "c.toml", "--release", "release.csv", "--snapshot", "two.csv")
+    refused(done, column, told)
+
+
+COMMANDS = [
+    (("publish",), "SERIES"),
+    (("publish", "s"), "SNAPSHOT"),
+    (("publish", "none", "good.csv"), "none"),
+    (("publish", "good.csv", "good.csv"), "good.csv"),
+    (("publish", "s", "good.csv", "--strategy", "magic"), "magic"),
+    (("publish", "s", "good.csv", "--set", "k"), "is not KEY=VALUE"),
+    (("publish", "s", "good.csv", "--set", "k=x"), "k"),
+    (("publish", "s", "good.csv", "--set", "strategy=bcf"), "use --strategy"),
+    (("publish", "s", "good.csv", "--format", "xml"), "xml"),
+    (("publish", "s", "good.csv", "--on-change", "ignore"), "ignore"),
+    (("publish", "s", "good.csv", "--allow", "anything"), "anything"),
+    (("publish", "s", "good.csv", "--table", "t"), "Spark"),
+    (("publish", "s", "/dev/null"), "pipe or device"),
+    (("publish", "s", "https://host/a.csv"), "is an address"),
+    (("publish", "s", "table:people"), "is a table of Spark's"),
+    (("publish", "s", ""), "is empty"),
+    (("publish", "s", "."), "folder"),
+    (("publish", "s", "good.csv", "absent.csv", "--table", "t"), "one snapshot at a time"),
+    (("init", "new"), "--config FILE, or --from TABLE"),
+    (("init", "s", "--config", "c.toml"), "has published 1 releases"),
+    (("init", "new", "--config", "absent.toml"), "absent.toml"),
+    (("init", "new", "--config", "c.toml", "--seed", "-1"), "seed is -1"),
+    (("init", "new", "--from", "absent.csv", "--yes"), "does not exist"),
+    (("init", "new", "--from", "zip.csv", "--yes"), "zip.csv"),
+    (("init", "new", "--from", "good.csv", "--yes", "--identifier", "pateint"), "Did you mean 'patient'"),
+    (("init", "new", "--from", "good.csv", "--yes", "--identifier", "sex"), "rows repeat a value"),
+    (("init", "new", "--from", "good.csv", "--yes", "--sensitive", "illness"), "Column 'illness' is missing"),
+    (("audit",), "SERIES"),
+    (("audit", "s", "--attack", "guessing"), "guessing"),
+    (("audit", "--config", "c.toml"), "release"),
+    (
+        ("audit", "--config", "c.toml", "--release", "good.csv", *(("--snapshot", "good.csv") * 2)),
+        "snapshots 2",
+    ),
+    (("audit", "--config", "c.toml", "--release", "absent.csv"), "absent.csv"),
+    (("audit", "s", "--html", "nowhere/report.html"), "there is no folder nowhere"),
+    (("report", "s", "-o", "s/releases/report.html"), "lies in the releases"),
+    (("forget", "s", "nobody"), "nobody"),
+    (("extend", "s", "--hierarchy", "zip"), "is not COLUMN=FILE"),
+    (("extend", "s", "--hierarchy", "age=zip.csv"), "age"),
+    (("extend", "s", "--hierarchy", "zap=zip.csv"), "zap"),
+    (("withdraw", "s", "--reason", "x"), "--not-handed-out"),
+    (("log", "none"), "none"),
+    (("verify", "none"), "none"),
+    (("compare", "--config", "c.toml"), "SNAPSHOT"),
+    (("publsh", "s", "good.csv"), "publsh"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), COMMANDS)
+def test_a_wrong_command(clinic: Path, arguments: tuple[str, ...], told: str) -> None:
+    refused(run(clinic, *arguments), told)
+
+
+def test_the_list_has_two_hundred_inputs() -> None:
+    lists = (CELLS, FILES, COLUMNS, TYPES, CONFIGS, HIERARCHIES, RELEASES, COMMANDS)
+    assert sum(map(len, lists)) >= 200
