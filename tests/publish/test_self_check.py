@@ -105,7 +105,7 @@ def test_a_plan_for_all_fragments_that_cheats_is_refused(name: str, tmp_path: Pa
 def test_nodes_are_not_checked_by_the_code_that_makes_them(
     months: list[pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reissue.model.domain.widen_to_nodes", lambda boxes, domains: boxes)
+    monkeypatch.setattr("reissue.model.boxes.widen_to_nodes", lambda boxes, domains: boxes)
     monkeypatch.setattr("reissue.methods.invariance.strategy.widen_to_nodes", lambda boxes, domains: boxes)
     with ri.Series.create(tmp_path / "s", SCHEMA, ri.MInvariance(m=3), seed=1) as series:
         assert_refused(series, months[0], ri.MInvariance(m=3), "a box is not a node of its hierarchy")
