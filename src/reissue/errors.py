@@ -29,12 +29,16 @@ from typing import NoReturn
 
 
 class ReissueError(Exception):
-    """Base of all errors a caller may want to catch; `exit_code` is what the command line returns."""
+    """Base of all errors a caller may want to catch; `exit_code` is what the command line returns.
+
+    page: the message for who works with the steward's page, where the remedy is another one: what to press there
+    """
 
     exit_code = 2
 
-    def __init__(self, *arguments: object) -> None:
+    def __init__(self, *arguments: object, page: str | None = None) -> None:
         super().__init__(*(escape_controls(one) if isinstance(one, str) else one for one in arguments))
+        self.page = None if page is None else escape_controls(page)
 
 
 _CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -111,8 +115,8 @@ class GateStopped(ReissueError):
 
     exit_code = 5
 
-    def __init__(self, message: str, gates: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, gates: tuple[str, ...] = (), *, page: str | None = None) -> None:
+        super().__init__(message, page=page)
         self.gates = gates
 
 

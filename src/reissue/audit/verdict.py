@@ -298,5 +298,5 @@ def _name_remedy(audit: Audit, attacks: Sequence[str]) -> str:
         return f"no other strategy promises to stop {list_names(attacks)}"
     left = [attack for attack in attacks if attack not in stopped]
     rest = f", though not {list_names(left)}" if left else ""
-    tried = f" (look at `publish --dry-run --strategy {best}` first)" if audit.about["kind"] == "series" else ""
+    tried = f" (look at `reissue publish --dry-run --strategy {best}` first)" if audit.about["kind"] == "series" else ""
     return f"to {best}, which promises to stop {list_names(stopped)}{rest}{tried}"

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from reissue.errors import ReissueError, SeriesBusy
 from reissue.page.desk import Desk, Office
 from reissue.page.jobs import FAULT
+from reissue.page.words import reword, tell
 from reissue.report.render import Spec, make_environment, write_chart_data
 
 Given = Mapping[str, str]
@@ -43,7 +44,7 @@ def page(path: str, template: str, show: Callable[[Request], Shown]) -> Route:
         try:
             return await run_in_threadpool(lambda: render(request, template, show(request)))
         except ReissueError as error:
-            return render(request, "error.html.j2", {"error": str(error)}, 400)
+            return render(request, "error.html.j2", {"error": tell(error)}, 400)
 
     return Route(path, answer, methods=["GET"])
 
@@ -60,9 +61,9 @@ def change(path: str, act: Callable[[Request, Given], str]) -> Route:
     return Route(path, answer, methods=["POST"])
 
 
-def tell_error(error: Exception) -> Response:
+def tell_error(error: ReissueError) -> Response:
     """For the page's script, which shows it."""
-    return JSONResponse({"error": str(error)}, 409 if isinstance(error, SeriesBusy) else 400)
+    return JSONResponse({"error": tell(error)}, 409 if isinstance(error, SeriesBusy) else 400)
 
 
 async def read_form(request: Request) -> Given:
@@ -86,7 +87,7 @@ def render(request: Request, template: str, shown: Shown, status: int = 200) -> 
     charts: Mapping[str, Spec] = shown.get("charts", {})  # type: ignore[assignment]
     context = {"desk": None, "tab": None, **shown, "charts": charts, "chart_data": write_chart_data(charts)}
     text = (
-        make_environment("reissue.page")
+        make_environment("reissue.page", reword=reword)
         .get_template(template)
         .render(**context, layout="frame.html.j2", csrf=request.scope["csrf"])
     )

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 
 from reissue.errors import ReissueError, SeriesBusy
+from reissue.page.words import tell
 from reissue.progress import Share
 
 Work = Callable[[Callable[[str], None]], None]
@@ -41,7 +42,7 @@ class Job:
         except Stopped:
             pass
         except ReissueError as error:
-            self.error = str(error)
+            self.error = tell(error)
         except MemoryError:
             self.error = "This machine ran out of memory. Nothing was lost; use a larger machine, or Spark."
         except Exception:

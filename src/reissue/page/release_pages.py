@@ -110,8 +110,8 @@ def save_zip(request: Request) -> Response:
     desk, file = get_desk(request), Path(tempfile.mkstemp(suffix=".zip")[1])
     try:
         with desk.open() as series:
-            release = series.pack(int(request.path_params["number"]), file)
-    except (ReissueError, ValueError) as error:
+            release = series.pack(request.path_params["number"], file)
+    except ReissueError as error:
         file.unlink()
         return tell_error(error)
     name = f"{desk.name}-{release.number:04d}.zip"

@@ -8,8 +8,10 @@ from inspect import getdoc
 from starlette.requests import Request
 
 from reissue.errors import ReissueError
+from reissue.ledger import REBUILD
 from reissue.page.answers import Given, Shown, get_desk, get_office
 from reissue.page.desk import Desk
+from reissue.page.words import tell
 from reissue.report import prepare_audit
 from reissue.series import Series
 
@@ -25,7 +27,7 @@ def _summarize(desk: Desk) -> Shown:
         with desk.open() as series:
             return {"desk": desk, "releases": series.releases, "strategy": series.strategy, "error": None}
     except ReissueError as error:  # a series whose key is missing must not hide the others
-        return {"desk": desk, "releases": [], "strategy": None, "error": str(error)}
+        return {"desk": desk, "releases": [], "strategy": None, "error": tell(error)}
 
 
 def show_series(request: Request) -> Shown:
@@ -52,6 +54,7 @@ def _describe(desk: Desk, series: Series) -> Shown:
         "edited": series.config_edited,
         "audit": audit,
         "current": desk.audited == numbers,
+        "rebuild": REBUILD,
         "charts": {name: charts[name] for name in ("risk", "timeline") if name in charts},
     }
 
@@ -68,6 +71,23 @@ def check_files(desk: Desk) -> Callable[[Callable[[str], None]], None]:
     def work(say: Callable[[str], None]) -> None:
         with desk.open() as series:
             desk.damages, desk.verified = series.verify(), tuple(release.number for release in series.releases)
+
+    return work
+
+
+def rebuild(request: Request, given: Given) -> str:
+    desk = get_desk(request)
+    desk.bench.start("Making caches again", mend_files(desk))
+    return desk.address
+
+
+def mend_files(desk: Desk) -> Callable[[Callable[[str], None]], None]:
+    """The job that makes caches again from the facts, and then hashes every file."""
+
+    def work(say: Callable[[str], None]) -> None:
+        with desk.open() as series:
+            series.verify(rebuild=True)
+        check_files(desk)(say)
 
     return work
 

@@ -293,11 +293,11 @@ def refuse_stops(stops: Sequence[Stop]) -> None:
     closed = [stop for stop in stops if not stop.allowed]
     if not closed:
         return
-    lines = [f"- {stop.gate}: {stop.sentence} {_tell_flag(stop)}" for stop in closed]
     many = "a gate" if len(closed) == 1 else f"{len(closed)} gates"
-    raise GateStopped(
-        f"Nothing was published, {many} stopped it:\n" + "\n".join(lines), tuple(stop.gate for stop in closed)
-    )
+    told = [f"Nothing was published, {many} stopped it:", *(f"- {stop.gate}: {stop.sentence}" for stop in closed)]
+    flags = [told[0], *(f"{line} {_tell_flag(stop)}" for line, stop in zip(told[1:], closed, strict=True))]
+    asked = "Preview the snapshot again: each gate is then a question, and what is meant can be ticked."
+    raise GateStopped("\n".join(flags), tuple(stop.gate for stop in closed), page="\n".join([*told, asked]))
 
 
 def _tell_flag(stop: Stop) -> str:

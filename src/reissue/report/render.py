@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
@@ -73,8 +73,8 @@ def _write_policy(*scripts: str) -> str:
 
 
 @cache
-def make_environment(*packages: str) -> jinja2.Environment:
-    """Our templates with their filters, and those of other packages that use them."""
+def make_environment(*packages: str, reword: Callable[[str], str] = str) -> jinja2.Environment:
+    """Our templates with their filters, and those of other packages that use them. reword: every text, if it must."""
     try:
         import jinja2
     except ImportError as error:
@@ -86,7 +86,7 @@ def make_environment(*packages: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_clean_shown,
+        finalize=lambda value: _clean_shown(reword(value) if type(value) is str else value),
     )
     environment.filters.update(
         count=text.format_count,

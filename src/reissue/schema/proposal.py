@@ -150,9 +150,10 @@ class Proposal:
         content[config] = self.to_toml(folder.name)
         for path, text in content.items():
             if path.exists() and (not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text):
+                told = f"{path} is there already, and is not what would be proposed now: it is left alone."
                 raise InputError(
-                    f"{path} is there already, and is not what would be proposed now: it is left alone. Use it with "
-                    f"--config {quote(str(config))}, or delete or rename it first."
+                    f"{told} Use it with --config {quote(str(config))}, or delete or rename it first.",
+                    page=f"{told} Choose another name, or delete or rename it first.",
                 )
         return self.write(config)
 

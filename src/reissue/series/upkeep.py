@@ -149,12 +149,12 @@ def withdraw(
     if last.strategy == ADOPTED:
         raise SeriesError(f"Release {last.number} was published with another tool and adopted: it cannot be withdrawn.")
     if not not_handed_out:
-        raise SeriesError(
+        told = (
             f"Release {last.label or last.number} may have been handed out, and what was handed out cannot be taken "
             "back: the ledger must remember it, so that the next release is safe in view of it. Ask recipients to "
-            "delete it, and publish a corrected snapshot as the next release. Only if nobody outside has it: "
-            "--not-handed-out (not_handed_out=True)."
+            "delete it, and publish a corrected snapshot as the next release. Only if nobody outside has it"
         )
+        raise SeriesError(f"{told}: --not-handed-out (not_handed_out=True).", page=f"{told}, tick that nobody has.")
     why = "It was not handed out." if reason is None else reason.strip()
     if not why:
         raise SettingsError("Say why the release is withdrawn: the ledger keeps the reason.")

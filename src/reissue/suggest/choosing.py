@@ -22,7 +22,7 @@ def choose_identifier(table: TableProfile, given: str | None, taken: Sequence[st
     if given is not None:
         column = table.columns[given]
         if column.repeated or column.nulls:
-            raise SchemaError(f"{table.names[-1]}: {_describe_repeats(column)}")
+            raise _refuse_repeats(table, column)
         return _identify(column, "named by you; every row has its own value.")
     unique = [
         column
@@ -32,7 +32,7 @@ def choose_identifier(table: TableProfile, given: str | None, taken: Sequence[st
     marked = [column for column in unique if rank(column.name, PEOPLE + EVENTS + MARKS) is not None]
     likely = marked or [column for column in unique if column.distinct >= 20 and rank(column.name, SECRETS) is None]
     if not likely:
-        raise SchemaError(f"{table.names[-1]}: {_tell_no_identifier(table)}")
+        raise _refuse_repetition(table)
 
     def order(column: ColumnProfile) -> tuple[float, int]:
         place = rank(column.name, PEOPLE + EVENTS + MARKS)
@@ -50,26 +50,25 @@ def _identify(column: ColumnProfile, why: str) -> ProposedColumn:
     return ProposedColumn(name=column.name, role="identifier", reason=reason, distinct=column.distinct)
 
 
-def _describe_repeats(column: ColumnProfile) -> str:
+def _refuse_repeats(table: TableProfile, column: ColumnProfile) -> SchemaError:
+    """Why this column cannot say who a row is about."""
+    told = f"{table.names[-1]}: column '{column.name}' cannot be the identifier:"
     if not column.repeated and not column.nulls:
-        return (
-            f"column '{column.name}' cannot be the identifier: it holds neither text nor whole numbers. Name another "
-            "column with --identifier."
-        )
-    return (
-        f"column '{column.name}' cannot be the identifier: {column.repeated:,} rows repeat a value and "
-        f"{column.nulls:,} are empty. Keep one row per person, or name another column with --identifier."
-    )
+        told += " it holds neither text nor whole numbers."
+        return SchemaError(f"{told} Name another column with --identifier.", page=f"{told} Choose another column.")
+    told += f" {column.repeated:,} rows repeat a value and {column.nulls:,} are empty. Keep one row per person"
+    return SchemaError(f"{told}, or name another column with --identifier.", page=f"{told}, or choose another column.")
 
 
-def _tell_no_identifier(table: TableProfile) -> str:
+def _refuse_repetition(table: TableProfile) -> SchemaError:
     near = [one for one in table.columns.values() if rank(one.name, PEOPLE + EVENTS + MARKS) is not None]
     if near:
-        return _describe_repeats(min(near, key=lambda column: column.repeated))
-    return (
-        "no column tells people apart: in each some value stands in several rows. A series has to recognize people "
-        "from table to table. Add a column with one identifier per person, or name one with --identifier."
+        return _refuse_repeats(table, min(near, key=lambda column: column.repeated))
+    told = (
+        f"{table.names[-1]}: no column tells people apart: in each some value stands in several rows. A series has to "
+        "recognize people from table to table. Add a column with one identifier per person"
     )
+    return SchemaError(f"{told}, or name one with --identifier.", page=f"{told}, and drop the table again.")
 
 
 def choose_sensitive(spelled: Mapping[str, Spelled], taken: set[str]) -> str:
@@ -88,9 +87,9 @@ def choose_sensitive(spelled: Mapping[str, Spelled], taken: set[str]) -> str:
         return (2 if roomy else 4, int(rank(one.name, OUTSIDERS) is not None), share)
 
     if not fit:
+        told = "No column looks like something that nobody may learn: all are unique, constant or text."
         raise SchemaError(
-            "No column looks like something that nobody may learn: all are unique, constant or text. Name it with "
-            "--sensitive."
+            f"{told} Name it with --sensitive.", page=f"{told} Give it to the table, in groups if it has many values."
         )
     return min(fit, key=order).name
 
@@ -120,7 +119,7 @@ def judge_column(one: Spelled, rows: int, born: Sequence[str]) -> str | None:
     if words & {*MARKS, *PEOPLE} and column.distinct > max(20, 0.2 * column.rows):
         return f"it identifies people: {column.distinct:,} different values in {column.rows:,} rows."
     if one.is_secret and not known:
-        return "nobody may learn it, as its name says; name it with --sensitive to publish it jointly with the other."
+        return "nobody may learn it, as its name says; make it sensitive, too, to publish it jointly with the other."
     if born and words & set(AGE):
         return f"{born[0]} says the same, and does not change every year."
     return _judge_values(one, known, rows)

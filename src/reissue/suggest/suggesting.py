@@ -44,9 +44,8 @@ def suggest(
     )
     names = [column.name for column in columns if column.role == "quasi-identifier"]
     if not names:
-        raise SchemaError(
-            f"{table.names[-1]}: no column is left that outsiders may know. Name some with --quasi-identifier."
-        )
+        told = f"{table.names[-1]}: no column is left that outsiders may know."
+        raise SchemaError(f"{told} Name some with --quasi-identifier.", page=f"{told} Choose at least one.")
     forms = [form for name in names if (form := spelled[name].date_form)]
     policy, notes = propose_policy([spelled[name] for name in hidden])
     return Proposal(

@@ -240,7 +240,7 @@ class HistoricalCorrelation(Attack):
             if missing:
                 raise SettingsError(
                     f"Nobody called {missing[0]!r} is in these releases. Compromised people are named as in findings: "
-                    "by identifier with --names, else as 'subject 12'."
+                    "by identifier where the audit shows names, else as 'subject 12'."
                 )
             numbers |= set(called.values())
         try:

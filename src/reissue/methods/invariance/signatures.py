@@ -270,7 +270,7 @@ def _refuse_changed(snapshot: Coded, known: PastSignatures) -> None:
         f"{len(changed):,} of the {len(snapshot):,} subjects were already shown with different sets of sensitive "
         f"values in earlier releases, for example {{subject:{int(changed.min())}}}. What is out cannot be taken back, "
         f"and this strategy promises one set for life. Leave them out of the snapshot, or look at what another "
-        f"strategy would add to what is out: publish --dry-run --strategy standing."
+        f"strategy would add to what is out: `reissue publish --dry-run --strategy standing`."
     )
 
 
