@@ -1,4 +1,4 @@
-"""Compare Reissue with anjana, pycanon, anonypy and anonypyx: `python -m benchmarks.peers --write-docs`."""
+"""Compare Reissue with anjana, pycanon, anonypy, anonypyx and ARX: `python -m benchmarks.peers --write-docs`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--large", type=int, default=1_000_000, help="rows of the large table; 0 for none")
     parser.add_argument("--limit", type=float, default=600.0, help="CPU seconds that one process may take")
     parser.add_argument("--minutes", type=float, default=25.0, help="minutes within which runs on many rows are begun")
+    parser.add_argument(
+        "--arx", type=Path, metavar="JAR", help="ARX, with all that it needs; also needs java and javac"
+    )
     parser.add_argument("--write-docs", action="store_true", help="rewrite docs/benchmarks/peers.md")
     parser.add_argument("--again", action="store_true", help="only rewrite the page from the last run's numbers")
     return parser.parse_args()
@@ -40,7 +43,7 @@ def measured(asked: argparse.Namespace) -> Report:
     if table is None:
         where = asked.data or ADULT
         raise SystemExit(f"Skipped: there is no table in {where}. Give a folder of your own with --data (see --help).")
-    peers = Peers.install(KEPT / "environment")
+    peers = Peers.install(KEPT / "environment", asked.arx)
     policies = (Policy(asked.k), Policy(asked.k, asked.l))
     command = "python -m benchmarks.peers " + " ".join(sys.argv[1:])
     with tempfile.TemporaryDirectory() as folder:

@@ -19,6 +19,7 @@ import polars as pl
 
 from benchmarks.peers.data import Source, lines
 from reissue.arrays.types import Int32, Int64
+from reissue.hierarchy import RANGE, Hierarchy
 from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded
@@ -39,6 +40,8 @@ class Column:
     numeric: bool
     codes: dict[str, int]
     groups: dict[str, Allowed]
+    order: tuple[str, ...] = ()
+    """The values of the hierarchy as Reissue's ranges (first..last) count them."""
 
     @staticmethod
     def of(name: str, table: pl.DataFrame, hierarchy: Path, numeric: bool) -> Column:
@@ -50,7 +53,8 @@ class Column:
             for label in (value, *groups):
                 below.setdefault(label, set()).update(() if code is None else (code,))
         groups_ = {label: _range(found) if numeric else tuple(sorted(found)) for label, found in below.items()}
-        return Column(name, numeric, codes, groups_)
+        order = () if numeric else Hierarchy.from_arx_csv(hierarchy).leaves
+        return Column(name, numeric, codes, groups_, order)
 
     def allowed(self, label: str) -> Allowed:
         if label in self.groups:
@@ -61,6 +65,10 @@ class Column:
                 raise ValueError(f"{self.name}: {label!r} is no number, range or group of the hierarchy.")
             return _range(set(self.codes.values())) if found is None else (int(found[1]), int(found[2]))
         codes: set[int] = set()
+        first, dots, last = label.partition(RANGE)
+        if dots:
+            between = self.order[self.order.index(first) : self.order.index(last) + 1]
+            return tuple(sorted(self.codes[value] for value in between if value in self.codes))
         for value in label.split(","):
             codes.update(self.groups[value])
         return tuple(sorted(codes))

@@ -8,13 +8,14 @@ from benchmarks.peers.processes import Cost
 from benchmarks.peers.run import TINY, Check, Report
 from benchmarks.peers.tools import Policy, Result
 
-INTRO = """# Against other Python packages
+INTRO = """# Against other tools for one release
 
 [anjana](https://github.com/IFCA-Advanced-Computing/anjana), [anonypy](https://github.com/glassonion1/anonypy) and
 [anonypyx](https://github.com/questforwisdom/anonypyx) make one table k-anonymous or l-diverse;
-[pycanon](https://github.com/IFCA-Advanced-Computing/pycanon) measures k and l of a released table. Reissue's `static`
-strategy does the same job, so here they meet on the same rows, in one run, each in a process of its own.
-**What Reissue is for cannot be compared: none of these packages publishes a series**, that is a release that stays
+[pycanon](https://github.com/IFCA-Advanced-Computing/pycanon) measures k and l of a released table;
+[ARX](https://arx.deidentifier.org) does all of that, in Java. Reissue's `static` strategy does the same job, so here
+they meet on the same rows, in one run, each in a process of its own.
+**What Reissue is for cannot be compared: none of these tools publishes a series**, that is a release that stays
 private beside the earlier ones (anonypyx has attacks on several releases, but nothing that stops them).
 """
 
@@ -26,7 +27,10 @@ METHOD = """## How it is measured
 - **The same question for all**: the same quasi-identifiers, the same hierarchies (anjana, Reissue), categories as
   pandas categories (anonypy, anonypyx), ages as numbers for every Mondrian, no suppression. anonypy and anonypyx take
   no hierarchies but halve the values as they come: *halving* is Reissue with hierarchies that halve them, too (ordered
-  by ARX's groups). anjana may leave rows out: on the smallest table it is also shown with up to 5% of them.
+  by ARX's groups). Full-domain generalization may leave rows out: on the smallest table it is also shown with up to 5%
+  of them. ARX takes part if its jar is given (`--arx JAR`); it minimizes loss, and its local recoding
+  (`optimizeIterativeFast`) chooses itself what to leave out. *standing* has boxes of at least k rows and, if asked for,
+  l dealt values, and classes for life by its defaults.
 - **Information loss** is measured by Reissue's `utility.measure` on every output alike. A cell is read as the values
   that it allows: a range of ages, one value, the values below a group of the hierarchy (anjana, Reissue), or the values
   that it lists (anonypy, anonypyx; each cell of anonypy is a list with one text in it, which is unpacked). Values that
@@ -140,7 +144,7 @@ def _fixed(report: Report) -> str:
 
 def _lessons(report: Report) -> list[str]:
     """Sentences about the numbers; those that the run has no numbers for are left out."""
-    made: list[Callable[[Report], str | None]] = [_promises, _speed, _loss, _full_domain, _start, _memory]
+    made: list[Callable[[Report], str | None]] = [_promises, _speed, _loss, _standing, _full_domain, _start, _memory]
     made += [_check_speed, _leftovers, _busy]
     return [f"- {sentence}" for sentence in (make(report) for make in made) if sentence]
 
@@ -169,8 +173,7 @@ def _promises(report: Report) -> str:
 def _pick(report: Report, rows: int, package: str, algorithm: str = "") -> Result | None:
     for one in report.results:
         fits = one.rows == rows and one.policy == report.policies[0] and one.tool.package == package
-        plain = one.tool.suppression == 0 and not one.tool.halved
-        if fits and plain and algorithm.lower() in one.tool.algorithm.lower():
+        if fits and one.tool.plain and algorithm.lower() in one.tool.algorithm.lower():
             return one
     return None
 
@@ -179,7 +182,7 @@ def _speed(report: Report) -> str:
     told = []
     for rows in sorted({one.rows for one in report.results}):
         ours = _pick(report, rows, "reissue", "mondrian")
-        peers = [_pick(report, rows, package) for package in ("anjana", "anonypy", "anonypyx")]
+        peers = [_pick(report, rows, package) for package in ("anjana", "anonypy", "anonypyx", "arx")]
         if ours is None or ours.cost is None:
             continue
         parts = [f"{one.tool.package} {_outcome(one, report.limit)}" for one in peers if one is not None]
@@ -195,44 +198,64 @@ def _outcome(result: Result, limit: float) -> str:
     return f"{result.cost.cpu:.1f} s" if result.cost.finished else f"over {limit:.0f} s"
 
 
-def _loss(report: Report) -> str | None:
+def _find(report: Report, package: str, **asked: object) -> Result | None:
+    """The run of the smallest table and the first policy that was asked so, if it was measured."""
     rows = min(one.rows for one in report.results)
-    ours, theirs = _pick(report, rows, "reissue", "mondrian"), _pick(report, rows, "anonypy")
+    for one in report.results:
+        fits = (one.rows, one.policy, one.tool.package) == (rows, report.policies[0], package) and one.seen is not None
+        if fits and all(getattr(one.tool, name) == value for name, value in asked.items()):
+            return one
+    return None
+
+
+def _share(result: Result | None) -> str:
+    return "" if result is None or result.seen is None else f"{result.seen.utility.gcp_share:.3f}"
+
+
+def _loss(report: Report) -> str | None:
+    ours, theirs = _find(report, "reissue", algorithm="mondrian"), _find(report, "anonypy")
     if ours is None or theirs is None or ours.seen is None or theirs.seen is None:
         return None
-    us, them = ours.seen.utility, theirs.seen.utility
-    halving = [
-        one.seen.utility.gcp_share for one in report.results if one.rows == rows and one.tool.halved and one.seen
-    ]
+    ranges, halving = _find(report, "reissue", ranges=True), _find(report, "reissue", halved=True)
     text = (
-        f"**Weak spot: groups tell less than lists.** On {rows:,} rows Reissue's Mondrian has a GCP of "
-        f"{us.gcp_share:.3f}, anonypy {them.gcp_share:.3f}, in classes of {us.class_size:.1f} and "
-        f"{them.class_size:.1f} rows. Reissue publishes groups of the hierarchies, and ARX's are flat (race is one "
-        "value or `*`); anonypy and anonypyx list the values that occur in a class. "
-        f"Widened to ARX's groups, anonypy's lists have {theirs.seen.grouped:.3f}. Reissue has no lists, since its "
-        "guarantees over a series compare intervals of codes;"
+        f"**Groups tell less than lists.** On {ours.rows:,} rows Reissue's Mondrian has a GCP of {_share(ours)} in "
+        "groups of the hierarchies, of which ARX's are flat (race is one value or `*`); anonypy lists the values that "
+        f"occur in a class and has {_share(theirs)}, or {theirs.seen.grouped:.3f} widened to those groups. Reissue has "
+        "no lists, since its guarantees over a series compare intervals of codes."
     )
-    told = f" hierarchies that halve the values (*halving*) bring it to {halving[0]:.3f}." if halving else ""
-    return f"{text}{told} Give deep hierarchies where you can."
+    if ranges is not None:
+        text += f' With `labels = "ranges"` (any range in the order of the hierarchy) it has {_share(ranges)}.'
+    return text + (f" Hierarchies that halve the values (*halving*) bring it to {_share(halving)}." if halving else "")
+
+
+def _standing(report: Report) -> str | None:
+    ours = _find(report, "reissue", algorithm="standing")
+    if ours is None or ours.cost is None:
+        return None
+    return (
+        f"**Standing**, which protects a whole series, costs no more on one release: GCP {_share(ours)} in "
+        f"{ours.cost.cpu:.1f} s."
+    )
 
 
 def _full_domain(report: Report) -> str | None:
-    rows = min(one.rows for one in report.results)
-    ours, theirs = _pick(report, rows, "reissue", "incognito"), _pick(report, rows, "anjana")
-    spared = [one for one in report.results if one.tool.suppression and one.seen and one.policy == report.policies[0]]
-    if ours is None or theirs is None or ours.seen is None or theirs.seen is None:
+    told = []
+    for package, name in (("reissue", "Reissue's Incognito"), ("arx", "ARX"), ("anjana", "anjana")):
+        algorithm = "incognito" if package == "reissue" else "full domain"
+        whole = _find(report, package, algorithm=algorithm, suppression=0)
+        spared = _find(report, package, algorithm=algorithm, suppression=5)
+        if whole is not None:
+            more = ""
+            if spared is not None and spared.seen is not None:
+                more = f", {_share(spared)} with {spared.seen.utility.suppressed:,} rows left out"
+            told.append(f"{name} {_share(whole)}{more}")
+    if not told:
         return None
-    text = (
-        f"**Full-domain generalization**: GCP {ours.seen.utility.gcp_share:.3f} by Reissue's Incognito, which searches "
-        f"the lattice, and {theirs.seen.utility.gcp_share:.3f} by anjana, which raises the attribute with the most "
-        "values until k holds."
-    )
-    if spared and spared[0].seen:
-        left = spared[0].seen.utility
-        text += (
-            " **Weak spot: Reissue's baselines cannot leave rows out.** Leaving out "
-            f"{left.suppressed:,} rows anjana reaches {left.gcp_share:.3f}, those rows counted as wholly lost."
-        )
+    text = f"**Full-domain generalization**, GCP (rows left out count as wholly lost): {'; '.join(told)}."
+    local = _find(report, "arx", algorithm="local recoding")
+    if local is not None and local.seen is not None:
+        left = local.seen.utility.suppressed
+        text += f" ARX's local recoding of such solutions reaches {_share(local)}, {left:,} rows left out."
     return text
 
 
@@ -249,7 +272,7 @@ def _start(report: Report) -> str:
 
 
 def _memory(report: Report) -> str:
-    tools = (("reissue", "mondrian"), ("anjana", ""), ("anonypy", ""), ("anonypyx", ""))
+    tools = (("reissue", "mondrian"), ("anjana", ""), ("anonypy", ""), ("anonypyx", ""), ("arx", ""))
     told = []
     for rows in sorted({one.rows for one in report.results}):
         found = [_pick(report, rows, package, algorithm) for package, algorithm in tools]

@@ -11,6 +11,7 @@ import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("anjana", "pycanon", "anonypy", "anonypyx")
@@ -50,12 +51,13 @@ def timed(command: Sequence[str], folder: Path, limit: float, env: Mapping[str, 
 
 @dataclass(frozen=True)
 class Peers:
-    """The environment in which the peers live."""
+    """The environment in which the peers live; arx: ARX's jar with all that it needs, if there is one."""
 
     python: Path
+    arx: Path | None = None
 
     @staticmethod
-    def install(folder: Path) -> Peers:
+    def install(folder: Path, arx: Path | None = None) -> Peers:
         """An environment in `folder` with the newest versions that fit together; one that is there is kept."""
         python = folder / "bin" / "python"
         if not (folder / "complete").exists():
@@ -68,13 +70,27 @@ class Peers:
             if done.returncode != 0:
                 raise SystemExit(f"The peers could not be installed:\n{done.stderr}")
             (folder / "complete").touch()
-        return Peers(python)
+        if arx is not None:
+            compiled = ["javac", "-nowarn", "-cp", str(arx), "-d", str(folder), str(HERE / "Arx.java")]
+            subprocess.run(compiled, check=True)
+        return Peers(python, arx)
 
     def run(self, task: Mapping[str, object], folder: Path, limit: float) -> Cost:
         """One task of worker.py."""
         asked = folder / "task.json"
         asked.write_text(json.dumps(task))
         return timed([str(self.python), str(HERE / "worker.py"), str(asked)], folder, limit)
+
+    def run_arx(self, task: Mapping[str, object], folder: Path, limit: float) -> Cost:
+        """One task of Arx.java."""
+        assert self.arx is not None
+        plain = {key: str(value) for key, value in task.items() if isinstance(value, str | int)}
+        names, files = cast("list[str]", task["quasi_identifiers"]), cast("dict[str, str]", task["hierarchies"])
+        plain |= {"quasi_identifiers": ",".join(names)} | {f"hierarchy.{name}": files[name] for name in names}
+        asked = folder / "task.properties"
+        asked.write_text("".join(f"{key}={value}\n" for key, value in plain.items()), encoding="utf-8")
+        path = os.pathsep.join([str(self.arx), str(self.python.parents[1])])
+        return timed(["java", "-cp", path, "Arx", str(asked)], folder, limit)
 
     def versions(self, folder: Path) -> dict[str, str]:
         found = self.run({"tool": "versions", "packages": [*PACKAGES, "pandas"]}, folder, 60.0)

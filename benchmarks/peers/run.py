@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.harness import machine
 from benchmarks.peers.cells import Measurer
 from benchmarks.peers.processes import Cost
-from benchmarks.peers.tools import INCOGNITO, MONDRIAN, TOOLS, Bench, Policy, Result, Tool
+from benchmarks.peers.tools import INCOGNITO, MONDRIAN, STANDING, Bench, Policy, Result, Tool
 
 TINY = 200
 MIDDLE = 100_000
@@ -64,8 +64,9 @@ def everything(bench: Bench, policies: tuple[Policy, ...], large: int | None, mi
     versions = {"reissue": version("reissue"), **bench.peers.versions(bench.folder)}
     fixed = _fixed(bench, policies[0])
     rows = len(bench.source.table)
-    results, checks = _whole(bench, rows, policies, TOOLS, True), _checks(bench, rows, policies[-1])
-    tools = tuple(tool for tool in TOOLS if tool.suppression == 0)
+    bench.run(MONDRIAN, bench.prepare(rows), policies[0])  # compiles what only many rows need
+    results, checks = _whole(bench, rows, policies, bench.tools, True), _checks(bench, rows, policies[-1])
+    tools = tuple(tool for tool in bench.tools if tool.suppression == 0)
     if large is not None and bench.source.grows:
         results += _whole(bench, MIDDLE, policies[:1], tools, False)
         results += _large(bench, large, policies, tools, results, clock)
@@ -90,11 +91,12 @@ def _fixed(bench: Bench, policy: Policy) -> list[tuple[str, Cost]]:
     """What each tool costs on next to no rows; the first run of Reissue compiles its kernels."""
     table = bench.prepare(TINY)
     first = bench.run(MONDRIAN, table, policy)[0]
-    bench.run(INCOGNITO, table, policy)
+    for other in (INCOGNITO, STANDING):
+        bench.run(other, table, policy)
     bench.audit(bench.run(MONDRIAN, table, policy)[1], MONDRIAN, policy)
     found = [("reissue, first run after installing (compiles its kernels)", first)]
     found.append(("reissue init, once per series", bench.init(MONDRIAN, policy)))
-    found += [(str(tool), bench.run(tool, table, policy)[0]) for tool in TOOLS if tool.suppression == 0]
+    found += [(str(tool), bench.run(tool, table, policy)[0]) for tool in bench.tools if tool.plain]
     for what, cost in found:
         _say(f"{TINY} rows", what, cost)
     return found

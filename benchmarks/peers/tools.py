@@ -31,30 +31,50 @@ class Policy:
 class Tool:
     """A package and how it is asked.
 
-    suppression: percent of the rows that anjana may leave out
+    suppression: percent of the rows that may be left out
     halved: Reissue gets hierarchies that halve the values, since anonypy and anonypyx halve them, too
+    ranges: Reissue's cells are ranges of the hierarchy's values, not only its groups
     """
 
     package: str
     algorithm: str
     suppression: int = 0
     halved: bool = False
+    ranges: bool = False
+
+    @property
+    def plain(self) -> bool:
+        return not (self.suppression or self.halved or self.ranges)
 
     def __str__(self) -> str:
-        more = f", may suppress {self.suppression}%" if self.suppression else ", halving" if self.halved else ""
+        more = f", may suppress {self.suppression}%" if self.suppression else ""
+        more += ", halving" * self.halved + ", ranges" * self.ranges
         return f"{self.package}, {self.algorithm}{more}"
 
 
 MONDRIAN = Tool("reissue", "mondrian")
-HALVING = Tool("reissue", "mondrian", halved=True)
 INCOGNITO = Tool("reissue", "incognito")
+STANDING = Tool("reissue", "standing")
+OWN = (
+    MONDRIAN,
+    Tool("reissue", "mondrian", ranges=True),
+    Tool("reissue", "mondrian", halved=True),
+    INCOGNITO,
+    Tool("reissue", "incognito", suppression=5),
+    STANDING,
+)
 PEERS = (
     Tool("anjana", "full domain"),
     Tool("anjana", "full domain", suppression=5),
     Tool("anonypy", "Mondrian"),
     Tool("anonypyx", "Mondrian"),
 )
-TOOLS = (MONDRIAN, HALVING, INCOGNITO, *PEERS)
+ARX = (
+    Tool("arx", "full domain"),
+    Tool("arx", "full domain", suppression=5),
+    Tool("arx", "local recoding"),
+)
+TOOLS = (*OWN, *PEERS)
 
 
 @dataclass(frozen=True)
@@ -84,6 +104,10 @@ class Bench:
     limit: float
 
     @property
+    def tools(self) -> tuple[Tool, ...]:
+        return (*TOOLS, *(ARX if self.peers.arx else ()))
+
+    @property
     def cached(self) -> dict[str, str]:
         """Reissue's compiled kernels are kept here, so that the first run of all compiles them."""
         return {"NUMBA_CACHE_DIR": str(self.folder / "kernels")}
@@ -107,7 +131,9 @@ class Bench:
             return cost, self.folder / "series" / "releases" / "0001" / "release.csv"
         out = self.folder / "out.csv"
         out.unlink(missing_ok=True)
-        return self.peers.run(self._task(tool, table, policy, out), self.folder, self.limit), out
+        task = self._task(tool, table, policy, out)
+        run = self.peers.run_arx if tool.package == "arx" else self.peers.run
+        return run(task, self.folder, self.limit), out
 
     def init(self, tool: Tool, policy: Policy) -> Cost:
         """A fresh series of our own."""
@@ -121,15 +147,15 @@ class Bench:
         lines = ["[schema]", f'identifier = "{IDENTIFIER}"', f"sensitive = {json.dumps(self.source.sensitive)}"]
         lines.append("[schema.quasi_identifiers]")
         for name, path in self.source.hierarchies.items():
-            number = name in self.source.numeric and tool.algorithm == "mondrian"
+            number = name in self.source.numeric and tool.algorithm != "incognito"
             file = path.resolve()
             if tool.halved and not number:
                 file = self.folder / f"halved-{name}.csv"
                 file.write_text(halved(path), encoding="utf-8")
             what = 'type = "int"' if number else f"hierarchy = {json.dumps(str(file))}"
+            what += ', labels = "ranges"' if tool.ranges and not number else ""
             lines.append(f"{json.dumps(name)} = {{ {what} }}")
-        lines += ["[policy]", 'strategy = "static"', f'algorithm = "{tool.algorithm}"', f"k = {policy.k}"]
-        lines += [f"l = {policy.diversity}"] if policy.diversity else []
+        lines += ["[policy]", *_write_policy(tool, policy)]
         path = self.folder / "series.toml"
         path.write_text("\n".join(lines))
         return path
@@ -137,6 +163,7 @@ class Bench:
     def _task(self, tool: Tool, table: Path, policy: Policy, out: Path) -> dict[str, object]:
         return {
             "tool": tool.package,
+            "algorithm": tool.algorithm,
             "data": str(table),
             "out": str(out),
             "k": policy.k,
@@ -191,3 +218,12 @@ class Bench:
             return None
         found = json.loads(cost.said)
         return found["k"], found["l"]
+
+
+def _write_policy(tool: Tool, policy: Policy) -> list[str]:
+    if tool == STANDING:
+        more = [f"row_l = {policy.diversity}"] if policy.diversity else []
+        return ['strategy = "standing"', f"row_k = {policy.k}", *more]
+    lines = ['strategy = "static"', f'algorithm = "{tool.algorithm}"', f"k = {policy.k}"]
+    lines += [f"l = {policy.diversity}"] if policy.diversity else []
+    return lines + ([f"suppress = {tool.suppression / 100}"] if tool.suppression else [])

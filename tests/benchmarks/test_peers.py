@@ -12,7 +12,7 @@ from benchmarks.peers.data import Source, halved, lines, source
 from benchmarks.peers.page import page
 from benchmarks.peers.processes import Cost, timed
 from benchmarks.peers.run import TINY, Report, expected
-from benchmarks.peers.tools import MONDRIAN, PEERS, Policy, Result
+from benchmarks.peers.tools import ARX, MONDRIAN, OWN, PEERS, Policy, Result
 
 ANONYPY = PEERS[2]
 COUNTRY = "France;Europe;*\nSpain;Europe;*\nItaly;Europe;*\nPeru;America;*\nChile;America;*\n"
@@ -58,6 +58,14 @@ def test_groups_ranges_and_lists_cost_the_values_they_allow(own: Source) -> None
     assert seen.utility.gcp_share == pytest.approx(sum([9 / 20, 1 / 3, 0, 1, 1 / 2, 1 / 3, 1, 0]) / 8)
     # only the group of all has Peru and Spain
     assert seen.grouped == pytest.approx(sum([9 / 20, 1 / 3, 0, 1, 1 / 2, 1, 1, 0]) / 8)
+
+
+def test_a_range_costs_the_values_that_occur_from_its_first_to_its_last(own: Source) -> None:
+    """In the order of the hierarchy: Spain and Italy, of which only Spain occurs; then Peru."""
+    measurer = Measurer.of(own.table, own)
+    rest = [("20", "Peru", value) for value in ("flu", "gout", "cold")]
+    seen = measurer.seen(output(("20", "Spain..Peru", "flu"), *rest), 1, None)
+    assert seen.utility.gcp_share == pytest.approx(1 / 3 / 8)
 
 
 def test_lists_in_another_order_and_counted_lines_are_one_class(own: Source) -> None:
@@ -138,8 +146,25 @@ def test_the_page_tells_what_was_stopped_and_what_was_not_tried(own: Source) -> 
     names = own.quasi_identifiers
     text = page(Report("people", "here", {}, names, "diagnosis", (k,), 600.0, 25.0, fixed, results, [], "python"))
     assert "| anjana, full domain | > 600, stopped | 600.0 | 100 |" in text
+    assert "**Full-domain" not in text
     assert "not run, about 1,234 s expected" in text
     assert "All 1 outputs keep their policy" in text
     assert f"{TINY} rows cost Reissue 1.0 s of CPU, anonypy 0.5 s. On a few hundred rows anonypy" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith(("| tool", "| reissue", "| an"))}
     assert len(widths) == 2  # results, fixed costs
+
+
+def test_the_page_sets_full_domain_generalization_side_by_side(own: Source) -> None:
+    k, measurer = Policy(1), Measurer.of(own.table, own)
+    diagnoses = ("flu", "flu", "gout", "cold")
+    whole = measurer.seen(output(*[("*", "*", value) for value in diagnoses]), 1, None)
+    spared = measurer.seen(output(*[("20", "France", value) for value in diagnoses[1:]]), 1, None)
+    results = [Result(4, k, MONDRIAN, cost(1.0), whole)]
+    for tool in (*OWN[3:5], *PEERS[:2], *ARX):
+        results.append(Result(4, k, tool, cost(1.0), spared if tool.suppression else whole))
+    fixed = [("reissue, first run", cost(9.0)), (str(MONDRIAN), cost(1.0))]
+    names = own.quasi_identifiers
+    text = page(Report("people", "here", {}, names, "diagnosis", (k,), 600.0, 25.0, fixed, results, [], "python"))
+    each = ("Reissue's Incognito", "ARX", "anjana")
+    told = "; ".join(f"{name} 1.000, 0.250 with 1 rows left out" for name in each)
+    assert f"(rows left out count as wholly lost): {told}. ARX's local recoding of such solutions" in text
