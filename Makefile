@@ -7,13 +7,14 @@ BIN := $(VENV)/bin
 # The demo needs far less than the tests; where their environment is there already, it serves.
 DEMO := $(if $(wildcard $(VENV)/ready),$(VENV),.venv-demo)
 
-.PHONY: demo docs test quick coverage kills counterfeits executors check bench lock clean
+.PHONY: demo docs test quick coverage kills counterfeits executors check style types packages bench lock clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/reissue demo
 
-test: $(VENV)/ready check
-	scripts/prepare-tests
+# What needs one processor each, side by side; the layers are among all tests.
+test: $(VENV)/ready
+	$(MAKE) --no-print-directory -j 2 style types packages
 	$(BIN)/python -m pytest -n auto --dist loadscope
 
 # What changes most, without Spark, databases and browsers.
@@ -22,8 +23,7 @@ quick: $(VENV)/ready
 		tests/arrays tests/model tests/partition tests/methods tests/utility tests/coding tests/hierarchy tests/schema tests/engine
 
 # Branch coverage of src by package. Compiled kernels, and what workers of Spark run, are not seen.
-coverage: $(VENV)/ready
-	scripts/prepare-tests
+coverage: $(VENV)/ready packages
 	$(BIN)/python -m pytest -q -n auto --dist loadscope --cov --cov-report=json:.coverage.json
 	$(BIN)/python scripts/coverage-by-package .coverage.json
 
@@ -39,11 +39,18 @@ counterfeits: $(VENV)/ready
 executors: $(VENV)/ready
 	$(BIN)/python -m pytest -q tests/series/executors_killed.py tests/series/standalone_cluster.py
 
-check: $(VENV)/ready
+check: style types
+	$(BIN)/python -m pytest -q tests/test_layers.py
+
+style: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/ready
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_layers.py
+
+packages:
+	scripts/prepare-tests
 
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks
