@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 
 _ROOM = np.int64(2) ** 62
 
@@ -23,6 +23,16 @@ def distinct(columns: Sequence[Int32]) -> tuple[Int64, Int32]:
     home, first = _number(key)
     order = np.argsort(key[first])
     return first[order], _ranks(order)[home]
+
+
+def are_among(rows: Int32, others: Int32) -> Bool:
+    """bool[n]: which rows of int32[n, columns] are also in int32[m, columns]. O(n + m)."""
+    if len(others) == 0:
+        return np.zeros(len(rows), dtype=np.bool_)
+    found, home = distinct([*np.concatenate([others, rows]).T])
+    known = np.zeros(len(found), dtype=np.bool_)
+    known[home[: len(others)]] = True
+    return known[home[len(others) :]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,6 +55,7 @@ SignatureSize = Annotated[
     int, Within("how many values stay possible", least=2, why="since with m=1 a class tells its value")
 ]
 Chance = Annotated[float, Within("a share", least=0, most=1)]
+Spare = Annotated[float, Within("a share of the rows", least=0, most=0.2)]
 
 
 def check_settings(settings: object) -> None:

@@ -56,20 +56,26 @@ def pack(columns: Sequence[Int32], sizes: Sequence[int]) -> Int64:
     return key
 
 
-def count(codes: Int32, values: Int32, value_count: int, ladders: Sequence[Ladder]) -> Frequencies:
-    """The distinct (leaf QI, value) counts of the rows: the one pass over them. O(n log n)."""
+def count(
+    codes: Int32, values: Int32, value_count: int, ladders: Sequence[Ladder], amounts: Int64 | None = None
+) -> Frequencies:
+    """The distinct (leaf QI, value) counts of the rows: the one pass over them. O(n log n).
+
+    amounts: int64[rows], how many each row stands for; None: one.
+    """
     columns = [ladder.of(codes[:, a], 0) for a, ladder in enumerate(ladders)]
     sizes = [ladder.size(0) for ladder in ladders]
     key = pack([*columns, values], [*sizes, value_count])
     if np.prod([*sizes, value_count], dtype=np.float64) < 2.0**62:
-        distinct, counts = np.unique(key, return_counts=True)
+        distinct, counts = _count_keys(key, amounts)
         rest, group_values = np.divmod(distinct, value_count)
         group_labels: list[Int32] = []
         for size in reversed(sizes):
             rest, label = np.divmod(rest, size)
             group_labels.insert(0, label.astype(np.int32))
     else:
-        _, first, counts = np.unique(key, return_index=True, return_counts=True)
+        _, first = np.unique(key, return_index=True)
+        counts = _count_keys(key, amounts)[1]
         group_values, group_labels = values[first], [column[first] for column in columns]
     changes = np.zeros(len(counts), dtype=np.bool_)
     changes[0] = True
@@ -84,6 +90,16 @@ def count(codes: Int32, values: Int32, value_count: int, ladders: Sequence[Ladde
         counts.astype(np.int64),
         False,
     )
+
+
+def _count_keys(key: Int64, amounts: Int64 | None) -> tuple[Int64, Int64]:
+    """The distinct keys, ascending, and how many rows have each."""
+    if amounts is None:
+        return np.unique(key, return_counts=True)
+    distinct, home = np.unique(key, return_inverse=True)
+    total = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(total, home, amounts)
+    return distinct, total
 
 
 @njit(cache=True)
@@ -130,12 +146,20 @@ def _number(keys: Int64, room: int) -> tuple[Int64, Int64]:
 
 @njit(cache=True)
 def _merge(
-    numbers: Int64, found: int, start: Int64, values: Int32, counts: Int64, limits: Limits, keep: bool, spare: int
+    numbers: Int64,
+    found: int,
+    start: Int64,
+    values: Int32,
+    counts: Int64,
+    limits: Limits,
+    keep: bool,
+    spare: int,
+    stays: int,
 ) -> tuple[Int64, Int32, Int64, bool]:
     """Add up the groups of classes with one number.
 
     Returns start, values, counts of the result, and whether all its classes meet the limits, but for classes of fewer
-    than k rows with `spare` rows together. Without `keep`
+    than k rows with `spare` rows together, none of which has the value `stays`. Without `keep`
     nothing but the answer is wanted, and the first class that fails ends it. O(classes + groups).
     """
     order, begin = np.empty(len(numbers), dtype=np.int64), np.zeros(found + 1, dtype=np.int64)
@@ -159,7 +183,7 @@ def _merge(
                     kinds += 1
                 total[values[group]] += counts[group]
                 size += counts[group]
-        if size < limits.k and size <= spare:
+        if size < limits.k and size <= spare and (stays < 0 or total[stays] == 0):
             spare -= size
         else:
             holds = holds and meets(total, present, kinds, size, limits)
@@ -175,11 +199,17 @@ def _merge(
 
 
 def roll_up(
-    table: Frequencies, node: Node, ladders: Sequence[Ladder], limits: Limits, keep: bool = True, spare: int = 0
+    table: Frequencies,
+    node: Node,
+    ladders: Sequence[Ladder],
+    limits: Limits,
+    keep: bool = True,
+    spare: int = 0,
+    stays: int = -1,
 ) -> Frequencies:
     """The counts of a more general node (only `holds` of them without `keep`). O(classes * attributes + groups).
 
-    spare: rows that may be in classes of fewer than k.
+    spare: rows that may be in classes of fewer than k; stays: the value of rows that may not; -1: none.
     """
     ups = [ladder.up(low, high) for ladder, low, high in zip(ladders, table.levels, node, strict=True)]
     sizes = [ladder.size(level) for ladder, level in zip(ladders, node, strict=True)]
@@ -191,7 +221,7 @@ def roll_up(
         keys, room = pack([up[label] for up, label in zip(ups, table.labels, strict=True)], sizes), 0
     numbers, first = _number(keys, room)
     start, values, counts, holds = _merge(
-        numbers, len(first), table.start, table.values, table.counts, limits, keep, spare
+        numbers, len(first), table.start, table.values, table.counts, limits, keep, spare, stays
     )
     labels = np.empty((len(ups), len(first) if keep else 0), dtype=np.int32)
     if keep:

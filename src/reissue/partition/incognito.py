@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Float64, Int32
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.model.domain import Domain
 from reissue.model.requirement_kernels import Limits
@@ -51,9 +51,20 @@ class LatticeSearch:
     evaluated: how many nodes were looked at.
     """
 
-    def __init__(self, codes: Int32, values: Int32, domains: Sequence[Domain], limits: Limits, spare: int = 0) -> None:
+    def __init__(
+        self,
+        codes: Int32,
+        values: Int32,
+        domains: Sequence[Domain],
+        limits: Limits,
+        spare: int = 0,
+        *,
+        stays: Bool | None = None,
+        amounts: Int64 | None = None,
+    ) -> None:
         """codes: int32[rows, attributes], values: int32[rows], at least one row. spare: how many rows may be in classes
-        of fewer than k, to be left out."""
+        of fewer than k, to be left out; stays: bool[rows], those that may not, where only sizes matter. amounts:
+        int64[rows], how many each row stands for; None: one."""
         self.ladders = ladders_of(domains, codes)
         self.tops = tuple(ladder.height for ladder in self.ladders)
         if prod(shape_of(self.ladders)) > LARGEST:
@@ -61,10 +72,11 @@ class LatticeSearch:
                 f"incognito would search {prod(shape_of(self.ladders)):,} combinations of levels, at most {LARGEST:,} "
                 "are possible; use algorithm='mondrian', or coarser or fewer quasi-identifiers."
             )
-        if not limits.by_value:  # only sizes matter: one value stands for all
-            values, limits = np.zeros_like(values), limits._replace(table=np.ones(1))
-        self.limits, self.spare = limits, spare
-        self.leaves = count(codes, values, len(limits.table), self.ladders)
+        if not limits.by_value:  # only sizes matter: one value stands for all, and another for all who stay
+            values = np.zeros_like(values) if stays is None else stays.astype(np.int32)
+            limits = limits._replace(table=np.ones(1 if stays is None else 2))
+        self.limits, self.spare, self._stays = limits, spare, -1 if stays is None else 1
+        self.leaves = count(codes, values, len(limits.table), self.ladders, amounts)
         self._kept: OrderedDict[Node, Frequencies] = OrderedDict()
         self.evaluated = 0
 
@@ -125,7 +137,7 @@ class LatticeSearch:
             self._kept.popitem(last=False)
 
     def _roll(self, table: Frequencies, node: Node, keep: bool) -> Frequencies:
-        return roll_up(table, node, self.ladders, self.limits, keep, self.spare)
+        return roll_up(table, node, self.ladders, self.limits, keep, self.spare, self._stays)
 
 
 def rank_by(search: LatticeSearch, metric: Metric = "loss") -> Callable[[Node], tuple[float, int, Node]]:

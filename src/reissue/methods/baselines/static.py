@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from reissue.model.observed import Names
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Distance, Diversity, Gain, Likeness, Ratio, Requirement
 from reissue.model.requirement_kernels import Limits
-from reissue.model.settings import RowCount, Share, ValueCount, Within
+from reissue.model.settings import RowCount, Share, Spare, ValueCount
 from reissue.partition.mondrian import Partition, mondrian
 
 Algorithm = Literal["mondrian", "incognito"]
@@ -53,7 +53,7 @@ class Static(OrderedValues, Strategy):
     beta: Gain | None = None
     likeness: Likeness = "basic"
     value_order: tuple[str, ...] = ()
-    suppress: Annotated[float, Within("a share of the rows", least=0, most=0.2)] = 0.0
+    suppress: Spare = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.distinct import Combinations, distinct
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.observed import ObservedRelease
@@ -186,6 +186,10 @@ class Records:
         counts[arrival - start, home] = counted.counts
         values, *codes = (column[first] for column in what)
         return Records(np.column_stack(codes), values, counts)
+
+    def without(self, some: Bool) -> Records:
+        """Without some of them: bool[n]."""
+        return Records(self.codes[~some], self.values[~some], self.counts[:, ~some]) if some.any() else self
 
     def newest(self) -> Records:
         """Only those that come with the release being made."""

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from reissue.arrays.distinct import Combinations, distinct
+from reissue.arrays.distinct import Combinations, are_among, distinct
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.methods.bcf.certification import SECONDS, Certifier, specialize_certified
@@ -22,8 +22,12 @@ from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts
 from reissue.model.observed import Observed
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
 from reissue.model.requirement import Ratio, Requirement
-from reissue.model.settings import Share, ValueCount, Within
+from reissue.model.settings import Share, Spare, ValueCount, Within
 from reissue.partition.global_recoding import Cut, Frontier, clip_boxes, labels_of, limits_of
+from reissue.partition.outliers import find_outliers, say_left_out, sum_lost_detail, try_leaving_out
+
+OUTLIERS = "outlier_codes"
+"""In the extras of a plan: int32[n, attributes], the codes of newcomers who are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +45,8 @@ class BCF(Planner):
     entropy_l, recursive: entropy l-diversity, recursive (c, l)-diversity of anyone's candidates
     start_new_chain: True publishes only the new records, as a new chain, when the running chain cannot hold the
             requirement; a number does so at that release. People of earlier chains are not published again.
+    suppress: the share of the records that may be left out, because fewer than k are like them: only newcomers, so that
+            whoever was published stays; they arrive with the first release that shows them. 0: nobody
     """
 
     name: ClassVar[str] = "bcf"
@@ -54,6 +60,7 @@ class BCF(Planner):
     entropy_l: ValueCount | None = None
     recursive: Annotated[tuple[Ratio, ValueCount] | None, Within("two numbers (c, l), for example (2.0, 3)")] = None
     start_new_chain: bool | Annotated[int, Within("true, false, or the number of a release", least=2)] = False
+    suppress: Spare = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,6 +172,23 @@ class BCF(Planner):
             raise InfeasiblePolicy(
                 f"k = {self.k} cannot hold: there are no {'new ' if renewed else ''}records to publish. Wait for some."
             )
+        stays = np.asarray(records.counts[:-1].sum(axis=0) > 0, dtype=np.bool_)
+        amounts, spare = records.counts.sum(axis=0), int(self.suppress * records.total)
+        outliers = find_outliers(records.codes, of.domains, self.k, spare, stays, amounts)
+        made, left = try_leaving_out(
+            outliers, records.codes, lambda out: self._specialize(records.without(out), log, number, of)
+        )
+        steps = self._steps(made, records.total, of.rows, number, log, renewed)
+        return Candidate(
+            boxes=made.boxes,
+            classes=np.empty(0, dtype=np.int32),
+            counterfeits=Counterfeits.none(len(of.domains)),
+            steps=(*steps, *say_left_out(int(amounts[left].sum()), self.k)),
+            extras={**_cut(made.search.frontiers, made.limits, log.start).table(), OUTLIERS: records.codes[left]},
+        )
+
+    def _specialize(self, records: Records, log: ChainLog, number: int, of: CountedSnapshot) -> _Specialized:
+        """The classes of these records that continue the chain of `log`."""
         cuts = [cut for cut in log.cuts if cut is not None]
         limits = limits_of(of.domains, records.codes, cuts)
         task = make_task(records, log, self._requirements(), of.value_count, limits)
@@ -186,13 +210,9 @@ class BCF(Planner):
                 "together they leave someone fewer candidates, whatever is published next. Lower the requirement, or "
                 "publish the new records alone as a new chain (start_new_chain)."
             )
-        return Candidate(
-            boxes=clip_boxes(search.boxes(), limits),
-            classes=np.empty(0, dtype=np.int32),
-            counterfeits=Counterfeits.none(len(of.domains)),
-            steps=self._steps(search, records.total, of.rows, number, log, renewed),
-            extras=_cut(search.frontiers, limits, log.start).table(),
-        )
+        boxes, sizes = clip_boxes(search.boxes(), limits), search.state.size[: search.classes]
+        lost = sum_lost_detail(boxes, sizes, of.domains, of.rows - records.total)
+        return _Specialized(search, limits, boxes, records.total, lost)
 
     def _refuse_infeasible(self, search: TopDown, newest: int) -> None:
         """Corollary 5.1: if the most general release leaves someone too few candidates, every one does.
@@ -228,9 +248,11 @@ class BCF(Planner):
         return ", ".join(f"{name} = {limit:g}" for name, limit in self.thresholds().items())
 
     def _steps(
-        self, search: TopDown, published: int, rows: int, number: int, log: ChainLog, renewed: str | None
+        self, made: _Specialized, published: int, rows: int, number: int, log: ChainLog, renewed: str | None
     ) -> tuple[str, ...]:
-        steps = [f"Counted {len(search.task.items.values):,} distinct combinations of {published:,} records."]
+        """published: records of the chain, with those of them that are left out."""
+        search = made.search
+        steps = [f"Counted {len(search.task.items.values):,} distinct combinations of {made.records:,} records."]
         if renewed:
             steps.append(
                 f"Started a new chain with release {number}, {renewed}: {rows - published:,} records of earlier chains "
@@ -248,6 +270,18 @@ class BCF(Planner):
         return tuple(steps)
 
 
+@dataclass(frozen=True, eq=False)
+class _Specialized:
+    """A search that has ended: its classes' boxes, int32[classes, attributes, 2], clipped to `limits`, of how many
+    records they are, and what they lose (see `sum_lost_detail`)."""
+
+    search: TopDown
+    limits: Int64
+    boxes: Int32
+    records: int
+    lost: float
+
+
 def _describe_anonymity(fewest: Int64, arrivals: Int64, newest: int) -> str:
     """FA and BA in the paper's words; a chain's first release has only its size."""
     old, new = fewest[arrivals < newest], fewest[arrivals == newest]
@@ -261,13 +295,15 @@ def _place_rows(plan: Candidate, codes: Int32, home: Int32, arrival: Int32) -> C
     """The plan with rows: int32[rows] the combination of each, of which int32[n, attributes] are the codes."""
     cut = Cut.read(plan.extras)
     assert cut is not None
-    classes = cut.classes_of(codes, plan.boxes)[home]
-    left_out = None if cut.chain == 1 else arrival < cut.chain
-    if (classes if left_out is None else classes[~left_out]).min(initial=0) < 0:
+    cells, outlying = cut.classes_of(codes, plan.boxes), are_among(codes, np.asarray(plan.extras[OUTLIERS], np.int32))
+    cells[outlying] = -1
+    classes, earlier = cells[home], None if cut.chain == 1 else arrival < cut.chain
+    homeless = ((cells < 0) & ~outlying)[home if earlier is None else home[~earlier]]
+    if homeless.any():
         raise AssertionError("a record has no place in the plan that was made from the counts of all")
-    if left_out is not None:
-        classes[left_out] = -1
-    return replace(plan, classes=classes)
+    if earlier is not None:
+        classes[earlier] = -1
+    return replace(plan, classes=classes, extras=cut.table())
 
 
 def _refuse_gone(log: ChainLog, arrival: Int32, number: int) -> None:

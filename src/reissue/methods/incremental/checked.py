@@ -89,24 +89,26 @@ class CheckedStrategy(Strategy):
     def extras(self) -> Table:
         return {CHECKED: np.array([self.k, *self.share], dtype=np.int64)}
 
-    def new_rows(self, past: SnapshotHistory) -> tuple[Bool, str | None]:
+    def new_rows(self, past: SnapshotHistory, outliers: Bool | None = None) -> tuple[Bool, str | None]:
         """(bool[rows]: which rows to publish, a sentence if new ones are held back).
 
         Whoever knows the whole table of the release before can take it out of this one: what is left are the new rows.
         So they must stand alone, whatever classes they are in; if they cannot, all of them wait. Leaving out only
-        some would tell their values.
+        some would tell their values. outliers: bool[rows], new rows chosen without looking at values, which are left
+        out in any case; if there are any and the other new rows cannot stand alone, InfeasiblePolicy is raised.
         """
-        everything = np.ones(len(past.snapshot), dtype=np.bool_)
-        counts = np.bincount(past.snapshot.values[past.fresh], minlength=past.snapshot.value_count).astype(np.int64)
-        if not past.fresh.any():
-            return everything, None
+        published = np.ones(len(past.snapshot), dtype=np.bool_) if outliers is None else ~outliers
+        new = past.fresh & published
+        counts = np.bincount(past.snapshot.values[new], minlength=past.snapshot.value_count).astype(np.int64)
+        if not new.any():
+            return published, None
         try:
             refuse_infeasible(self.requirement, counts, "new rows")
         except InfeasiblePolicy as error:
-            if not self.hold_back or not len(past.running.subjects):
+            if not self.hold_back or not len(past.running.subjects) or not published.all():
                 raise
             return ~past.fresh, f"Held back all {int(past.fresh.sum()):,} new rows: {error}"
-        return everything, None
+        return published, None
 
 
 @dataclass(frozen=True, eq=False)

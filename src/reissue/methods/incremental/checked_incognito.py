@@ -9,16 +9,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory, refuse_unsafe
 from reissue.methods.incremental.whole_check import BOXES, WholeCheck, with_class_boxes
 from reissue.model.domain import Domain
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table, take_rows
 from reissue.model.requirement_kernels import Limits
+from reissue.model.settings import Spare
 from reissue.partition.incognito import ONE_LEVEL, LatticeSearch, Leaves, Metric, apply_levels, rank_by
 from reissue.partition.lattice import Node, climb, minimal
 from reissue.partition.mondrian import Partition
+from reissue.partition.outliers import find_outliers, say_left_out, sum_lost_detail, try_leaving_out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +32,14 @@ class CheckedIncognito(CheckedStrategy):
     stands for its generalizations; the node that is published has itself been checked.
 
     metric: what "best" means among the lowest nodes that pass: "loss", "discernibility", "classes" or "height"
+    suppress: the share of rows that may be left out, because fewer than k are like them: only people who were in no
+            release before, so that whoever was published stays; 0: nobody
     """
 
     name: ClassVar[str] = "checked-incognito"
 
     metric: Metric = "loss"
+    suppress: Spare = 0.0
 
     @property
     def undivided(self) -> str | None:
@@ -43,23 +48,38 @@ class CheckedIncognito(CheckedStrategy):
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Propose the next release."""
-        rows = self._rows(snapshot, history)
-        search = LatticeSearch(rows.codes, rows.values, snapshot.domains, rows.limits)
-        node, checked = self._best(search, rows)
-        partition = apply_levels(search.ladders, rows.codes, node)
-        how = f", {checked:,} nodes checked against {len(history):,} earlier releases" if len(history) else ""
-        steps = ([] if rows.held is None else [rows.held]) + [_describe(snapshot.domains, node, partition, how)]
+        past = SnapshotHistory.of(snapshot, history)
+        spare = int(self.suppress * len(snapshot))
+        outliers = find_outliers(snapshot.codes, snapshot.domains, self.k, spare, ~past.fresh)
+        made, left = try_leaving_out(outliers, snapshot.codes, lambda out: self._generalize(past, history, out))
         none = Counterfeits.none(len(snapshot.domains))
-        return Candidate(partition.boxes, rows.everyone(partition), none, tuple(steps), extras=self.extras())
+        steps = (*made.steps, *say_left_out(int(left.sum()), self.k))
+        return Candidate(made.boxes, made.classes, none, steps, extras=self.extras())
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """As every checked strategy, and the boxes of all releases: few classes, so that none is read again."""
         return {**super().remember(caches, release), BOXES: with_class_boxes(caches, release)}
 
-    def _rows(self, snapshot: Coded, history: History) -> _RowsToPublish:
-        """The rows to publish; raises InfeasiblePolicy unless they, taken as one class, meet the requirement."""
-        past = SnapshotHistory.of(snapshot, history)
-        published, held = self.new_rows(past)
+    def _generalize(self, past: SnapshotHistory, history: History, outliers: Bool) -> _GeneralizedRows:
+        """The best safe levels of the rows without these outliers, int32[rows] the class of each."""
+        rows = self._rows(past, history, outliers)
+        domains = past.snapshot.domains
+        search = LatticeSearch(rows.codes, rows.values, domains, rows.limits)
+        node, checked = self._best(search, rows)
+        partition = apply_levels(search.ladders, rows.codes, node)
+        how = f", {checked:,} nodes checked against {len(history):,} earlier releases" if len(history) else ""
+        steps = ([] if rows.held is None else [rows.held]) + [_describe(domains, node, partition, how)]
+        classes, sizes = rows.everyone(partition), np.bincount(partition.classes)
+        lost = sum_lost_detail(partition.boxes, sizes, domains, len(classes) - len(rows.kept))
+        return _GeneralizedRows(partition.boxes, classes, tuple(steps), lost)
+
+    def _rows(self, past: SnapshotHistory, history: History, outliers: Bool) -> _RowsToPublish:
+        """The rows to publish; raises InfeasiblePolicy unless they, taken as one class, meet the requirement.
+
+        Beside outliers nobody is held back: where the other new rows cannot stand alone, it is refused.
+        """
+        snapshot = past.snapshot
+        published, held = self.new_rows(past, outliers)
         kept = np.flatnonzero(published)
         counts = np.bincount(snapshot.values[kept], minlength=snapshot.value_count).astype(np.int64)
         refuse_infeasible(self.requirement, counts)
@@ -96,6 +116,16 @@ class CheckedIncognito(CheckedStrategy):
             raise refuse_unsafe(str(asked[chosen]), self.name)
         climb(passed, settled)
         return chosen, len(asked)
+
+
+@dataclass(frozen=True, eq=False)
+class _GeneralizedRows:
+    """A proposal: boxes int32[classes, attributes, 2]; classes int32[rows]; lost, see `sum_lost_detail`."""
+
+    boxes: Int32
+    classes: Int32
+    steps: tuple[str, ...]
+    lost: float
 
 
 @dataclass(frozen=True, eq=False)
