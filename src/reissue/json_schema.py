@@ -48,6 +48,8 @@ SHOWS = _list(_one_of("singling out", "linkability", "inference"))
 ACTION = _one_of("go on", "change the strategy", "stop publishing")
 FILE = _object(name=TEXT, sha256=SHA256)
 AT_RISK = _list(_object(release=WHOLE, subjects=WHOLE, of=_maybe(WHOLE)))
+MEASURED: Mapping[str, Node] = {"error": _maybe(NUMBER), "correlation": _maybe(NUMBER)}
+RATES: Mapping[str, Node] = {"pair": TEXT, **MEASURED, "points": _list(_list(NUMBER))}
 COUNTED: Mapping[str, Node] = {"counts": _each({"type": "integer"}), "utility": _each(_maybe(NUMBER))}
 
 
@@ -67,6 +69,7 @@ def _describe_audit() -> Node:
         sensitive=TEXTS,
         releases=_list(_describe_audited()),
         attacks=_list(_describe_attack()),
+        rates=_list(_object(**RATES, releases=_list(_object(release=WHOLE, **MEASURED)))),
         traceable=_list(
             _object(column=TEXT, releases=_list(WHOLE), linked_rows=WHOLE, share=SHARE, sentence=TEXT),
         ),
@@ -215,7 +218,6 @@ def _describe_preview() -> Node:
 
 def _describe_comparison() -> Node:
     attack = _object(status=STATUS, subjects_at_risk=_maybe(WHOLE), reason=_maybe(TEXT))
-    rate = _object(pair=TEXT, error=_maybe(NUMBER), correlation=_maybe(NUMBER), points=_list(_list(NUMBER)))
     run = _object(
         label=TEXT,
         strategy=TEXT,
@@ -225,7 +227,7 @@ def _describe_comparison() -> Node:
         failed_at=_maybe(WHOLE),
         **dict.fromkeys(("releases", "rows", "suppressed", "counterfeits"), WHOLE),
         query_error=_maybe(NUMBER),
-        rates=_list(rate),
+        rates=_list(_object(**RATES)),
         detail_lost=_maybe(NUMBER),
         class_size=_maybe(NUMBER),
         seconds=NUMBER,

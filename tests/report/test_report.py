@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, expect
 
 from reissue.errors import InputError
 from reissue.report import charts, render_audit
+from reissue.report.pages import prepare_audit
 from reissue.report.text import (
     choose_unit,
     clean,
@@ -296,7 +297,7 @@ def written(folder: Path, document: Document) -> Path:
 def test_the_page_makes_no_request_and_draws_its_charts(browser: Browser, tmp_path: Path) -> None:
     file = written(tmp_path, example())
     with shown(browser, file) as (page, seen):
-        assert page.locator(".chart svg").count() == len(charts.draw_audit(example()))
+        assert page.locator(".chart svg").count() == len(charts.draw_audit(example())) + len(example()["rates"])
         assert page.locator(".chart svg path").count() > 5
         assert page.locator(".vega-actions, .chart a").count() == 0, "nothing offers to upload a chart"
         for summary in page.locator("summary").all():
@@ -304,6 +305,34 @@ def test_the_page_makes_no_request_and_draws_its_charts(browser: Browser, tmp_pa
         page.wait_for_load_state("networkidle")
         assert seen.requests == [file.as_uri()]
         assert seen.problems == []
+
+
+def test_rates_are_a_picture_and_stand_in_the_table(browser: Browser, tmp_path: Path) -> None:
+    document = example()
+    with shown(browser, written(tmp_path, document)) as (page, seen):
+        dots = page.locator("#chart-rates-0 svg .mark-symbol path")
+        assert dots.count() == len(document["rates"][0]["points"])
+        table = page.locator("[aria-label='Utility'] table")
+        assert "rate error, age x gender" in table.inner_text()
+        assert [row.inner_text().split("\t")[-2:] for row in table.locator("tbody tr").all()] == [
+            ["25%", "0.81"],
+            ["22.5%", "0.84"],
+        ]
+        assert not page.locator("#chart-rates-0 + .legend button").count(), "one series needs no legend"
+        assert seen.problems == []
+
+
+def test_rates_of_several_pairs_of_none_and_of_older_documents() -> None:
+    document = example()
+    document["rates"].append({**document["rates"][0], "pair": "gender", "points": [], "error": None})
+    document["rates"][1]["releases"] = [{"release": n, "error": None, "correlation": None} for n in (1, 2)]
+    drawn, _ = prepare_audit(document)
+    assert "rates-0" in drawn
+    assert "rates-1" not in drawn, "nothing to draw"
+    assert "rate error, gender" in Elements(render_audit(document)).text
+    del document["rates"]
+    text = Elements(render_audit(document)).text
+    assert "rate error" not in text.lower()
 
 
 def test_hostile_values_run_nothing_and_load_nothing(browser: Browser, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History
 from reissue.utility import Queries, choose_pair, estimate, find_pair, query_errors, random_queries, rate_errors
-from reissue.utility.rates import _count_jointly, _list_margins, _rake
+from reissue.utility.rates import CellMargins, _list_margins, _rake
 from tests.support.histories import uniform_tree
 from tests.utility.support import random_snapshot, small_domains
 
@@ -131,7 +131,8 @@ def test_all_classes_together_say_what_each_of_them_hides(monkeypatch: pytest.Mo
 def test_what_is_dealt_to_cells_keeps_the_margins_of_every_class() -> None:
     release, snapshot = mixed_classes(np.random.default_rng(2))
     places, values = _list_margins(release, snapshot, (0,), np.array([[[0, 0]], [[1, 1]]], dtype=np.int32))
-    counts = _count_jointly(release, snapshot, (0,), np.array([[[0, 0]], [[1, 1]]], dtype=np.int32))
+    margins = CellMargins.of(release, snapshot, (0,), np.array([[[0, 0]], [[1, 1]]], dtype=np.int32))
+    counts = margins.deal(margins.deal(None).learn()).expected
     assert np.asarray(places.sum(axis=0)).tolist() == np.bincount(snapshot.codes[:, 0]).tolist()
     assert counts.sum(axis=1) == pytest.approx(np.bincount(snapshot.codes[:, 0]), rel=1e-3)
     assert counts.sum(axis=0) == pytest.approx(np.asarray(values.sum(axis=0)))

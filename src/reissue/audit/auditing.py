@@ -23,6 +23,7 @@ from reissue.audit.notes import (
     note_missing_files,
     read_left_out,
 )
+from reissue.audit.rates import check_pairs
 from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles
@@ -54,6 +55,7 @@ def audit(
     strategy: Strategy | None = None,
     names: bool = True,
     risk_threshold: float | str = "arx",
+    rates: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
     **thresholds: object,
 ) -> Audit:
@@ -64,6 +66,8 @@ def audit(
     belong together, "order" or "content". strategy: whose promises are measured against; thresholds (k=5, c=0.5, m=3,
     seconds=5, ...) win over them. names: whether people appear by identifier. risk_threshold: the chance of
     re-identification above which a row of a single release counts as at risk, or whose limit it is: "ema" or "arx".
+    rates: pairs of quasi-identifiers such as "age x sex" by which the report shows how far off rates are; without them
+    a pair is chosen.
     """
     say = progress or (lambda stage: None)
     chosen = choose_attacks(attacks)
@@ -84,6 +88,7 @@ def audit(
         insensitive=ReadColumns([one.insensitive for one in foreign.release_notes]),
         run=lambda attack: attack.run(foreign.observed),
         refusal=refuse_styles([str(one.about.get("style")) for one in foreign.release_notes]),
+        rates=check_pairs(rates, foreign.coding.attributes),
     )
     return _attack_all(case, strategy, chosen, thresholds, risk_threshold, say)
 
@@ -136,6 +141,7 @@ class AuditInput:
     """A series ready to be attacked, wherever it comes from.
 
     run: how one attack runs on it; refusal: why none of them applies, if that is so
+    rates: the pairs of attributes by which rates are measured
     """
 
     observed: Observed
@@ -149,6 +155,7 @@ class AuditInput:
     insensitive: Columns | None
     run: Callable[[Attack], Outcome]
     refusal: str | None = None
+    rates: Sequence[str] = ()
 
 
 class Naming(Protocol):
@@ -204,6 +211,7 @@ def _assemble(
     columns: Columns | None,
     run: Callable[[Attack], Outcome],
 ) -> AuditInput:
+    asked = ledger.meta.get("utility", {})
     return AuditInput(
         observed=observed,
         coding=coding,
@@ -231,6 +239,7 @@ def _assemble(
         view=view,
         insensitive=columns,
         run=run,
+        rates=check_pairs(cast("Mapping[str, Sequence[str]]", asked).get("rates", ()), coding.attributes),
     )
 
 
@@ -256,7 +265,8 @@ def _attack_all(
     names = CodingNames(case.coding, case.identities.of)
     results = run_attacks(chosen, promised, given, case.view, names, say, case.run, case.refusal)
     found = [finding for one in results if one.outcome for finding in one.outcome.findings]
-    case.view.settle(lambda: list_classes(found))
+    pairs = None if case.refusal else case.rates
+    case.view.settle(lambda: list_classes(found), len(case.coding.values), pairs)
     k = given.get("k", promised.get("k", 2))
     few, columns = int(k) if isinstance(k, int | float) else 2, case.insensitive
     numbers = [one.number or place for place, one in enumerate(case.release_notes, start=1)]
@@ -284,6 +294,7 @@ def _attack_all(
         risk_threshold=read_risk(risk_threshold),
         promised=() if strategy is None else strategy.stops,
         policy=promised,
+        pairs=pairs,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int32, Int64
+from reissue.audit.rates import SeriesRates, measure_series_rates
 from reissue.audit.timeline import (
     LastSeen,
     ReleaseTally,
@@ -239,6 +240,7 @@ class SeriesView:
     def __init__(self, fragments: Sequence[SeriesFragment], workers: Workers) -> None:
         self._fragments, self._workers = fragments, workers
         self._summaries: dict[ClassRef, ClassSummary] = {}
+        self._rates: dict[tuple[str, ...], list[SeriesRates]] = {}
 
     @cached_property
     def _censuses(self) -> list[FragmentCensus]:
@@ -280,10 +282,24 @@ class SeriesView:
             for position, (tally, changes) in enumerate(zip(self.tallies, turnover, strict=True))
         ]
 
-    def settle(self, find_classes: Callable[[], Iterable[ClassRef]]) -> None:
-        """The attacks are done, and the series may change from now on. find_classes: those of their findings"""
+    def measure_rates(self, value_count: int, pairs: Sequence[str]) -> list[SeriesRates]:
+        """How far off rates by these pairs of attributes are; nothing where nobody is known."""
+        if tuple(pairs) not in self._rates:
+            known = self.people is not None and self.tallies
+            self._rates[tuple(pairs)] = (
+                measure_series_rates(self._fragments, self._workers, value_count, pairs) if known else []
+            )
+        return self._rates[tuple(pairs)]
+
+    def settle(
+        self, find_classes: Callable[[], Iterable[ClassRef]], value_count: int, pairs: Sequence[str] | None
+    ) -> None:
+        """The attacks are done, and the series may change from now on. find_classes: those of their findings; pairs: by
+        which rates will be asked for, if they are"""
         if not self._workers.lasting:
             _ = self.timeline
+            if pairs is not None:
+                self.measure_rates(value_count, pairs)
             self.summaries(find_classes())
 
     def find_members(self, numbers: Int64) -> list[tuple[int, int, int]]:

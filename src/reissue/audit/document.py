@@ -21,6 +21,7 @@ from reissue.methods.plain_words import describe_attack
 from reissue.model.domain import Domain
 
 if TYPE_CHECKING:
+    from reissue.audit.rates import SeriesRates
     from reissue.audit.result import Audit
 
 CLASSES = 12
@@ -47,6 +48,7 @@ def make_document(audit: Audit, findings: int | None) -> dict[str, object]:
         "sensitive": list(audit.coding.schema.sensitive),
         "releases": [_describe_release(audit, position) for position in range(len(audit.observed))],
         "attacks": [_describe_attack(audit, checked, findings, summaries) for checked in audit.checked],
+        "rates": [_describe_rates(one) for one in audit.rates],
         "traceable": [one.to_dict() for one in audit.traceable],
         "absence": [one.to_dict() for one in audit.absences],
         "notes": list(audit.notes),
@@ -104,6 +106,11 @@ def _describe_release(audit: Audit, position: int) -> dict[str, object]:
         "utility": to_plain(measure_utility(tally, audit.observed.domains, known.suppressed)),
         "risk": to_plain(measure_risks(entry.fits, audit.risk_threshold)),
     }
+
+
+def _describe_rates(one: SeriesRates) -> dict[str, object]:
+    columns = ("release", "error", "correlation")
+    return {**one.to_dict(), "releases": [dict(zip(columns, entry, strict=True)) for entry in one.errors]}
 
 
 def _name_style(anatomized: bool, about: Mapping[str, object]) -> str:

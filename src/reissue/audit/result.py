@@ -17,6 +17,7 @@ from reissue.audit.attacks import STATUSES, AttackResult
 from reissue.audit.description import ReleaseNotes, SeriesView
 from reissue.audit.document import make_document, to_plain
 from reissue.audit.notes import Absence
+from reissue.audit.rates import SeriesRates
 from reissue.audit.row_linkage import Traceable
 from reissue.audit.verdict import judge, list_lines
 from reissue.coding import Coding
@@ -56,6 +57,8 @@ class Audit(Shown):
     absences: what not being in a release reveals
     find_numbers: the numbers that a person of an identifier has had; None where the audit was not made in this process
     promised: the attacks that the strategy of the series promises to stop; policy: its limits, by name
+    pairs: attributes by which rates are measured, none: chosen from the schema; None: they are not measured, where
+           the values of rows are not those of people
     """
 
     observed: Observed
@@ -74,6 +77,7 @@ class Audit(Shown):
     policy: Mapping[str, float] = field(default_factory=dict)
     absences: Sequence[Absence] = ()
     find_numbers: Callable[[str], Int64] | None = None
+    pairs: Sequence[str] | None = None
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     @property
@@ -106,6 +110,11 @@ class Audit(Shown):
             ids for one in self.checked if one.outcome and one.outcome.breaches for ids in one.outcome.at_risk.values()
         ]
         return union(*parts)
+
+    @cached_property
+    def rates(self) -> list[SeriesRates]:
+        """How far off the rates are that readers compute; measured when first asked for."""
+        return [] if self.pairs is None else self.view.measure_rates(len(self.coding.values), self.pairs)
 
     @property
     def naming(self) -> tuple[Traceable, ...]:

@@ -139,7 +139,7 @@ def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     from reissue.series.creating import parse_settings
 
     parsed = parse_settings(settings)
-    for name in ("attacks", "engine", "match", "names", "progress", "strategy"):
+    for name in ("attacks", "engine", "match", "names", "progress", "rates", "strategy"):
         if name in parsed:
             raise SettingsError(f"'{name}' is not a threshold: use the command's options.")
     return parsed
@@ -192,6 +192,7 @@ def _of_files(
         strategy=strategy,
         names=names,
         progress=progress,
+        rates=read.utility.get("rates", ()),  # type: ignore[arg-type]
         **thresholds,  # type: ignore[arg-type]
     )
     return replace(done, about={**done.about, "config": describe_config(Path(config))})

@@ -20,7 +20,6 @@ from reissue.documents import write_text
 from reissue.errors import ChangeError, InputError, ReissueError, SeriesError, SnapshotError
 from reissue.ledger.disk import make_private_folder
 from reissue.methods.registry import write_policy
-from reissue.model.release import Coded
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 SHORT = 300
 QUERIES = 1000
-POINTS = 300
-"""Rates of a run that are kept for its picture."""
 VERSION = 2
 """Of what a run keeps; another number means that it is run again."""
 
@@ -199,34 +196,6 @@ def measure_query_error(audit: Audit, suppressed: Sequence[int]) -> float:
     return sum(errors) / len(errors)
 
 
-def measure_rates(audit: Audit, pairs: Sequence[str]) -> list[dict[str, object]]:
-    """`Run.rates` of the series; without pairs, of one that is chosen from the schema."""
-    from reissue.utility.rates import TIMES, choose_pair, find_pair, rate_errors
-
-    observed = audit.observed
-    names = [domain.name for domain in observed.domains]
-    told = []
-    for pair in [find_pair(text, names) for text in pairs] or [choose_pair(observed.domains)]:
-        errors = []
-        for release in observed.releases:
-            some = release.members
-            assert some is not None
-            truth = Coded(some.subjects, some.codes, some.values, observed.domains, observed.value_count)
-            errors.append(rate_errors(release, truth, pair))
-        medians = [one.median for one in errors if one.counted.any()]
-        last = errors[-1]
-        points = np.stack([last.actual[last.counted], last.published[last.counted]], axis=1)
-        told.append(
-            {
-                "pair": TIMES.join(names[a] for a in pair),
-                "error": sum(medians) / len(medians) if medians else None,
-                "correlation": None if np.isnan(last.correlation) else last.correlation,
-                "points": np.round(points[:: len(points) // POINTS + 1], 5).tolist(),
-            }
-        )
-    return told
-
-
 def _make_key(digest: str, plan: ComparisonPlan) -> str:
     """Changes with the inputs, the settings, and the content of files that the settings name."""
     assert plan.strategy is not None
@@ -304,7 +273,7 @@ def _describe_done(
         suppressed=total("suppressed"),
         counterfeits=total("counterfeits"),
         query_error=measure_query_error(audit, [release.counts.get("suppressed", 0) for release in releases]),
-        rates=measure_rates(audit, rates),
+        rates=[one.to_dict() for one in audit.view.measure_rates(len(audit.coding.values), rates)],
         detail_lost=None if anatomized else mean("gcp"),
         class_size=mean("class_size"),
         seconds=round(seconds, 3),

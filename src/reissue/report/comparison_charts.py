@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from reissue.report.charts import COLOURS, PICKED, Rows, finish, import_altair, picks, with_legend
+from reissue.report.charts import COLOURS, Rows, finish, import_altair
+from reissue.report.rate_charts import draw_points
 from reissue.report.render import Spec
 
 TICKS = (0, 0.0001, 0.001, 0.01, 0.1, 1)
@@ -72,27 +73,8 @@ def draw_rates(document: Mapping[str, object]) -> Spec | None:
         rows += [{"label": run["label"], "true": true, "published": told} for true, told in points]
     if not rows:
         return None
-    alt = import_altair()
     names = list(dict.fromkeys(str(row["label"]) for row in rows))
-    first = taken if taken in names else names[0]
-    most = max(max(cast("float", row["true"]), cast("float", row["published"])) for row in rows)
-    axis, scale = alt.Axis(format="%"), alt.Scale(domain=[0, most])
-    colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
-    points = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_point(filled=True, size=50)
-        .encode(
-            x=alt.X("true:Q", title="true rate", axis=axis, scale=scale),
-            y=alt.Y("published:Q", title="published rate", axis=axis, scale=scale),
-            color=alt.Color("label:N", legend=None, scale=alt.Scale(domain=names, range=colours)),
-            opacity=alt.condition(picks("label"), alt.value(0.8), alt.value(0.04)),
-            tooltip=["label:N", alt.Tooltip("true:Q", format=".1%"), alt.Tooltip("published:Q", format=".1%")],
-        )
-        .add_params(alt.param(name=PICKED, value=first))
-    )
-    ends = alt.Data(values=[{"true": 0, "published": 0}, {"true": most, "published": most}])
-    line = alt.Chart(ends).mark_line(color="var(--soft)", strokeDash=[4, 3]).encode(x="true:Q", y="published:Q")
-    return with_legend(finish(alt.layer(line, points), 300), names, colours)
+    return draw_points(rows, names, str(taken) if taken in names else names[0])
 
 
 def withstands(run: Mapping[str, object]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from reissue.documents import AUDIT, COMPARISON
 from reissue.errors import InputError
-from reissue.report import charts, comparison_charts, pictures
+from reissue.report import charts, comparison_charts, pictures, rate_charts
 from reissue.report.render import Spec, render_page, render_picture
 from reissue.report.text import clean_all, count_words
 
@@ -46,8 +46,12 @@ def prepare_audit(
     look, headline = _choose_headline(audit)
     releases = cast("Sequence[Mapping[str, Mapping[str, float]]]", audit["releases"])
     sizes = [int(one["sizes"]["smallest"]) for one in releases if one["sizes"]["smallest"]]
-    return charts.draw_audit(audit), {
+    rates = cast("Sequence[Object]", audit.get("rates") or ())
+    return {**charts.draw_audit(audit), **rate_charts.draw_series_rates(audit)}, {
         "audit": audit,
+        "rates": [
+            {**one, "by": {at["release"]: at for at in cast("Sequence[Object]", one["releases"])}} for one in rates
+        ],
         "attacks": attacks,
         "look": look,
         "headline": headline,

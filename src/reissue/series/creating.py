@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from reissue.errors import SeriesError, SettingsError
 from reissue.ledger import Ledger, read_events, read_key
@@ -73,6 +74,7 @@ class NewSeries:
     fragments: int | None = None
     audit: Mapping[str, object] = field(default_factory=dict)
     gates: Mapping[str, object] = field(default_factory=dict)
+    utility: Mapping[str, object] = field(default_factory=dict)
     unfinished: bool = False
 
     @classmethod
@@ -99,6 +101,7 @@ class NewSeries:
         try:
             _checked_audit(read.audit)
             _checked_gates(read.gates)
+            _checked_utility(read.utility, read.schema)
         except SettingsError as error:
             raise SettingsError(f"{config}: {error}") from None
         settings = dict(read.engine)
@@ -115,6 +118,7 @@ class NewSeries:
             fragments=None if fragments is None else int(str(fragments)),
             audit=read.audit,
             gates=read.gates,
+            utility=read.utility,
         )
 
     def replace(self, path: Path) -> Ledger:
@@ -155,6 +159,7 @@ class NewSeries:
         others: dict[str, Mapping[str, object]] = {
             "audit": _checked_audit(self.audit),
             "gates": _checked_gates(self.gates),
+            "utility": _checked_utility(self.utility, self.schema),
         }
         formats, on_change = check_formats(self.formats), check_on_change(self.on_change)
         meta = {
@@ -196,6 +201,16 @@ def _checked_gates(section: Mapping[str, object]) -> dict[str, float]:
     from reissue.publish.gates import check_limits
 
     return check_limits(section)
+
+
+def _checked_utility(section: Mapping[str, object], schema: Schema) -> Mapping[str, object]:
+    """What is measured of every release: pairs of attributes by which rates are."""
+    if not section.get("rates"):
+        return {}
+    from reissue.audit.rates import check_pairs
+
+    check_pairs(cast("Sequence[str]", section["rates"]), list(schema.quasi_identifiers))
+    return section
 
 
 def _text(section: Mapping[str, object], key: str) -> str | None:

@@ -95,26 +95,71 @@ def rate_errors(
     O(rows * cells), and per round and class its cells times its values.
     """
     pair = choose_pair(snapshot.domains) if pair is None else pair
-    cells = _make_cells(snapshot, pair)
-    queries = _ask(snapshot, pair, cells)
-    actual = count_exactly(queries, snapshot.codes, snapshot.values).reshape(len(cells), snapshot.value_count)
-    published = _count_jointly(release, snapshot, pair, cells)
-    return RateErrors(pair, cells, actual >= least, _to_rates(actual), _to_rates(published))
+    cells = make_cells(snapshot.domains, pair)
+    margins = CellMargins.of(release, snapshot, pair, cells)
+    counts = margins.deal(None)
+    for _ in range(ROUNDS):
+        counts = margins.deal(counts.learn())
+    return counts.compare(pair, cells, least)
 
 
-def _count_jointly(release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32) -> Float64:
-    """float64[cells, values]: how many people a reader expects in each cell with each value."""
-    counts = np.zeros((len(cells), snapshot.value_count))
-    if len(release.classes) == 0:
-        return counts
-    places, values = _list_margins(release, snapshot, pair, cells)
-    everybody, all_values = places.sum(axis=0), np.maximum(values.sum(axis=0), 1e-9)
-    rates = np.tile(all_values / all_values.sum(), (len(cells), 1))
-    margins = (places.indptr, places.indices, places.data, values.indptr, values.indices, values.data)
-    for number in range(ROUNDS + 1):
-        counts = _deal_to_cells(*margins, rates if number else np.ones_like(rates))
-        rates = (counts + PRIOR * all_values / all_values.sum()) / (everybody[:, None] + PRIOR)
-    return counts
+@dataclass(frozen=True, eq=False)
+class RateCounts:
+    """What is counted for rates: of a release, or of a part of it that shares no class with other parts, to be added.
+
+    actual, expected: float64[cells, values] people there with each value, as it is and as a reader expects
+    people: float64[cells] and values: float64[values]: rows as the release shows them
+    """
+
+    actual: Int64
+    expected: Float64
+    people: Float64
+    values: Float64
+
+    def __add__(self, other: RateCounts) -> RateCounts:
+        return RateCounts(
+            self.actual + other.actual,
+            self.expected + other.expected,
+            self.people + other.people,
+            self.values + other.values,
+        )
+
+    def learn(self) -> Float64:
+        """float64[cells, values]: the rates by which values are dealt in the next round."""
+        overall = np.maximum(self.values, 1e-9)
+        overall = overall / overall.sum()
+        return np.asarray((self.expected + PRIOR * overall) / (self.people[:, None] + PRIOR))
+
+    def compare(self, pair: tuple[int, ...], cells: Int32, least: int = LEAST) -> RateErrors:
+        return RateErrors(pair, cells, self.actual >= least, _to_rates(self.actual), _to_rates(self.expected))
+
+
+@dataclass(frozen=True, eq=False)
+class CellMargins:
+    """Of every class how many of its rows are in which cell and how many show which value; and how it really is.
+
+    places: [classes, cells]; values: [classes, values]; actual: int64[cells, values]
+    """
+
+    places: csr_array
+    values: csr_array
+    actual: Int64
+
+    @staticmethod
+    def of(release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32) -> CellMargins:
+        queries, shape = _ask(snapshot, pair, cells), (len(cells), snapshot.value_count)
+        actual = count_exactly(queries, snapshot.codes, snapshot.values).reshape(shape)
+        if len(release.classes) == 0:
+            return CellMargins(csr_array((0, shape[0])), csr_array((0, shape[1])), actual)
+        return CellMargins(*_list_margins(release, snapshot, pair, cells), actual)
+
+    def deal(self, rates: Float64 | None) -> RateCounts:
+        """Values dealt to cells near to these rates; without rates, in each class as often here as there."""
+        near = np.ones(self.actual.shape) if rates is None else rates
+        sides = [(side.indptr, side.indices, side.data) for side in (self.places, self.values)]
+        dealt = _deal_to_cells(*sides[0], *sides[1], near)
+        people, values = (np.asarray(side.sum(axis=0), dtype=np.float64) for side in (self.places, self.values))
+        return RateCounts(self.actual, dealt, people, values)
 
 
 def _list_margins(
@@ -196,9 +241,9 @@ def _to_rates(counts: Int64 | Float64) -> Float64:
     return rates
 
 
-def _make_cells(snapshot: Coded, pair: tuple[int, ...]) -> Int32:
+def make_cells(domains: Sequence[Domain], pair: tuple[int, ...]) -> Int32:
     """int32[cells, attributes of the pair, 2]."""
-    sides = [_divide(snapshot.domains[a]) for a in pair]
+    sides = [_divide(domains[a]) for a in pair]
     grid = np.meshgrid(*(np.arange(len(side)) for side in sides), indexing="ij")
     return np.stack([side[place.reshape(-1)] for side, place in zip(sides, grid, strict=True)], axis=1)
 
