@@ -45,7 +45,8 @@ def measured(asked: argparse.Namespace) -> Report:
         raise SystemExit(f"Skipped: there is no table in {where}. Give a folder of your own with --data (see --help).")
     peers = Peers.install(KEPT / "environment", asked.arx)
     policies = (Policy(asked.k), Policy(asked.k, asked.l))
-    command = "python -m benchmarks.peers " + " ".join(sys.argv[1:])
+    arguments = [asked.arx.name if asked.arx and word == str(asked.arx) else word for word in sys.argv[1:]]
+    command = "python -m benchmarks.peers " + " ".join(arguments)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(table, peers, Path(folder), asked.limit)
         report = everything(bench, policies, asked.large or None, asked.minutes, command.strip())

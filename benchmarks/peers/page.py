@@ -261,9 +261,10 @@ def _full_domain(report: Report) -> str | None:
 
 def _start(report: Report) -> str:
     ours = next(cost for what, cost in report.fixed if what == "reissue, mondrian")
-    peers = [(what.split(",")[0], cost) for what, cost in report.fixed if not what.startswith("reissue")]
-    listed = ", ".join(f"{package} {cost.cpu:.1f} s" for package, cost in peers)
-    faster = [package for package, cost in peers if cost.cpu < 0.8 * ours.cpu]
+    others = [(what.split(",")[0], cost) for what, cost in report.fixed if not what.startswith("reissue")]
+    peers = dict(reversed(others))  # of each package the first
+    listed = ", ".join(f"{package} {cost.cpu:.1f} s" for package, cost in reversed(peers.items()))
+    faster = [package for package, cost in peers.items() if cost.cpu < 0.8 * ours.cpu]
     small = f" On a few hundred rows {' and '.join(faster)} are done earlier." if faster else ""
     return (
         f"**Weak spot: the start.** {TINY} rows cost Reissue {ours.cpu:.1f} s of CPU, {listed}.{small} The first run "
