@@ -53,16 +53,16 @@ def _write(table: pa.Table, sink: pa.NativeFile, key: bytes | None) -> None:
         use_dictionary=False,
         column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
         write_statistics=False,
-        encryption_properties=None if key is None else _encryption().create_encryption_properties(key),
+        encryption_properties=None if key is None else load_encryption().create_encryption_properties(key),
     )
 
 
 def read_table(content: bytes, key: bytes | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-    properties = None if key is None else _encryption().create_decryption_properties(key)
+    properties = None if key is None else load_encryption().create_decryption_properties(key)
     return pq.ParquetFile(pa.BufferReader(content), decryption_properties=properties).read(columns)
 
 
-def _encryption() -> ModuleType:
+def load_encryption() -> ModuleType:
     """pyarrow's module for encryption, which not every build has."""
     try:
         import pyarrow.parquet.encryption as encryption

@@ -12,7 +12,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import IO, NoReturn, Protocol
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -117,3 +117,29 @@ def die() -> NoReturn:
     if HAS_MODES:
         os.kill(os.getpid(), signal.SIGKILL)
     os._exit(137)
+
+
+def open_in_memory(path: Path) -> IO[bytes] | None:
+    """A file that is never on a disk and ends with this process, under the name `path`; None where there are none.
+
+    Other programs of the same user may open it by that name as long as it is open here.
+    """
+    make = getattr(os, "memfd_create", None)
+    if make is None or not Path("/proc/self/fd").is_dir():
+        return None
+    file = os.fdopen(make("reissue"), "w+b")
+    path.symlink_to(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+    return file
+
+
+def is_running(process: int) -> bool:
+    """Whether there is such a process; on Windows, where asking would end it, only this one is known."""
+    if not HAS_MODES or process == os.getpid():
+        return process == os.getpid()
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True

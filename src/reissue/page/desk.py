@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from starlette.exceptions import HTTPException
 
 from reissue.ledger.disk import explain_os_errors, make_private_folder, names_in, remove_tree
+from reissue.ledger.keys import read_key
 from reissue.ledger.records import Layout
 from reissue.ledger.system import move
 from reissue.page.drafts import SeriesDraft
 from reissue.page.jobs import Bench
-from reissue.page.uploads import find_waiting
+from reissue.page.uploads import find_waiting, sweep
 
 if TYPE_CHECKING:
     from reissue.audit import Audit
@@ -61,6 +62,10 @@ class Desk:
             make_private_folder(self.uploads)
             move(table, self.uploads / table.name)
 
+    def find_key(self) -> bytes | None:
+        """The key itself, read where it is."""
+        return None if self.key is None else read_key(self.key)
+
     def open(self) -> Series:
         """The series, for one request or one job: none is shared by threads."""
         from reissue.series import Series
@@ -81,6 +86,10 @@ class Office:
         for path in series:
             self.add(path)
 
+    def find_key(self) -> bytes | None:
+        """The key itself, read where it is."""
+        return None if self.key is None else read_key(self.key)
+
     @property
     def desks(self) -> Mapping[str, Desk]:
         return self._desks
@@ -93,6 +102,7 @@ class Office:
         plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in path.name) or "series"
         same = sum(name == plain or name.startswith(f"{plain}~") for name in self._desks)
         desk = Desk(f"{plain}~{same + 1}" if same else plain, path, self.key)
+        sweep(desk.uploads)
         self._desks[desk.name] = desk
         return desk
 
@@ -100,14 +110,15 @@ class Office:
     def drafts(self) -> Mapping[str, SeriesDraft]:
         """Series that are being prepared: also those of a server that was ended."""
         for name in names_in(self.home / DRAFTS):
-            if find_waiting(self.home / DRAFTS / name):
-                self._drafts.setdefault(name, SeriesDraft(name, self.home / DRAFTS / name))
+            if name not in self._drafts and find_waiting(self.home / DRAFTS / name):
+                sweep(self.home / DRAFTS / name)
+                self._drafts[name] = SeriesDraft(name, self.home / DRAFTS / name, self.key)
         return self._drafts
 
     def add_draft(self, name: str) -> SeriesDraft:
         with explain_os_errors("Making a private folder"):
             make_private_folder(self.home / DRAFTS)
-        return self._drafts.setdefault(name, SeriesDraft(name, self.home / DRAFTS / name))
+        return self._drafts.setdefault(name, SeriesDraft(name, self.home / DRAFTS / name, self.key))
 
     def find_draft(self, name: str) -> SeriesDraft:
         if name not in self.drafts:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reissue.compare.choosing import KNOWS, list_fitting, propose_policy
 from reissue.errors import InputError, SchemaError
+from reissue.ledger.keys import read_key
+from reissue.ledger.sealing import read_name
 from reissue.page.jobs import Bench
-from reissue.page.uploads import find_waiting
+from reissue.page.uploads import find_waiting, open_waiting
 from reissue.schema import Schema
 from reissue.schema.proposal import Proposal
 
@@ -23,10 +26,14 @@ ROLES = {
 
 @dataclass(eq=False)
 class SeriesDraft:
-    """name: as its address has it. changes, knows: the answers to the two questions; config: once it is written."""
+    """name: as its address has it; key: where the key is with which its table is sealed.
+
+    changes, knows: the answers to the two questions; config: once it is written
+    """
 
     name: str
     folder: Path
+    key: str | None = None
     bench: Bench = field(default_factory=Bench)
     proposal: Proposal | None = None
     changes: str = "anything"
@@ -45,11 +52,21 @@ class SeriesDraft:
             raise InputError("The table is not there any more: begin again.")
         return found
 
+    @property
+    def file(self) -> Path:
+        """What the table is called."""
+        return Path(read_name(self.table))
+
+    def open(self) -> AbstractContextManager[Path]:
+        """The table as it was sent, for as long as it is read."""
+        return open_waiting(self.table, None if self.key is None else read_key(self.key))
+
     def suggest(self, roles: Mapping[str, str] | None = None) -> Proposal:
         """What the columns may be; roles: by column, where the steward has decided."""
         given = {} if roles is None else _read_roles(roles)
-        made = Schema.suggest(self.table, **given)  # type: ignore[arg-type]
-        self.proposal = replace(made, sources=(self.table.name,))
+        with self.open() as table:
+            made = Schema.suggest(table, **given)  # type: ignore[arg-type]
+        self.proposal = replace(made, sources=(self.file.name,))
         self.comparison = self.config = None
         return self.proposal
 

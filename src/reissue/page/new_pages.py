@@ -34,7 +34,7 @@ async def upload(request: Request) -> Response:
     office = get_office(request)
     draft = office.add_draft(secrets.token_hex(8))
     try:
-        await receive(request, draft.folder, office.limit)
+        await receive(request, draft.folder, office.limit, office.find_key())
         await run_in_threadpool(draft.suggest)
     except ReissueError as error:
         office.drop_draft(draft)
@@ -86,7 +86,8 @@ def compare_strategies(draft: SeriesDraft) -> Callable[[Callable[[str], None]], 
     def work(say: Callable[[str], None]) -> None:
         names, proposal = [str(one["strategy"]) for one in draft.list_policies()], draft.get_proposal()
         policy = read_strategy(proposal.policy)
-        done = compare([draft.table], proposal.schema, strategies=names, policy=policy, progress=say)
+        with draft.open() as table:
+            done = compare([table], proposal.schema, strategies=names, policy=policy, progress=say)
         draft.comparison = done.to_dict()
 
     return work

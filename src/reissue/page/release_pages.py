@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from starlette.background import BackgroundTask
@@ -11,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from reissue.errors import ReissueError, SeriesError
+from reissue.ledger.sealing import read_name
 from reissue.page.answers import Given, Shown, get_desk, get_office, tell_error
 from reissue.page.desk import Desk
-from reissue.page.uploads import discard, find_waiting, receive
+from reissue.page.uploads import discard, find_waiting, open_waiting, receive
 from reissue.series.preview import Preview
 
 
@@ -21,11 +23,12 @@ def show_next(request: Request) -> Shown:
     desk = get_desk(request)
     with desk.open() as series:
         releases = series.releases
+    waiting = find_waiting(desk.uploads)
     return {
         "desk": desk,
         "tab": "next",
         "job": desk.bench.job,
-        "waiting": find_waiting(desk.uploads),
+        "waiting": None if waiting is None else read_name(waiting),
         "preview": desk.preview,
         "last": releases[-1] if releases else None,
         "published": next((one for one in releases if one.number == desk.published), None),
@@ -37,7 +40,7 @@ async def upload(request: Request) -> Response:
     desk = get_desk(request)
     try:
         desk.bench.refuse_busy()
-        await receive(request, desk.uploads, get_office(request).limit)
+        await receive(request, desk.uploads, get_office(request).limit, desk.find_key())
         desk.preview = desk.published = None
         desk.bench.start("The preview", preview_snapshot(desk), stoppable=True)
     except ReissueError as error:
@@ -58,8 +61,8 @@ def preview_snapshot(desk: Desk) -> Callable[[Callable[[str], None]], None]:
         desk.preview = found.to_dict()
 
     def work(say: Callable[[str], None]) -> None:
-        with desk.open() as series:
-            show(series.preview(_get_waiting(desk), early=show, progress=say))
+        with desk.open() as series, _open_waiting(desk) as table:
+            show(series.preview(table, early=show, progress=say))
 
     return work
 
@@ -81,19 +84,19 @@ def publish_snapshot(desk: Desk, allow: list[str], label: str | None) -> Callabl
     """The job that publishes what waits; then nothing waits any more."""
 
     def work(say: Callable[[str], None]) -> None:
-        with desk.open() as series:
-            desk.published = series.publish(_get_waiting(desk), allow=allow, label=label, progress=say).number
+        with desk.open() as series, _open_waiting(desk) as table:
+            desk.published = series.publish(table, allow=allow, label=label, progress=say).number
         discard(desk.uploads)
         desk.preview = None
 
     return work
 
 
-def _get_waiting(desk: Desk) -> Path:
+def _open_waiting(desk: Desk) -> AbstractContextManager[Path]:
     found = find_waiting(desk.uploads)
     if found is None:
         raise SeriesError("No snapshot waits here: it was published or discarded meanwhile. Nothing was changed.")
-    return found
+    return open_waiting(found, desk.find_key())
 
 
 def throw_away(request: Request, given: Given) -> str:
