@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ ProfileKind = Literal["int", "float", "date", "text", "other"]
 MOST_LABELS = 20_000
 """A column of text with more different values is looked at through its first values only."""
 SHOWN = 2_000
+MANY_ROWS = 200_000
+"""Texts of more rows are counted in parts: to know all of them at once takes more memory than they do."""
 SAMPLE = 100_000
 """Rows on which pairs of columns are measured."""
 
@@ -226,9 +228,20 @@ def _count_values(column: pa.ChunkedArray) -> int:
             several, found = pc.mean(pc.count_substring(head, " ")).as_py() or 0, pc.count_distinct(head).as_py()
             if several >= 3 and found > len(head) // 2:
                 return int(min(found * len(column) // len(head), len(column) - column.null_count - 1))
+        if pa.types.is_string(column.type) and len(column) > MANY_ROWS:
+            return sum(int(pc.count_distinct(part).as_py()) for part in _divide(column))
         return int(pc.count_distinct(column).as_py())
     except pa.ArrowNotImplementedError:
         return int(column.length() - column.null_count)
+
+
+def _divide(column: pa.ChunkedArray, parts: int = 8) -> Iterator[pa.ChunkedArray]:
+    """Texts by their last letter: equal ones are in the same part, of which one at a time is counted."""
+    last = pc.utf8_slice_codeunits(column, start=-1, stop=None).dictionary_encode().unify_dictionaries()
+    place = pa.chunked_array([pc.bit_wise_and(chunk.indices, parts - 1) for chunk in last.chunks])
+    for part in range(parts):
+        yield column.filter(pc.equal(place, part))
+        _release()
 
 
 def _read_labels(column: pa.ChunkedArray, distinct: int) -> tuple[pa.Array, Int32]:
