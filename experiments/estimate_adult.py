@@ -21,7 +21,7 @@ import polars as pl
 import reissue as ri
 from learning_people import COLUMNS, OCCUPATION
 from reissue.estimating.answering import make_spread
-from reissue.estimating.intervals import Asked, Interval
+from reissue.estimating.intervals import Interval, WeighedQuery
 from reissue.estimating.reading import ReleaseRows, read_release
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,7 +103,7 @@ def cover(rows: ReleaseRows, people: pl.DataFrame, count: int, seed: int = 1) ->
         actual = int((inside & (np.ones_like(inside) if values is None else np.isin(truth, values))).sum())
         if actual == 0 or len(held["counts"]) == count:
             continue
-        found, _, rate = Asked(rows, spreads, where, values).answer()
+        found, _, rate = WeighedQuery(rows, spreads, where, values).answer()
         held["counts"].append(_holds(found, actual))
         held["rates"].append(_holds(rate, actual / int(inside.sum())))
         off.append(abs(found.middle - actual) / actual)

@@ -13,7 +13,8 @@ import pytest
 
 import reissue as ri
 from reissue.arrays.types import Int32
-from reissue.audit.spark.names import name_outcome
+from reissue.audit.spark.names import TokenWords, name_outcome
+from reissue.audit.spark.regrouped import deal_parts, find_links
 from reissue.methods.attack import Attack, Outcome, WorkDivision, merge
 from reissue.methods.baselines.merge import Merge
 from reissue.methods.baselines.static import Static
@@ -35,8 +36,6 @@ from reissue.methods.registry import ATTACKS, find_attack, make_attack
 from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.model.observed import Members, Observed, ObservedRelease
-from reissue.model.placeholders import TokenWords
-from reissue.model.series_parts import deal_parts, find_links
 from tests.support.churning import churning
 from tests.support.histories import CHURN, EVERYTHING, INSERTS, Turnover, generate, observe, run_series
 from tests.support.hospital import hospital_schema, population

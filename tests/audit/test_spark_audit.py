@@ -16,13 +16,12 @@ from click.testing import CliRunner
 import reissue as ri
 from reissue.audit import Audit
 from reissue.audit.spark.auditing import SparkAttacks
-from reissue.audit.spark.regrouped import find_first_tied
+from reissue.audit.spark.regrouped import deal_parts, find_first_tied, find_links
 from reissue.cli import main
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.registry import make_attack
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import Members, ObservedRelease
-from reissue.model.series_parts import deal_parts, find_links
 from tests.support import spark
 from tests.support.churning import churning
 from tests.support.divided import CHURN, INSERTS, NOTED, SCHEMA, People, Turnover

@@ -13,7 +13,7 @@ import pytest
 
 import reissue as ri
 from reissue.audit.spark.fragment import FragmentReader
-from reissue.audit.spark.names import name_outcome
+from reissue.audit.spark.names import TokenWords, name_outcome
 from reissue.methods.attack import Attack, Outcome, WorkDivision
 from reissue.methods.attack_parts import Step, join_steps, list_steps
 from reissue.methods.baselines.static import Static
@@ -22,7 +22,6 @@ from reissue.methods.incremental.difference_attack import Difference
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.registry import ATTACKS, find_attack
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.placeholders import TokenWords
 from reissue.model.release import Facts
 from tests.audit.test_parallel import at_once, told
 from tests.support.churning import churning

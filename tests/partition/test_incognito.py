@@ -16,7 +16,7 @@ from reissue.model.requirement_check import violations
 from reissue.partition import frequencies
 from reissue.partition.frequencies import count, pack, roll_up
 from reissue.partition.incognito import LatticeSearch, Metric, apply_levels, best, incognito
-from reissue.partition.lattice import Node, climb, ladder_of, minimal, shape_of
+from reissue.partition.lattice import Node, build_ladder, climb, minimal, shape_of
 from tests.partition.tables import domains, table
 from tests.support.histories import toy_domains, uniform_tree
 
@@ -47,7 +47,7 @@ def generalized(codes: Int32, made: tuple[Domain, ...], node: Node, tops: Node) 
 
 
 def test_levels_are_doubling_widths_anchored_at_zero_then_everything() -> None:
-    ladder = ladder_of(Domain("age", 10, 79), np.array([79, 21, 23, 21, 52], dtype=np.int32))
+    ladder = build_ladder(Domain("age", 10, 79), np.array([79, 21, 23, 21, 52], dtype=np.int32))
     assert [boxes.tolist() for boxes in ladder.boxes[:3]] == [
         [[21, 21], [23, 23], [52, 52], [79, 79]],
         [[20, 21], [22, 23], [52, 53], [78, 79]],
@@ -59,7 +59,7 @@ def test_levels_are_doubling_widths_anchored_at_zero_then_everything() -> None:
 
 
 def test_codes_on_both_sides_of_zero_reach_the_top() -> None:
-    ladder = ladder_of(Domain("celsius", -20, 35), np.array([-20, -1, 0, 35], dtype=np.int32))
+    ladder = build_ladder(Domain("celsius", -20, 35), np.array([-20, -1, 0, 35], dtype=np.int32))
     assert ladder.boxes[-2].tolist() == [[-64, -1], [0, 63]]
     assert ladder.boxes[-1].tolist() == [[-20, 35]]
 
@@ -69,7 +69,7 @@ def test_every_level_is_made_of_whole_intervals_of_the_level_below() -> None:
     for _ in range(200):
         (domain,) = domains(rng)[:1]
         codes = table(rng, (domain,), int(rng.integers(1, 30)), 2)[0][:, 0]
-        ladder = ladder_of(domain, codes)
+        ladder = build_ladder(domain, codes)
         assert len(ladder.boxes[-1]) == 1
         for low in range(ladder.height):
             up = ladder.up(low, low + 1)
@@ -120,7 +120,7 @@ def test_published_classes_hold_and_boxes_are_full_domain(requirement: Requireme
         assert contain(partition.boxes, codes, partition.classes).all()
         assert violations(requirement, partition.classes, values, 4) == ()
         assert len(np.unique(partition.boxes.reshape(len(partition.boxes), -1), axis=0)) == len(partition.boxes)
-        tops = tuple(ladder_of(d, codes[:, a]).height for a, d in enumerate(made))
+        tops = tuple(build_ladder(d, codes[:, a]).height for a, d in enumerate(made))
         boxes = [tuple(map(tuple, box)) for box in partition.boxes[partition.classes].tolist()]
         assert boxes == generalized(codes, made, node, tops)
 
@@ -170,7 +170,7 @@ def test_rolled_up_counts_are_those_counted_from_the_rows(monkeypatch: pytest.Mo
         made = domains(rng)
         codes, values = table(rng, made, 80, 3)
         limits = Requirement(k=2, c=0.9).limits(np.bincount(values, minlength=3))
-        ladders = [ladder_of(d, codes[:, a]) for a, d in enumerate(made)]
+        ladders = [build_ladder(d, codes[:, a]) for a, d in enumerate(made)]
         counts = count(codes, values, 3, ladders)
         node = [0] * len(made)
         for _ in range(3):
@@ -244,7 +244,7 @@ def test_a_lattice_too_large_is_refused_with_the_way_out() -> None:
 
 def test_missing_values_are_no_neighbours_of_numbers() -> None:
     missing = -(2**30)
-    ladder = ladder_of(Domain("age", 20, 49), np.array([missing, 20, 21, 30, 49, missing], dtype=np.int32))
+    ladder = build_ladder(Domain("age", 20, 49), np.array([missing, 20, 21, 30, 49, missing], dtype=np.int32))
     assert len(ladder.boxes) <= 7, "levels for the numbers, not for the way to the code of missing values"
     for boxes in ladder.boxes[:-1]:
         assert boxes[0].tolist() == [missing, missing]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reissue.hierarchy import Hierarchy
 from reissue.schema import Schema
-from reissue.schema.branches import Branch, count_branches
+from reissue.schema.proposal import Branch, count_branches
 
 
 def test_a_group_has_the_rows_of_its_values_in_the_order_of_the_hierarchy() -> None:

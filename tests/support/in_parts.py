@@ -2,7 +2,7 @@
 
 What goes to a worker is an attack's settings and plain arrays: classes, values, members by number; to one of record
 tracing also exact quasi-identifiers, as codes. Names and labels stay here, exact quasi-identifiers otherwise, too; what
-comes back has marks for them (`model.placeholders`), and the names are put in here.
+comes back has marks for them (`audit.spark.names`), and the names are put in here.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.types import Int32
-from reissue.audit.spark.names import name_outcome
+from reissue.audit.spark.names import TokenWords, name_outcome
+from reissue.audit.spark.regrouped import deal_parts, find_links
 from reissue.methods.attack import Attack, Outcome, WorkDivision, merge
 from reissue.methods.attack_parts import Step, join_steps, list_steps
 from reissue.model.observed import Members, Observed, ObservedRelease, Words
 from reissue.model.overlap import sort_by_bucket
-from reissue.model.placeholders import TokenWords
-from reissue.model.series_parts import deal_parts, find_links
 
 
 @dataclass(frozen=True, eq=False)

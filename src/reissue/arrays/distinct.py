@@ -57,7 +57,7 @@ class Combinations:
         return Combinations(tuple(column[first] for column in columns), total)
 
     @staticmethod
-    def together(parts: Sequence[Combinations]) -> Combinations:
+    def sum(parts: Sequence[Combinations]) -> Combinations:
         """The sum."""
         columns = [np.concatenate(column) for column in zip(*(part.columns for part in parts), strict=True)]
         return Combinations.of(columns, np.concatenate([part.counts for part in parts]))

@@ -20,7 +20,7 @@ FORMAT = "reissue-person/1"
 
 
 @dataclass(frozen=True)
-class Place:
+class PersonClass:
     """A class that the person is known to be in, as attackers are taken to know it.
 
     release: its number; name: what people call it; box: who fits the class; rows: that look alike
@@ -42,7 +42,7 @@ class Person:
 
     identifier: str
     releases: int
-    places: tuple[Place, ...]
+    places: tuple[PersonClass, ...]
     at_risk: dict[str, list[int]]
     findings: tuple[str, ...]
 
@@ -109,14 +109,14 @@ def _find_numbers(audit: Audit, identifier: str) -> Int64:
     return numbers
 
 
-def _find_places(audit: Audit, numbers: Sequence[int] | Int64) -> list[Place]:
+def _find_places(audit: Audit, numbers: Sequence[int] | Int64) -> list[PersonClass]:
     words, found = audit.observed.words, []
     members = audit.view.find_members(np.asarray(numbers))
     summaries = audit.view.summaries([(release, its) for release, its, _ in members])
     for release, its, value in members:
         summary = summaries[release, its]
         found.append(
-            Place(
+            PersonClass(
                 release=release,
                 name=words.release(release),
                 box=words.box(summary.box),

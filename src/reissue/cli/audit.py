@@ -78,7 +78,7 @@ def audit(
     _require(html)
     with show_progress("auditing") as progress:
         if series is not None and not (config or releases or snapshots):
-            done = audited_series(series, attacks, settings, names, key, progress, engine)
+            done = audit_own_series(series, attacks, settings, names, key, progress, engine)
         elif series is None and config and releases and not engine:
             done = _of_files(config, releases, snapshots, match, attacks, settings, names, progress)
         else:
@@ -112,14 +112,14 @@ def _tell(done: Audit, html: str | None, public: bool, as_json: bool) -> None:
 
 def exit_code(done: Audit, promise: bool = False) -> int:
     """promise: whether only attacks count that the strategy promises to stop."""
-    refuse_unchecked(unchecked(done))
+    refuse_unchecked(list_unchecked(done))
     statuses = [one.status for one in done.checked if not promise or one.name in done.promised]
     if "breached" in statuses or (done.naming and not promise):
         return 1
     return PARTLY if "partly" in statuses else 0
 
 
-def unchecked(done: Audit) -> dict[str, str]:
+def list_unchecked(done: Audit) -> dict[str, str]:
     """Why each attack was not run, if none was."""
     return {} if done.outcomes else done.skipped
 
@@ -145,7 +145,7 @@ def _thresholds(settings: tuple[str, ...]) -> dict[str, Any]:
     return parsed
 
 
-def audited_series(
+def audit_own_series(
     path: str,
     attacks: tuple[str, ...],
     settings: tuple[str, ...],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from reissue.cli.audit import audited_series, refuse_unchecked, unchecked
+from reissue.cli.audit import audit_own_series, list_unchecked, refuse_unchecked
 from reissue.cli.options import KEY, PAGE, PUBLIC, offer_output, writable
 from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InputError, ReissueError, SettingsError
@@ -46,9 +46,9 @@ def report(
     writable(output, PAGE)
     with show_progress("auditing") as progress:
         if Path(source).is_file():
-            drawn = _of_document(source, _saved(source, attacks, settings, names))
+            drawn = _of_document(source, _read_saved(source, attacks, settings, names))
         else:
-            drawn = _of_audit(audited_series(source, attacks, settings, names, key, progress))
+            drawn = _of_audit(audit_own_series(source, attacks, settings, names, key, progress))
     try:
         write_text(drawn.page, output, public)
     finally:  # what took long to find is told, whether or not the page could be written
@@ -68,7 +68,7 @@ class _Drawn(NamedTuple):
 def _of_audit(done: Audit) -> _Drawn:
     from reissue.audit.verdict import judge, list_lines
 
-    return _Drawn(done.to_html(), "\n".join(list_lines(judge(done))), unchecked(done))
+    return _Drawn(done.to_html(), "\n".join(list_lines(judge(done))), list_unchecked(done))
 
 
 def _of_document(path: str, document: Mapping[str, Any]) -> _Drawn:
@@ -90,7 +90,7 @@ def _of_document(path: str, document: Mapping[str, Any]) -> _Drawn:
         ) from error
 
 
-def _saved(path: str, attacks: tuple[str, ...], settings: tuple[str, ...], names: bool) -> Mapping[str, object]:
+def _read_saved(path: str, attacks: tuple[str, ...], settings: tuple[str, ...], names: bool) -> Mapping[str, object]:
     import json
 
     if attacks or settings or names:

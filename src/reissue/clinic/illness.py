@@ -65,7 +65,7 @@ def _transitions() -> Matrix:
     return Matrix(EXAMS, EXAMS, shares / shares.sum(axis=1, keepdims=True))
 
 
-def _first() -> Matrix:
+def _draw_first() -> Matrix:
     """First results by sex and age. No value is above 16% of a row or 10% of all arrivals, so m = 4 is feasible."""
     per_thousand = {
         # Flu Bro Pne Ast Ulc GERD D-I D-II Kid Hyp Dep Alz C-I C-II
@@ -85,7 +85,7 @@ TRANSITIONS = _transitions()
 With dependence "real" it is how often results stay, and where they would move if all people were alike.
 """
 
-FIRST = _first()
+FIRST = _draw_first()
 """P(first result | sex, age band) with dependence "weak"."""
 
 USUAL = np.array([90, 80, 70, 80, 75, 85, 55, 90, 55, 100, 80, 65, 85, 70]) / 1080

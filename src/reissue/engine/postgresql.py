@@ -21,7 +21,7 @@ class Query:
     @property
     def name(self) -> str:
         """The source in a message: without the password."""
-        return f"{_without_password(self.url)} ({_first(self.sql)})"
+        return f"{_without_password(self.url)} ({_shorten(self.sql)})"
 
 
 def parse(text: str) -> Query:
@@ -85,6 +85,6 @@ def _without_password(url: str) -> str:
     return re.sub(r"([?&]password=)[^&]*", r"\1...", url)
 
 
-def _first(sql: str) -> str:
+def _shorten(sql: str) -> str:
     line = " ".join(sql.split())
     return line if len(line) <= 60 else line[:57] + "..."

@@ -127,7 +127,7 @@ def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> 
         return _folder(path, wanted, encoded)
     reader = find_reader(path)
     if reader is not None:
-        _beginning(split_sheet(path)[0])
+        _read_beginning(split_sheet(path)[0])
         header, table = reader(path, wanted)
         return Read(str(path), header, table, lambda rows: [row + 1 for row in rows])
     opened = open_csv(path, wanted or ())
@@ -181,11 +181,11 @@ def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -
     try:
         whole = pa.concat_tables([part.table for part in parts], promote_options="permissive")
     except pa.ArrowException:
-        raise SnapshotError(_differing(path, files, [part.table for part in parts])) from None
+        raise SnapshotError(_find_differing(path, files, [part.table for part in parts])) from None
     return Read(str(path), parts[0].header, whole.unify_dictionaries())
 
 
-def _differing(folder: Path, files: Sequence[Path], tables: Sequence[pa.Table]) -> str:
+def _find_differing(folder: Path, files: Sequence[Path], tables: Sequence[pa.Table]) -> str:
     """Which column has types in two files that cannot be one, in the words of Spark's reader."""
     for name in tables[0].column_names:
         columns = [table.select([name]) for table in tables]
@@ -207,7 +207,7 @@ def _differing(folder: Path, files: Sequence[Path], tables: Sequence[pa.Table]) 
 
 def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:
     """The file if it is CSV, None if it is Parquet, and an error if it is neither or cannot be read."""
-    start = _beginning(path)
+    start = _read_beginning(path)
     if start[:4] in (b"PAR1", b"PARE") or path.suffix.lower() in (".parquet", ".pq"):
         return None
     if start[:4] == b"PK\x03\x04" or start[:4] == b"\xd0\xcf\x11\xe0":
@@ -218,7 +218,7 @@ def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:
     return CsvFile.open(path, start, wanted)
 
 
-def _beginning(path: Path) -> bytes:
+def _read_beginning(path: Path) -> bytes:
     """The first bytes of a file, or an error that says why it cannot be had."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():

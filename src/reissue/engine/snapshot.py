@@ -207,7 +207,7 @@ class Ahead:
         self._done: Future[Snapshot] = Future()
         if isinstance(source, str | Path):
             pool = ThreadPoolExecutor(1, thread_name_prefix="reissue-read")
-            self._done = pool.submit(_loaded, source, schema)
+            self._done = pool.submit(_load_and_summarize, source, schema)
             pool.shutdown(wait=False)
         else:  # frames are in memory already
             self._done.set_result(load(source, schema))
@@ -218,7 +218,7 @@ class Ahead:
         return done.result()
 
 
-def _loaded(source: Source, schema: Schema) -> Snapshot:
+def _load_and_summarize(source: Source, schema: Schema) -> Snapshot:
     snapshot = load(source, schema)
     _ = snapshot.seen  # is kept: whoever publishes asks for it first
     return snapshot

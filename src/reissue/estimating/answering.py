@@ -12,9 +12,8 @@ from reissue.arrays.types import Int32
 from reissue.coding import Coding
 from reissue.coding.numeric import MISSING_CODE
 from reissue.estimating.asking import Query, read_query
-from reissue.estimating.intervals import Asked, Interval
+from reissue.estimating.intervals import ROUNDS, Interval, Spread, WeighedQuery
 from reissue.estimating.reading import InFolder, ReleaseRows, read_release
-from reissue.estimating.spreading import ROUNDS, Spread
 from reissue.schema import Schema
 
 
@@ -65,7 +64,7 @@ def answer(rows: ReleaseRows, query: Query) -> Estimate:
     """The same of a release that was read before. O(rows) for every column of the query."""
     question = read_query(query, rows.coding, rows.opaque)
     spreads = {a: make_spread(rows.boxes[:, a], rows.coding, a) for a in question.where}
-    count, base, rate = Asked(rows, spreads, question.where, question.values).answer()
+    count, base, rate = WeighedQuery(rows, spreads, question.where, question.values).answer()
     if question.values is None:
         return Estimate(count.middle, count.low, count.high)
     return Estimate(count.middle, count.low, count.high, base.middle, *_numbers(rate), question.others)

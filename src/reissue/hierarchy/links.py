@@ -87,7 +87,7 @@ class Links:
         if known != above:
             raise self._wrong(
                 place,
-                f"{label!r} is under {above!r}, but under {known!r}{_at(self._place[label])}",
+                f"{label!r} is under {above!r}, but under {known!r}{_say_where(self._place[label])}",
                 "A hierarchy is a tree: give the label one parent everywhere, or two different names",
             )
         self._place.setdefault(label, place)
@@ -97,7 +97,8 @@ class Links:
         if label in self._values and label in self._groups:
             raise self._wrong(
                 place,
-                f"{label!r} is a value{_at(self._values[label])} and also a group of values{_at(self._groups[label])}",
+                f"{label!r} is a value{_say_where(self._values[label])} and also a group of values"
+                f"{_say_where(self._groups[label])}",
                 f"In a release nobody could tell which is meant: rename the group, for example to {label + ' (all)'!r}",
             )
 
@@ -106,7 +107,7 @@ class Links:
         return SchemaError(f"{where}: {problem}. {remedy}.")
 
 
-def _at(place: str) -> str:
+def _say_where(place: str) -> str:
     return f" in {place}" if place else ""
 
 

@@ -71,7 +71,7 @@ class Extent:
         return Extent(int(sizes.sum()), len(sizes), smallest, largest)
 
     @staticmethod
-    def together(parts: Sequence[Extent]) -> Extent:
+    def sum(parts: Sequence[Extent]) -> Extent:
         some = [part for part in parts if part.classes]
         return Extent(
             sum(part.rows for part in parts),

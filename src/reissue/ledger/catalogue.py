@@ -161,14 +161,14 @@ class Catalogue(ABC):
             "coding_version": record.coding_version,
             "revealed": False,
         }
-        _insert(connection, RELEASES, series=self._series, **row, **_words_of(record))
+        _insert(connection, RELEASES, series=self._series, **row, **_to_words(record))
         for file in record.files:
             row = {"release": record.number, "path": file.name, "sha256": file.sha256, "size": file.size}
             _insert(connection, PUBLIC, series=self._series, **row)
 
     def put_words(self, connection: Connection, record: ReleaseRecord) -> None:
         """Keep the words of a recorded release as this record has them."""
-        words = _words_of(record)
+        words = _to_words(record)
         values = ", ".join(f"{name} = :{name}" for name in words)
         statement = f"UPDATE {RELEASES} SET {values} WHERE series = :series AND number = :number"
         connection.execute(statement, series=self._series, number=record.number, **words)
@@ -181,14 +181,14 @@ class Catalogue(ABC):
         """All rows of the series, by table."""
         with self.reading() as connection:
             return {
-                table: [dict(row) for row in connection.execute(_rows_in("SELECT *", table), series=self._series)]
+                table: [dict(row) for row in connection.execute(_select_rows("SELECT *", table), series=self._series)]
                 for table in CREATED
             }
 
     def replace_rows(self, connection: Connection, rows: Mapping[str, Iterable[Row]]) -> None:
         """Put rows that were copied in the place of those that are there."""
         for table in CREATED:
-            connection.execute(_rows_in("DELETE", table), series=self._series)
+            connection.execute(_select_rows("DELETE", table), series=self._series)
             for row in rows[table]:
                 _insert(connection, table, **row)
 
@@ -255,11 +255,11 @@ def _insert(connection: Connection, table: str, **row: object) -> None:
     connection.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", **row)
 
 
-def _rows_in(act: str, table: str) -> str:
+def _select_rows(act: str, table: str) -> str:
     return f"{act} FROM {table} WHERE {'id' if table == SERIES else 'series'} = :series"
 
 
-def _words_of(record: ReleaseRecord) -> dict[str, str]:
+def _to_words(record: ReleaseRecord) -> dict[str, str]:
     return {
         "strategy": record.strategy,
         "settings": json.dumps(dict(record.settings)),

@@ -66,7 +66,7 @@ def create(
     unfinished: nobody can open it before `finish`; created again, it begins anew.
     """
     layout, draft = Layout(root), Layout(root, _DRAFT)
-    address = _SQLITE if catalogue_url is None else _remembered(catalogue_url)
+    address = _SQLITE if catalogue_url is None else _without_password(catalogue_url)
     if os.path.lexists(root) and not root.is_dir():
         what = f"a link to {os.readlink(root)}, where no folder is" if root.is_symlink() else "no folder"
         raise SeriesError(f"{root} is {what}; a series is one. Give another path. Nothing was changed.")
@@ -142,7 +142,7 @@ def read_pointer(layout: Layout, unfinished: bool = False) -> Document:
         pointer = json.loads(layout.pointer.read_text(encoding="utf-8"))
         version, series, catalogue = pointer["format"], pointer["series"], pointer["catalogue"]
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise SeriesError(_absent(layout)) from error
+        raise SeriesError(_explain_absent(layout)) from error
     except OSError as error:
         raise SeriesError(
             f"{layout.pointer} cannot be read: {error.strerror}. Only the owner of a series can open it."
@@ -193,13 +193,13 @@ def pointer_text(pointer: Document) -> str:
     return json.dumps(pointer, indent=2) + "\n"
 
 
-def _remembered(catalogue_url: str) -> str:
+def _without_password(catalogue_url: str) -> str:
     from reissue.ledger.postgresql import parse_url, without_password
 
     return without_password(parse_url(catalogue_url))
 
 
-def _absent(layout: Layout) -> str:
+def _explain_absent(layout: Layout) -> str:
     if (layout.root / _DRAFT).exists():
         return f"The creation of the series {layout.root} was interrupted. Create it again; nothing is lost."
     missing = layout.relative(layout.pointer)

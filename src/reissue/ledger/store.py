@@ -117,7 +117,7 @@ class Store:
         except OSError as error:
             raise LedgerDamaged(str(self._damage(file, f"it cannot be read ({error.strerror})."))) from error
         if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise LedgerDamaged(str(self._damage(file, _altered(len(content), file.size))))
+            raise LedgerDamaged(str(self._damage(file, _explain_altered(len(content), file.size))))
         try:
             key = file_key(self._key, bytes.fromhex(file.salt)) if self._key is not None else None
             return parquet.read_table(content, key, columns)
@@ -135,7 +135,7 @@ class Store:
         except OSError as error:
             return self._damage(file, f"it cannot be read ({error.strerror}).")
         if found != file.sha256:
-            return self._damage(file, _altered(path.stat().st_size, file.size))
+            return self._damage(file, _explain_altered(path.stat().st_size, file.size))
         return None
 
     def orphans(self, known: Iterable[PrivateFile]) -> list[Path]:
@@ -174,7 +174,7 @@ def _unseal(key: bytes, sealed: str) -> dict[str, Any]:
     return words
 
 
-def _altered(size: int, expected: int) -> str:
+def _explain_altered(size: int, expected: int) -> str:
     if size < expected:
         return f"it is truncated: {size} of {expected} bytes."
     return "its content is not what was written (SHA-256 differs)."
@@ -182,7 +182,7 @@ def _altered(size: int, expected: int) -> str:
 
 def needs_recovery(layout: Layout, catalogue: Catalogue, store: Store, state: CatalogueState) -> bool:
     """Whether a killed run left something, or a publisher is at work right now."""
-    leftovers = names_in(layout.staging) or _half_written(layout) or store.orphans(state.files.values())
+    leftovers = names_in(layout.staging) or _find_half_written(layout) or store.orphans(state.files.values())
     half = leftovers or _shown_withdrawn(layout, state) or _pointer_behind(layout, state)
     return bool(state.waiting or half) or catalogue.needs_settling()
 
@@ -194,7 +194,7 @@ def recover(layout: Layout, catalogue: Catalogue, store: Store) -> CatalogueStat
         layout.releases.mkdir(exist_ok=True)  # a backup may have dropped empty folders
         for folder in (layout.files, layout.staging):
             make_private_folder(folder)
-        for path in _half_written(layout):
+        for path in _find_half_written(layout):
             path.unlink(missing_ok=True)
     state = catalogue.load()
     for number in state.waiting:
@@ -240,7 +240,7 @@ def _pointer_behind(layout: Layout, state: CatalogueState) -> bool:
         return False
 
 
-def _half_written(layout: Layout) -> list[Path]:
+def _find_half_written(layout: Layout) -> list[Path]:
     return [layout.private / name for name in names_in(layout.private) if name.endswith(".new")]
 
 

@@ -1,6 +1,6 @@
 """Attack a series piece by piece, and put together what the attack on the whole would have told.
 
-**In parts.** A *part* is a set of classes closed under sharing people (and counterfeits that are known): see `model.series_parts`. Every row
+**In parts.** A *part* is a set of classes closed under sharing people (and counterfeits that are known): see `audit.spark.regrouped`. Every row
 of a person lies in one part. An attack is separable if, from its definition, no class outside a part can change what
 it says of the part; then findings, people at risk and measures of the whole follow from those of the parts.
 

@@ -56,7 +56,7 @@ class Counts:
         return Counts(np.zeros(len(some), dtype=np.int64), some.astype(np.int32), counts[some].astype(np.int64))
 
     @staticmethod
-    def together(parts: Sequence[Counts]) -> Counts:
+    def sum(parts: Sequence[Counts]) -> Counts:
         """The sum."""
         if not parts:
             return Counts.none()
@@ -139,7 +139,7 @@ class TableCounts:
     def of(tallies: Sequence[FragmentCounts]) -> list[TableCounts]:
         """One for each fragment. O(counts log counts)."""
         everywhere = sum_counts(tallies)
-        nearby = Counts.together([tally.nearby for tally in tallies]).kept(tallies[0].least)
+        nearby = Counts.sum([tally.nearby for tally in tallies]).kept(tallies[0].least)
         return [TableCounts(everywhere, nearby.under(sorted_unique(tally.nearby.key))) for tally in tallies]
 
     def values(self, count: int) -> Int64:
@@ -159,4 +159,4 @@ class TableCounts:
 def sum_counts(tallies: Sequence[FragmentCounts]) -> dict[str, Counts]:
     """What every fragment needs of the whole."""
     names = tallies[0].everywhere
-    return {name: Counts.together([tally.everywhere[name] for tally in tallies]) for name in names}
+    return {name: Counts.sum([tally.everywhere[name] for tally in tallies]) for name in names}

@@ -62,7 +62,7 @@ def check_settings(settings: object) -> None:
     """Refuse everything in a frozen dataclass of settings that is not as declared; whole floats become integers."""
     problems: list[str] = []
     kind: type = type(settings)
-    for name, declared in _declared(kind).items():
+    for name, declared in _read_declared(kind).items():
         value = getattr(settings, name)
         found = list(find_problems(name, value, declared))
         problems += found
@@ -74,7 +74,7 @@ def check_settings(settings: object) -> None:
 
 
 @cache
-def _declared(kind: type) -> dict[str, object]:
+def _read_declared(kind: type) -> dict[str, object]:
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind)}
 
@@ -156,7 +156,7 @@ def _either(words: list[object]) -> str:
 
 def as_declared(kind: type, given: Mapping[str, object]) -> dict[str, object]:
     """Settings as files give them, in the types that a dataclass declares: lists as tuples, 1 as 1.0 for a share."""
-    declared = _declared(kind)
+    declared = _read_declared(kind)
     made = {}
     for name, value in given.items():
         kinds = {one for one, _ in _options(declared[name])}

@@ -23,7 +23,7 @@ from reissue.errors import SettingsError
 from reissue.model.domain import Domain
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.frequencies import Frequencies, count, pack, roll_up
-from reissue.partition.lattice import Ladder, Node, ladders_of, loss_per_level, minimal, settle, shape_of
+from reissue.partition.lattice import Ladder, Node, build_ladders, loss_per_level, minimal, settle, shape_of
 from reissue.partition.mondrian import Partition
 
 SMALL = 10_000
@@ -65,7 +65,7 @@ class LatticeSearch:
         """codes: int32[rows, attributes], values: int32[rows], at least one row. spare: how many rows may be in classes
         of fewer than k, to be left out; stays: bool[rows], those that may not, where only sizes matter. amounts:
         int64[rows], how many each row stands for; None: one."""
-        self.ladders = ladders_of(domains, codes)
+        self.ladders = build_ladders(domains, codes)
         self.tops = tuple(ladder.height for ladder in self.ladders)
         if prod(shape_of(self.ladders)) > LARGEST:
             raise SettingsError(

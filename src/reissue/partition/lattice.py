@@ -56,7 +56,7 @@ class Ladder:
         return self.labels[level][np.searchsorted(self.codes, codes)]
 
 
-def ladder_of(domain: Domain, codes: Int32) -> Ladder:
+def build_ladder(domain: Domain, codes: Int32) -> Ladder:
     """The levels of one attribute. codes: int32[n], n > 0, in any order, with repetitions."""
     present = _present(codes)
     if domain.tree is not None:
@@ -107,9 +107,9 @@ def _present(codes: Int32) -> Int32:
     return np.unique(codes)
 
 
-def ladders_of(domains: Sequence[Domain], codes: Int32) -> tuple[Ladder, ...]:
+def build_ladders(domains: Sequence[Domain], codes: Int32) -> tuple[Ladder, ...]:
     """The levels of every attribute. codes: int32[rows, attributes]."""
-    return tuple(ladder_of(domain, codes[:, a]) for a, domain in enumerate(domains))
+    return tuple(build_ladder(domain, codes[:, a]) for a, domain in enumerate(domains))
 
 
 def shape_of(ladders: Sequence[Ladder]) -> tuple[int, ...]:

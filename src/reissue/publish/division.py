@@ -268,7 +268,7 @@ def sum_extents(results: Sequence[FragmentSummary]) -> Extent:
     """How large the release is, a box that several fragments show counted once."""
     boxes = np.array([rows.sum() for rows in sum_shared(results).values()], dtype=np.int64)
     together = replace(Extent.of_sizes(boxes), rows=0)
-    return Extent.together([*(one.extent for one in results), *([together] if results[0].style == "flat" else [])])
+    return Extent.sum([*(one.extent for one in results), *([together] if results[0].style == "flat" else [])])
 
 
 def number_new_subjects(next_subject: int, surveys: Sequence[FragmentChanges]) -> list[int]:

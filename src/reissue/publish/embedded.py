@@ -94,7 +94,7 @@ class Embedded(Executor):
 
     def plan(self) -> None:
         told = [counts.planned for counts in self._counts if counts is not None]
-        sums = {name: Combinations.together([one[name] for one in told]) for name in told[0]}
+        sums = {name: Combinations.sum([one[name] for one in told]) for name in told[0]}
         self._plan = TableCounts({}, plan=self._jobs[0].plan(len(self._rows), sums))
 
     def make(
@@ -109,7 +109,7 @@ class Embedded(Executor):
     def check_plan(self) -> CommonCheck:
         assert self._plan is not None
         assert self._plan.plan is not None
-        paths = Combinations.together([made.paths for made in self._made if made.paths is not None])
+        paths = Combinations.sum([made.paths for made in self._made if made.paths is not None])
         return self._jobs[0].check_plan(self._plan.plan, paths)
 
     def summarize(self) -> list[FragmentSummary]:

@@ -143,7 +143,7 @@ def _describe_common(attribute: Attribute) -> dict[str, object]:
     return given if attribute.weight == 1 else {**given, "weight": attribute.weight}
 
 
-def stored_attribute(given: Mapping[str, object]) -> Attribute:
+def restore_attribute(given: Mapping[str, object]) -> Attribute:
     """The inverse of an attribute's `to_dict`."""
     rest = {key: value for key, value in given.items() if key not in ("missing", "weight", "labels")}
     missing, weight = cast("Missing | None", given.get("missing")), cast("float", given.get("weight", 1.0))

@@ -14,7 +14,7 @@ from reissue.errors import SchemaError
 from reissue.hierarchy.files import toml_of
 from reissue.schema.attributes import Attribute, Missing
 from reissue.schema.bins import Bins
-from reissue.schema.roles import Schema, listed, role_problems
+from reissue.schema.roles import Schema, join_problems, role_problems
 from reissue.schema.spelling import USUAL, Spelling
 from reissue.schema.written import Strict, read_attribute, tell_unknown, validate
 
@@ -113,7 +113,7 @@ def read_config(path: str | PathLike[str]) -> Config:
         schema, found = _schema(_with_labels(given["schema"], labels), path.parent)
         problems += [_in_schema(problem) for problem in found]
     if problems:
-        raise SchemaError(listed(str(path), problems))
+        raise SchemaError(join_problems(str(path), problems))
     assert schema is not None  # no problems, so it was built
     return Config(schema, **{name: _locate_files(given.get(name, {}), path.parent) for name in SECTIONS[1:]})
 
@@ -172,7 +172,7 @@ def schema_of(given: Mapping[str, object], base: str | PathLike[str] = ".") -> S
     """The schema from a mapping in the shape of the config's [schema]."""
     schema, problems = _schema(given, Path(base))
     if schema is None:
-        raise SchemaError(listed("The schema", problems))
+        raise SchemaError(join_problems("The schema", problems))
     return schema
 
 

@@ -1,19 +1,23 @@
-"""A proposal of a config: what each column may be and why, to be read, changed and used by the steward."""
+"""A proposal of a config: what each column may be and why, to be read, changed and used by the steward.
+
+A hierarchy is shown as a tree with the rows of the table counted at every group; keys and values are spelled as TOML.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import Literal
 
+import numpy as np
+
 from reissue.errors import InputError
 from reissue.hierarchy import Hierarchy
 from reissue.schema.attributes import Attribute, Categorical
-from reissue.schema.branches import Branch, count_branches
 from reissue.schema.roles import Schema
-from reissue.schema.toml import write_key, write_value
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "left out"]
 Groups = tuple[tuple[str, ...], ...]
@@ -124,7 +128,7 @@ class Proposal:
     def hierarchy_files(self) -> dict[str, str]:
         """File name to content, in ARX's format, for every column with groups."""
         return {
-            self.file_names[column.name]: "".join(";".join(map(_quoted, line)) + "\n" for line in column.groups)
+            self.file_names[column.name]: "".join(";".join(map(_quote_cell, line)) + "\n" for line in column.groups)
             for column in self.of_role("quasi-identifier")
             if column.groups
         }
@@ -216,7 +220,7 @@ def _nest(groups: Groups) -> object:
     ]
 
 
-def _quoted(label: str) -> str:
+def _quote_cell(label: str) -> str:
     return '"' + label.replace('"', '""') + '"' if any(mark in label for mark in ';",|\t\n\r') else label
 
 
@@ -234,3 +238,57 @@ def _comment(text: str, width: int = 116) -> Sequence[str]:
 
 def _plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A group or a value. rows: of the tables; inside: what the group holds, in the order of the hierarchy."""
+
+    label: str
+    rows: int
+    inside: tuple[Branch, ...] = ()
+
+    def trace(self) -> tuple[str, ...]:
+        """The labels that the most frequent value may be published by, the value first."""
+        if not self.inside:
+            return (self.label,)
+        return (*max(self.inside, key=lambda branch: branch.rows).trace(), self.label)
+
+
+def count_branches(hierarchy: Hierarchy, rows: Mapping[str, int]) -> Branch:
+    """The tree over these values; a hierarchy that grows takes those in that fit its rule. O(nodes + values)."""
+    grown = hierarchy
+    if hierarchy.grows:
+        grown = hierarchy.grow(value for value in rows if hierarchy.problem(value) is None)
+    tree, known = grown.tree, [(grown.codes[value], count) for value, count in rows.items() if value in grown.codes]
+    counts = np.zeros(tree.leaves, dtype=np.int64)
+    np.add.at(counts, [code for code, _ in known], [count for _, count in known])
+    before = np.concatenate([[0], np.cumsum(counts)])
+    start, child = tree.children
+
+    def make(node: int) -> Branch:
+        own = int(before[tree.hi[node] + 1] - before[tree.lo[node]])
+        kids = child[start[node] : start[node + 1]].tolist()
+        return Branch(grown.labels[node], own, tuple(make(kid) for kid in kids))
+
+    return make(0)
+
+
+def write_key(name: str) -> str:
+    """A key as TOML spells it."""
+    bare = name.replace("-", "").replace("_", "")
+    return name if bare.isascii() and bare.isalnum() else write_value(name)
+
+
+def write_value(value: object) -> str:
+    """A value as TOML spells it: text, numbers, booleans, lists and tables of these."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(
+            f"{write_key(str(key))} = {write_value(item)}" for key, item in value.items() if item is not None
+        )
+        return "{ " + inner + " }" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(write_value(item) for item in value) + "]"
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

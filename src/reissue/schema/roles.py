@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, cast, get_args
 
 from reissue.errors import SchemaError
-from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, stored_attribute
+from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, restore_attribute
 from reissue.schema.bins import Bins
 from reissue.schema.spelling import USUAL, Spelling
 
@@ -74,7 +74,7 @@ class Schema:
         except SchemaError as error:
             problems.append(str(error))
         if problems:
-            raise SchemaError(listed("The schema", problems))
+            raise SchemaError(join_problems("The schema", problems))
         settings = {
             "identifier": identifier,
             "quasi_identifiers": attributes,
@@ -136,7 +136,7 @@ class Schema:
         attributes = cast("Mapping[str, Mapping[str, object]]", given["quasi_identifiers"])
         return Schema(
             identifier=cast("str", given["identifier"]),
-            quasi_identifiers={name: stored_attribute(attribute) for name, attribute in attributes.items()},
+            quasi_identifiers={name: restore_attribute(attribute) for name, attribute in attributes.items()},
             sensitive=cast("list[str]", given["sensitive"]),
             insensitive=cast("list[str]", given["insensitive"]),
             missing=cast("Missing", given["missing"]),
@@ -214,7 +214,7 @@ def role_problems(
     return problems
 
 
-def listed(what: str, problems: Sequence[str]) -> str:
+def join_problems(what: str, problems: Sequence[str]) -> str:
     """One message for one problem or many."""
     if len(problems) == 1:
         return f"{what}: {problems[0]}"

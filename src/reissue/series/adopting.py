@@ -102,7 +102,7 @@ def adopt(
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]) and not is_draft(layout):
         raise SettingsError(f"{target} exists already. Adoption makes a new series.")
     made, say = not target.exists(), progress or (lambda stage: None)
-    used = schema or _undivided(read_config(str(config)), str(config)).schema
+    used = schema or _refuse_divided(read_config(str(config)), str(config)).schema
     foreign = read_series(releases, used, snapshots, match, names, say)
     say("write")
     new = _plan(config, used, strategy, seed, catalogue, key)
@@ -119,7 +119,7 @@ def adopt(
     return Adopted(series, before, look_ahead(series, snapshots[-1], before, say) if before.breaches else ())
 
 
-def _undivided(config: Config, path: str) -> Config:
+def _refuse_divided(config: Config, path: str) -> Config:
     """Nobody of releases that are out is in a fragment: to ask for some must not be passed over."""
     if config.engine.get("fragments", 1) != 1:
         raise SettingsError(
@@ -154,7 +154,7 @@ def _adopt_all(ledger: Ledger, strategy: Strategy, foreign: ForeignSeries, sourc
         for position, release in enumerate(foreign.observed.releases):
             coded = foreign.release_notes[position].coded
             assert coded is not None and release.members is not None  # noqa: PT018
-            facts = adopted_facts(release, coding, first)
+            facts = make_adopted_facts(release, coding, first)
             stage = ledger.stage(release.number)
             _write_public(stage.public, sources[position], foreign, position)
             stage.facts(facts)
@@ -169,7 +169,7 @@ def _adopt_all(ledger: Ledger, strategy: Strategy, foreign: ForeignSeries, sourc
             previous = facts
 
 
-def adopted_facts(release: ObservedRelease, coding: Coding, first: int) -> Facts:
+def make_adopted_facts(release: ObservedRelease, coding: Coding, first: int) -> Facts:
     """The facts of an adopted release. Rows that fit nobody are kept as counterfeits, with negative numbers.
 
     Boxes are widened to nodes of their hierarchies, as the ledger keeps them.

@@ -13,7 +13,7 @@ from reissue.coding import Coding
 from reissue.errors import SchemaError
 from reissue.ledger import Ledger
 from reissue.schema import Attribute, Schema
-from reissue.schema.roles import listed
+from reissue.schema.roles import join_problems
 
 ELSE = "For anything else, create a new series"
 
@@ -26,7 +26,7 @@ def amend(ledger: Ledger, coding: Coding, schema: Schema) -> list[str]:
     now = Schema.from_stored(cast("Mapping[str, object]", ledger.meta["schema"]))
     problems = _find_problems(now, schema)
     if problems:
-        raise SchemaError(listed("The schema of a series that has begun", problems))
+        raise SchemaError(join_problems("The schema of a series that has begun", problems))
     changes = _list_changes(now, schema)
     if changes:
         hierarchies = {

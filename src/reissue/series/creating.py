@@ -1,4 +1,7 @@
-"""How a series comes to be: what is asked of it, in Python or in a config, checked and kept in a new ledger."""
+"""How a series comes to be: what is asked of it, in Python or in a config, checked and kept in a new ledger.
+
+Its `reissue.toml` says what it was created with, for people to read.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from reissue.ledger.disk import remove_tree
 from reissue.ledger.system import force_folder, move
 from reissue.methods.registry import make_strategy, write_policy
 from reissue.methods.strategy import Strategy
-from reissue.schema import Schema
+from reissue.schema import Attribute, Categorical, Schema
+from reissue.schema.proposal import write_key, write_value
 from reissue.series.release import FORMATS, check_engine, check_formats, check_on_change, to_strings
 
 
@@ -99,9 +103,9 @@ class NewSeries:
         except SettingsError as error:
             raise SettingsError(f"{config}: [policy] {error}") from None
         try:
-            _checked_audit(read.audit)
-            _checked_gates(read.gates)
-            _checked_utility(read.utility, read.schema)
+            _check_audit(read.audit)
+            _check_gates(read.gates)
+            _check_utility(read.utility, read.schema)
         except SettingsError as error:
             raise SettingsError(f"{config}: {error}") from None
         settings = dict(read.engine)
@@ -148,8 +152,6 @@ class NewSeries:
 
     def create(self, path: Path) -> Ledger:
         """Its ledger, in a new directory."""
-        from reissue.series.configuration import write_config
-
         if self.seed is not None and self.seed < 0:
             raise SettingsError(f"seed is {self.seed}; it must be a whole number of at least 0.")
         policy = write_policy(self.strategy)
@@ -157,9 +159,9 @@ class NewSeries:
         fragments = check_fragments(self.fragments)
         self.strategy.refuse_fragments(fragments)
         others: dict[str, Mapping[str, object]] = {
-            "audit": _checked_audit(self.audit),
-            "gates": _checked_gates(self.gates),
-            "utility": _checked_utility(self.utility, self.schema),
+            "audit": _check_audit(self.audit),
+            "gates": _check_gates(self.gates),
+            "utility": _check_utility(self.utility, self.schema),
         }
         formats, on_change = check_formats(self.formats), check_on_change(self.on_change)
         meta = {
@@ -187,7 +189,7 @@ def find_key(key: str | bytes | None) -> bytes | None:
     return read_key(key) if isinstance(key, str) else key
 
 
-def _checked_audit(section: Mapping[str, object]) -> dict[str, object]:
+def _check_audit(section: Mapping[str, object]) -> dict[str, object]:
     if not section:
         return {}  # attacks are imported only where they are asked for
     from reissue.audit.attacks import check_section
@@ -195,7 +197,7 @@ def _checked_audit(section: Mapping[str, object]) -> dict[str, object]:
     return check_section(section)
 
 
-def _checked_gates(section: Mapping[str, object]) -> dict[str, float]:
+def _check_gates(section: Mapping[str, object]) -> dict[str, float]:
     if not section:
         return {}
     from reissue.publish.gates import check_limits
@@ -203,7 +205,7 @@ def _checked_gates(section: Mapping[str, object]) -> dict[str, float]:
     return check_limits(section)
 
 
-def _checked_utility(section: Mapping[str, object], schema: Schema) -> Mapping[str, object]:
+def _check_utility(section: Mapping[str, object], schema: Schema) -> Mapping[str, object]:
     """What is measured of every release: pairs of attributes by which rates are."""
     if not section.get("rates"):
         return {}
@@ -216,3 +218,62 @@ def _checked_utility(section: Mapping[str, object], schema: Schema) -> Mapping[s
 def _text(section: Mapping[str, object], key: str) -> str | None:
     value = section.get(key)
     return None if value is None else str(value)
+
+
+def write_config(
+    schema: Schema,
+    policy: Mapping[str, object],
+    formats: Sequence[str],
+    on_change: str,
+    engine: Mapping[str, object],
+    fragments: int,
+    others: Mapping[str, Mapping[str, object]],
+) -> str:
+    """The config as TOML; others: more sections. Hierarchies are named, not listed: their content is in the ledger."""
+    lines = [
+        "# What this series was created with, for people to read. Reissue itself reads the ledger in private/.",
+        "",
+        "[schema]",
+        f"identifier = {write_value(schema.identifier)}",
+        f"sensitive = {write_value(list(schema.sensitive))}",
+        f"insensitive = {write_value(list(schema.insensitive))}",
+        f"missing = {write_value(schema.missing)}",
+        "",
+        "[schema.quasi_identifiers]",
+        *(
+            f"{write_key(name)} = {write_value(summarize_attribute(attribute))}"
+            for name, attribute in schema.quasi_identifiers.items()
+        ),
+        "",
+        *_bins(schema),
+        "[policy]",
+        *(f"{write_key(key)} = {write_value(value)}" for key, value in policy.items() if value is not None),
+        f"on_change = {write_value(on_change)}",
+        "",
+        "[output]",
+        f"formats = {write_value(list(formats))}",
+        "",
+        "[engine]",
+        *(f"{write_key(key)} = {write_value(value)}" for key, value in engine.items()),
+        *([f"fragments = {fragments}"] if fragments else []),
+    ]
+    for name, section in others.items():
+        if section:
+            lines += ["", f"[{name}]", *(f"{write_key(key)} = {write_value(value)}" for key, value in section.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _bins(schema: Schema) -> list[str]:
+    bins = [f"{write_key(name)} = {write_value(bins.to_dict())}" for name, bins in schema.bins.items()]
+    spelled = [f"{write_key(key)} = {write_value(value)}" for key, value in schema.spelling.to_dict().items()]
+    return [
+        *(["[schema.bins]", *bins, ""] if bins else []),
+        *(["[schema.spelling]", *spelled, ""] if spelled else []),
+    ]
+
+
+def summarize_attribute(attribute: Attribute) -> Mapping[str, object]:
+    """The attribute without the content of its hierarchy."""
+    if isinstance(attribute, Categorical) and attribute.hierarchy.rule is None:
+        return {"hierarchy": f"{len(attribute.hierarchy.leaves)} values, kept in the ledger"}
+    return {key: value for key, value in attribute.to_dict().items() if key != "values"}

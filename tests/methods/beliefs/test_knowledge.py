@@ -226,7 +226,7 @@ def test_moves_of_fragments_add_up() -> None:
     whole = MoveCounts.none(0).plus(earlier, now, after, 5)
     home = rng.integers(0, 3, 300)
     own = [MoveCounts.none(0).plus(earlier[home == f], now[home == f], after[home == f], 5) for f in range(3)]
-    together = MoveCounts.whole(sum_counts([FragmentCounts(one.counts(2)) for one in own]), 5)
+    together = MoveCounts.sum(sum_counts([FragmentCounts(one.counts(2)) for one in own]), 5)
     table = np.full(5, 0.2)
     for steps in (1, 2):
         here, there = together.moves(table, steps, 10.0), whole.moves(table, steps, 10.0)

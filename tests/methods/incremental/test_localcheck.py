@@ -29,7 +29,7 @@ def running_of(series: Observed) -> RunningKnowledge:
     return running
 
 
-def cluster_of(series: Observed) -> tuple[Cluster, Classes]:
+def build_cluster(series: Observed) -> tuple[Cluster, Classes]:
     """All but the last release as the past, the last one as the classes in question."""
     last = series.releases[-1]
     assert last.members is not None
@@ -55,7 +55,7 @@ def cluster_of(series: Observed) -> tuple[Cluster, Classes]:
 
 def holds(series: Observed, k: int, c: Fraction) -> bool:
     """Whether the check accepts the last release, all of its classes being new."""
-    cluster, made = cluster_of(series)
+    cluster, made = build_cluster(series)
     table = difference_buffers(int(cluster.counts.max()), len(made.head))
     return bool(cut_is_safe(cluster, made, np.arange(len(made.head)), k, c.numerator, c.denominator, table))
 

@@ -13,7 +13,7 @@ from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.methods.worlds.solver import settle
-from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
+from reissue.methods.worlds.worlds import build_worlds, find_paths, narrow, truth
 from reissue.model.domain import Domain
 from reissue.model.observed import Observed, ObservedRelease
 from tests.methods.equivalence.blocks import AMPLE
@@ -110,8 +110,8 @@ def test_carl_compromised_tells_erica() -> None:
 
 def possible_values(releases: list[ObservedRelease], known: set[int]) -> dict[str, set[str]]:
     """What possible worlds leave for everybody, by name."""
-    paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
-    worlds = worlds_of(releases, paths)
+    paths = find_paths(releases, np.array(sorted(known), dtype=np.int64))
+    worlds = build_worlds(releases, paths)
     bounds = narrow(worlds)
     assert bounds is not None
     settled = settle(worlds, bounds, truth(worlds, releases, paths), 0.5, 60.0)

@@ -10,7 +10,7 @@ from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.strategy import Strategy
 from reissue.methods.worlds.attack import PossibleWorlds
-from reissue.methods.worlds.worlds import find_symmetry, paths_of, truth, worlds_of
+from reissue.methods.worlds.worlds import build_worlds, find_paths, find_symmetry, truth
 from reissue.model.observed import ObservedRelease
 from tests.methods.worlds.tiny_worlds import NOBODY, enumerated, release, series
 from tests.support.histories import CHURN, generate, observe, run_series
@@ -34,8 +34,8 @@ def regrouped(rng: np.random.Generator, releases: int, uneven: bool) -> list[Obs
 def test_what_can_be_exchanged_is_possible_for_everybody(seed: int) -> None:
     rng = np.random.default_rng(seed)
     releases = regrouped(rng, int(rng.integers(1, 4)), uneven=False)
-    paths = paths_of(releases, NOBODY)
-    worlds = worlds_of(releases, paths)
+    paths = find_paths(releases, NOBODY)
+    worlds = build_worlds(releases, paths)
     symmetry = find_symmetry(worlds)
     assert symmetry.exchangeable.all()
     assert set(symmetry.values.tolist()) == {3}
@@ -55,8 +55,8 @@ def test_uneven_classes_are_never_taken_for_even_ones() -> None:
     told = 0
     for seed in range(40):
         releases = regrouped(np.random.default_rng(seed), 2, uneven=True)
-        paths = paths_of(releases, NOBODY)
-        worlds = worlds_of(releases, paths)
+        paths = find_paths(releases, NOBODY)
+        worlds = build_worlds(releases, paths)
         symmetry = find_symmetry(worlds)
         possible, _ = enumerated(releases, set())
         for entry in np.flatnonzero(symmetry.exchangeable):
@@ -68,7 +68,7 @@ def test_uneven_classes_are_never_taken_for_even_ones() -> None:
 
 def test_a_compromised_person_forbids_it() -> None:
     releases = regrouped(np.random.default_rng(1), 2, uneven=False)
-    worlds = worlds_of(releases, paths_of(releases, np.array([0], dtype=np.int64)))
+    worlds = build_worlds(releases, find_paths(releases, np.array([0], dtype=np.int64)))
     assert not find_symmetry(worlds).exchangeable.all()
 
 

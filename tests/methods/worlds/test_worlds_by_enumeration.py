@@ -7,7 +7,7 @@ import pytest
 
 from reissue.methods.worlds.attack import PossibleWorlds
 from reissue.methods.worlds.solver import settle
-from reissue.methods.worlds.worlds import narrow, paths_of, truth, worlds_of
+from reissue.methods.worlds.worlds import build_worlds, find_paths, narrow, truth
 from tests.methods.equivalence.blocks import AMPLE
 from tests.methods.worlds.tiny_worlds import (
     enumerated,
@@ -23,8 +23,8 @@ def test_bounds_equal_enumeration(seed: int) -> None:
     for _ in range(25):
         releases = random_series(rng)
         known = {int(rng.integers(0, 6))} if rng.random() < 0.3 else set()
-        paths = paths_of(releases, np.array(sorted(known), dtype=np.int64))
-        worlds = worlds_of(releases, paths)
+        paths = find_paths(releases, np.array(sorted(known), dtype=np.int64))
+        worlds = build_worlds(releases, paths)
         bounds = narrow(worlds)
         assert bounds is not None
         real = truth(worlds, releases, paths)

@@ -10,6 +10,7 @@ import numpy as np
 from reissue.arrays.sets import permute_ids
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.description import ClassRef, ClassSummary, SeriesFragment, summarize_class
+from reissue.audit.spark.names import TokenWords
 from reissue.coding import Coding, CodingWords
 from reissue.history.identities import Identities
 from reissue.history.past_releases import read_releases
@@ -18,7 +19,6 @@ from reissue.methods.attack import Attack, Outcome
 from reissue.model.domain import Domain
 from reissue.model.fragments import number_globally
 from reissue.model.observed import LazySequence, Observed, ObservedRelease, Words
-from reissue.model.placeholders import TokenWords
 
 
 @dataclass(frozen=True, eq=False)

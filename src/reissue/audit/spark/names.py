@@ -1,17 +1,21 @@
-"""Who has which number: the few people whom attacks find, looked up by workers in the identity map."""
+"""Who has which number: the few people whom attacks find, looked up by workers in the identity map.
+
+An attack on a part of a series may run anywhere. What it says then holds marks such as `{subject:123}`; only the
+auditor's own process puts in what people call them, so neither identities nor labels travel.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.types import Int64
+from reissue.arrays.types import Int32, Int64
 from reissue.history.identities import Identities
 from reissue.ledger import Marks, Shelf
 from reissue.ledger.parquet import numbers_of
@@ -19,10 +23,55 @@ from reissue.ledger.records import PrivateFile
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.wording import begin_sentence
 from reissue.model.observed import Words
-from reissue.model.placeholders import fill_in_all_words, fill_in_words
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Spark
+
+
+_MARK = re.compile(r"\{(subject|value|release|box):([-0-9,]*)\}")
+
+
+@dataclass(frozen=True)
+class TokenWords:
+    """Words that know nothing: every name is a mark for it."""
+
+    def box(self, box: Int32) -> str:
+        return "{box:" + ",".join(str(code) for code in box.reshape(-1).tolist()) + "}"
+
+    def value(self, code: int) -> str:
+        return f"{{value:{code}}}"
+
+    def subject(self, number: int) -> str:
+        return f"{{subject:{number}}}"
+
+    def release(self, number: int) -> str:
+        return f"{{release:{number}}}"
+
+
+def fill_in_words(text: str, words: Words) -> str:
+    """The text with every mark replaced by what people call it, in one pass: names are not searched for marks."""
+
+    def name(mark: re.Match[str]) -> str:
+        kind, of = mark[1], mark[2]
+        if kind == "box":
+            codes = np.array([int(code) for code in of.split(",") if code], dtype=np.int32)
+            return words.box(codes.reshape(-1, 2))
+        return str(getattr(words, kind)(int(of)))
+
+    return _MARK.sub(name, text)
+
+
+def fill_in_all_words(thing: object, words: Words) -> object:
+    """The same for all texts within tuples, lists and mappings, such as the details of a finding."""
+    if isinstance(thing, str):
+        return fill_in_words(thing, words)
+    if isinstance(thing, tuple):
+        return tuple(fill_in_all_words(one, words) for one in thing)
+    if isinstance(thing, list):
+        return [fill_in_all_words(one, words) for one in thing]
+    if isinstance(thing, Mapping):
+        return {fill_in_all_words(key, words): fill_in_all_words(one, words) for key, one in thing.items()}
+    return thing
 
 
 _PERSON = re.compile(r"\{subject:(-?\d+)\}")

@@ -87,7 +87,7 @@ def pieces_of(
     header = footers[0][0].names
     names = read.choose_columns(header, wanted)
     read.refuse_twins(name, header, names)
-    schema = _agreed(name, [(path, footer[0]) for path, footer in zip(paths, footers, strict=True)], names)
+    schema = _agree_on_types(name, [(path, footer[0]) for path, footer in zip(paths, footers, strict=True)], names)
     pieces, first = [], 0
     for path, (_, sizes, state) in zip(paths, footers, strict=True):
         groups: list[int] = []
@@ -108,7 +108,7 @@ def _footer(path: Path) -> tuple[pa.Schema, list[int], tuple[int, int]]:
         return file.schema_arrow, [data.row_group(i).num_rows for i in range(data.num_row_groups)], _state(path)
 
 
-def _agreed(name: str, files: Sequence[tuple[Path, pa.Schema]], names: Sequence[str]) -> pa.Schema:
+def _agree_on_types(name: str, files: Sequence[tuple[Path, pa.Schema]], names: Sequence[str]) -> pa.Schema:
     """The columns' types in all files; numbers may be narrower in some, and a column that is all null has any type."""
     fields = []
     for column in names:

@@ -72,21 +72,21 @@ def refuse_connect(address: str = "sc://") -> None:
 
 def require() -> None:
     """Raise SettingsError if Spark cannot run here: pyspark or Java is missing or too old."""
-    if not _installed("pyspark"):
+    if not _is_installed("pyspark"):
         raise SettingsError(f"The engine 'spark' needs pyspark {OLDEST_SPARK}, which is not installed. {INSTALL_SPARK}")
     found = version("pyspark")
     if int(found.partition(".")[0]) < OLDEST_SPARK:
         raise SettingsError(
             f"The engine 'spark' needs pyspark {OLDEST_SPARK} or later, but {found} is installed. {INSTALL_SPARK}"
         )
-    if not _installed("pandas"):
+    if not _is_installed("pandas"):
         raise SettingsError(f"pyspark needs pandas, which is not installed. {INSTALL_SPARK}")
     number = _java()
     if number < OLDEST_JAVA:
         raise SettingsError(f"Spark needs Java {OLDEST_JAVA}, but the Java here is version {number}. {INSTALL_JAVA}")
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ImportError:

@@ -44,7 +44,7 @@ class Sum:
             high = np.add.reduceat(whole >> HALF, start).tolist()
             low = np.add.reduceat(whole & ((1 << HALF) - 1), start).tolist()
             for power, upper, lower in zip(exponent[start].tolist(), high, low, strict=True):
-                units += _shifted((upper << HALF) + lower, power - 53 + FINEST)
+                units += _shift((upper << HALF) + lower, power - 53 + FINEST)
         return Sum(len(numbers), units, float(numbers.max(initial=0.0)))
 
     def __add__(self, other: Sum) -> Sum:
@@ -56,7 +56,7 @@ class Sum:
         return float(Fraction(self.units, self.count << FINEST)) if self.count else 0.0
 
 
-def _shifted(whole: int, bits: int) -> int:
+def _shift(whole: int, bits: int) -> int:
     return whole << bits if bits >= 0 else whole >> -bits  # below 0 only for the smallest floats, whose last bits are 0
 
 

@@ -152,7 +152,7 @@ def _follow_moves(
         if told is None:
             counts, earlier = _count_moves(counts, last, earlier, members, series.value_count)
         else:
-            counts = MoveCounts.whole(told[release.number].everywhere, series.value_count)
+            counts = MoveCounts.sum(told[release.number].everywhere, series.value_count)
         yield release, members, counts
         last = members
 

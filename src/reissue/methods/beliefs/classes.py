@@ -84,7 +84,7 @@ def estimate_priors(
     if whole is None:
         counts, _ = beliefs.count_moves(snapshot.subjects, snapshot.values, values)
     else:
-        counts = MoveCounts.whole(whole.everywhere, values)
+        counts = MoveCounts.sum(whole.everywhere, values)
     table = _count_everybody(snapshot, history) + knowledge.smoothing / max(1, values)
     moves = find_moves(knowledge, given, counts, table / table.sum(), how.steps, values)
     new = np.flatnonzero(~np.isin(snapshot.subjects, beliefs.people))
@@ -179,15 +179,15 @@ def _group_rows(
             if len(told) > 1:
                 told = told[1:]
                 continue
-        mixed = leave_out_more(classes, snapshot.values, limits, history.seed)
-        if requirement.t is None or told or np.array_equal(mixed, classes):
-            return number, _renumber(mixed)
-        classes, out = mixed, out | (mixed < 0)
+        are_mixed = leave_out_more(classes, snapshot.values, limits, history.seed)
+        if requirement.t is None or told or np.array_equal(are_mixed, classes):
+            return number, _renumber(are_mixed)
+        classes, out = are_mixed, out | (are_mixed < 0)
     return number, classes
 
 
 def leave_out_more(classes: Int32, values: Int32, limits: Limits, seed: int) -> Int32:
-    """The classes without some, drawn by the secret seed, until those left out are as mixed as a class must be.
+    """The classes without some, drawn by the secret seed, until those left out are as are_mixed as a class must be.
 
     Rows that fit no class tend to have a value in common: by themselves, their absence would reveal it. Whole classes
     are left out beside them, whatever their values are. All, if nothing less will do. O(rows log classes).
@@ -195,18 +195,18 @@ def leave_out_more(classes: Int32, values: Int32, limits: Limits, seed: int) -> 
     number = int(classes.max(initial=-1)) + 1
     rank = np.append(np.random.default_rng([seed, 15]).permutation(number), -1)[classes]
 
-    def mixed(count: int) -> bool:
+    def are_mixed(count: int) -> bool:
         absent = np.where(rank < count, 0, -1).astype(np.int32)
         return bool(classes_meet(limits, absent, values, 1)[0])
 
-    if (classes >= 0).all() or mixed(0):
+    if (classes >= 0).all() or are_mixed(0):
         return classes
     low, high = 0, 1
-    while high < number and not mixed(high):
+    while high < number and not are_mixed(high):
         low, high = high, min(2 * high, number)
     while high - low > 1 and high < number:
         middle = (low + high) // 2
-        low, high = (low, middle) if mixed(middle) else (middle, high)
+        low, high = (low, middle) if are_mixed(middle) else (middle, high)
     return np.where(rank < high, np.int32(-1), classes).astype(np.int32)
 
 
@@ -314,6 +314,6 @@ def _describe_steps(snapshot: Coded, promise: SimilarityPromise, classes: Int32,
     if suppressed:
         said.append(
             f"{suppressed:,} rows are suppressed: those that fitted no class, and whole classes drawn at random, until "
-            "the values of those left out are as mixed as a class must be."
+            "the values of those left out are as are_mixed as a class must be."
         )
     return tuple(said)

@@ -134,7 +134,7 @@ class MoveCounts:
         return told
 
     @staticmethod
-    def whole(told: Mapping[str, Counts], values: int) -> MoveCounts:
+    def sum(told: Mapping[str, Counts], values: int) -> MoveCounts:
         """Those of all fragments together; each must have counted with as many values."""
         pairs = told["moves"].matrix(np.arange(values, dtype=np.int64), values)
         second = told.get("second", Counts.none())

@@ -107,10 +107,10 @@ def number_classes(releases: Sequence[ObservedRelease]) -> ClassRows:
     numbers = [np.arange(count, dtype=np.int32) for count in counts]
     release_of = np.repeat(np.array([release.number for release in releases], dtype=np.int32), counts)
     joined_numbers = np.concatenate(numbers) if numbers else np.empty(0, dtype=np.int32)
-    return ClassRows(first, release_of, joined_numbers, sets, _concatenated(shows), even, times)
+    return ClassRows(first, release_of, joined_numbers, sets, _concatenate(shows), even, times)
 
 
-def _concatenated(parts: list[Int32]) -> Int32:
+def _concatenate(parts: list[Int32]) -> Int32:
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
 
 
@@ -156,7 +156,7 @@ def trace_patterns(releases: Sequence[ObservedRelease], rows: ClassRows, keep: B
         steps.append((step & 0xFFFFFFFF).astype(np.int32))
         pattern[at] = total + of
         total += len(step)
-    return Patterns(subjects, pattern, _concatenated(parents), _concatenated(steps))
+    return Patterns(subjects, pattern, _concatenate(parents), _concatenate(steps))
 
 
 def connect_classes(rows: ClassRows, patterns: Patterns) -> Int32:

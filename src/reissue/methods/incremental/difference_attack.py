@@ -15,7 +15,7 @@ from reissue.arrays.types import Int64
 from reissue.methods.attack import PEOPLE, Attack, Finding, Outcome, WorkDivision, merge_steps
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
-from reissue.methods.incremental.sides import Side, pairs_of
+from reissue.methods.incremental.sides import Side, list_side_pairs
 from reissue.methods.wording import call_nobody, count_people, name_subjects, put_in_brackets
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
@@ -53,7 +53,7 @@ class Difference(Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of releases, in both directions; exact, by flows (see reissue.methods.incremental.difference)."""
         measures = {"smallest_difference": float(self.k), "highest_share": 0.0, "subjects_at_risk": 0.0}
-        pairs = starmap(partial(self._pair, series), pairs_of(series, involving))
+        pairs = starmap(partial(self._pair, series), list_side_pairs(series, involving))
         return merge_steps(self, [Outcome(self.name, (), 0, measures=measures, tallies={"partly": 0}), *pairs])
 
     def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:

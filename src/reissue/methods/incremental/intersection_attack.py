@@ -12,7 +12,7 @@ from reissue.arrays.sets import union
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
-from reissue.methods.incremental.sides import Side, sides_of
+from reissue.methods.incremental.sides import Side, prepare_sides
 from reissue.methods.wording import begin_sentence, call_people, count_people, name_all_of, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.settings import Share, as_fraction
@@ -34,7 +34,7 @@ class Intersection(Attack):
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Follow every person through the releases; people who shared all their classes are followed as one."""
-        running, sides = RunningKnowledge.empty(len(series.domains)), sides_of(series, involving)
+        running, sides = RunningKnowledge.empty(len(series.domains)), prepare_sides(series, involving)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
         total, highest, lost, told = 0, 0.0, 0, np.empty(0, dtype=np.int64)

@@ -46,20 +46,20 @@ class Side:
         )
 
 
-def sides_of(series: Observed, involving: int | None) -> list[Side]:
+def prepare_sides(series: Observed, involving: int | None) -> list[Side]:
     """The releases an attack looks at: all, or those up to the one being made."""
     last = len(series) if involving is None else involving
     return [Side(release, series.value_count) for release in series.releases[:last]]
 
 
-def pairs_of(series: Observed, involving: int | None) -> Iterator[tuple[Side, Side]]:
+def list_side_pairs(series: Observed, involving: int | None) -> Iterator[tuple[Side, Side]]:
     """Every (older, newer), or only those with the release at this place as the newer one.
 
     Of these, no side is kept beside the newer one and its partner: releases that are read when they are asked for are
     in memory two at a time.
     """
     if involving is None:
-        sides = sides_of(series, involving)
+        sides = prepare_sides(series, involving)
         for place, newer in enumerate(sides):
             yield from ((older, newer) for older in sides[:place])
     elif involving:

@@ -13,7 +13,7 @@ import numpy as np
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, merge_steps
-from reissue.methods.incremental.sides import Side, pairs_of
+from reissue.methods.incremental.sides import Side, list_side_pairs
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
 from reissue.methods.wording import count_people, count_rows, name_subjects
 from reissue.model.observed import Observed
@@ -44,7 +44,7 @@ class RecordTracing(Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of an older and a newer release; exact, by flows (see reissue.methods.incremental.tracing)."""
         nothing = Outcome(self.name, (), 0, measures={"fewest_people": float(self.k), "rows_traced": 0.0})
-        pairs = starmap(partial(self._pair, series), pairs_of(series, involving))
+        pairs = starmap(partial(self._pair, series), list_side_pairs(series, involving))
         return merge_steps(self, [nothing, *pairs])
 
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:

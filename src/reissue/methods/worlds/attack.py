@@ -23,7 +23,7 @@ from reissue.methods.wording import (
     name_subjects,
 )
 from reissue.methods.worlds.solver import Inconsistent, Settled, settle
-from reissue.methods.worlds.worlds import Paths, Worlds, narrow, paths_of, truth, worlds_of
+from reissue.methods.worlds.worlds import Paths, Worlds, build_worlds, find_paths, narrow, truth
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import Share, SignatureSize, Within, as_fraction
 
@@ -228,8 +228,8 @@ class PossibleWorlds(Attack):
 
     def _seen(self, series: Observed, releases: list[ObservedRelease]) -> SettledSeries | None:
         """The settled series; None if no world fits it."""
-        paths = paths_of(releases, self._known(series, releases))
-        worlds = worlds_of(releases, paths)
+        paths = find_paths(releases, self._known(series, releases))
+        worlds = build_worlds(releases, paths)
         bounds = narrow(worlds)
         if bounds is None:
             return None

@@ -48,7 +48,7 @@ class Paths:
     people: int
 
 
-def paths_of(releases: Sequence[ObservedRelease], compromised: Int64) -> Paths:
+def find_paths(releases: Sequence[ObservedRelease], compromised: Int64) -> Paths:
     """The paths of all members, and of the rows that belong to none of them. O(people * releases * log people)."""
     members = [_members(release) for release in releases]
     subjects = union(*(m.subjects for m in members))
@@ -115,7 +115,7 @@ class Worlds:
         return len(self.path)
 
 
-def worlds_of(releases: Sequence[ObservedRelease], paths: Paths) -> Worlds:
+def build_worlds(releases: Sequence[ObservedRelease], paths: Paths) -> Worlds:
     """The equations of a series. O(entries * releases * log groups)."""
     offset, keys, width = 0, [], 1 + max((int(r.values.max(initial=0)) for r in releases), default=0)
     totals = [np.empty(0, dtype=np.int64)]

@@ -43,7 +43,7 @@ def cluster_buffers(past: Past, value_count: int) -> ClusterBuffers:
 
 
 @njit(cache=True)
-def cluster_of(rows: CodedRows, start: int, stop: int, past: Past, bench: ClusterBuffers) -> Cluster:
+def build_cluster(rows: CodedRows, start: int, stop: int, past: Past, bench: ClusterBuffers) -> Cluster:
     """The rows of one leaf and their past, renumbered."""
     size, releases = stop - start, past.chain.shape[1]
     value, cell = np.empty(size, np.int64), np.empty(size, np.int64)

@@ -8,7 +8,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_safe
 from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, difference_buffers
-from reissue.methods.incremental.recut.cluster import ClusterBuffers, Past, cluster_buffers, cluster_of
+from reissue.methods.incremental.recut.cluster import ClusterBuffers, Past, build_cluster, cluster_buffers
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import copy_slice, measure, try_cut
 from reissue.partition.tables import CodedRows, CutBuffers, Forest, cut_buffers
@@ -81,7 +81,7 @@ def _together(
     One class is safe: whole clusters, and new rows that stand alone. A refused cut is tried again when others have been
     made since, so that in the end every cut of every class has been refused as things stand.
     """
-    cluster, size = cluster_of(rows, start, stop, past, bench), stop - start
+    cluster, size = build_cluster(rows, start, stop, past, bench), stop - start
     most = size // max(1, limits.k) + 2
     work = copy_slice(rows, start, stop)
     boxes = np.empty((most, rows.codes.shape[1], 2), np.int32)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reissue.audit.spark.names import TokenWords, fill_in_all_words, fill_in_words
+from reissue.audit.spark.regrouped import deal_parts, find_links
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.placeholders import TokenWords, fill_in_all_words, fill_in_words
-from reissue.model.series_parts import deal_parts, find_links
 from tests.support.churning import churning
 from tests.support.in_parts import split_series
 from tests.support.words import PlainWords
