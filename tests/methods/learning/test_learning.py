@@ -24,7 +24,7 @@ from reissue.methods.learning.judgement import judge
 from reissue.methods.learning.statistics import FittedStatistics, learn, reason
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease
-from tests.methods.learning.townspeople import live_on, publish, town
+from tests.methods.learning.townspeople import live_on, publish, renumber_classes, town
 from tests.support.refusals import names
 from tests.support.words import PlainWords
 
@@ -193,16 +193,7 @@ def test_beliefs_count_for_no_more_than_they_come_true() -> None:
 
 def test_findings_do_not_depend_on_how_classes_are_numbered() -> None:
     series = publish(MInvariance(m=3), live_on(town(900), 600, 3))
-    rng = np.random.default_rng(5)
-    renamed = []
-    for release in series.releases:
-        assert release.members is not None
-        new = rng.permutation(release.class_count).astype(np.int32)
-        boxes = release.boxes.copy()
-        boxes[new] = release.boxes
-        members = replace(release.members, classes=new[release.members.classes])
-        renamed.append(replace(release, boxes=boxes, classes=new[release.classes], members=members))
-    one, other = Learning().run(series), Learning().run(replace(series, releases=renamed))
+    one, other = Learning().run(series), Learning().run(renumber_classes(series))
     assert one.measures == other.measures
     assert [finding.sentence for finding in one.findings] == [finding.sentence for finding in other.findings]
 

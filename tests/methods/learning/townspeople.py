@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from reissue.methods.strategy import Strategy
@@ -47,3 +49,16 @@ def publish(strategy: Strategy, snapshots: list[Coded]) -> Observed:
         releases.append(facts)
     first = snapshots[0]
     return Observed([ObservedRelease.of(facts) for facts in releases], first.domains, first.value_count, PlainWords())
+
+
+def renumber_classes(series: Observed) -> Observed:
+    """The same series with the classes of every release numbered at random."""
+    rng, renamed = np.random.default_rng(5), []
+    for release in series.releases:
+        assert release.members is not None
+        new = rng.permutation(release.class_count).astype(np.int32)
+        boxes = release.boxes.copy()
+        boxes[new] = release.boxes
+        members = replace(release.members, classes=new[release.members.classes])
+        renamed.append(replace(release, boxes=boxes, classes=new[release.classes], members=members))
+    return replace(series, releases=renamed)
