@@ -13,7 +13,7 @@ import pytest
 
 import reissue as ri
 from reissue.methods.incremental import difference, running_knowledge, second_check, second_tracing, tracing
-from reissue.methods.incremental.difference_frequent import Frequent
+from reissue.methods.incremental.difference import Frequent
 from reissue.methods.incremental.difference_region import DifferencePart
 from reissue.methods.incremental.tracing_filter import TracingPart
 from reissue.methods.plain_release import PlainRelease

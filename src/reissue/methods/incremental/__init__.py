@@ -2,8 +2,8 @@
 
 What maker and checker share, and why both may trust it:
 
-- `difference` with `difference_region`, `difference_frequent` and `difference_sets`, `tracing` with
-  `tracing_filter`, and `running_knowledge` are the attacks' own measures. `checked-incognito` weighs every node by
+- `difference` with `difference_region` and `difference_sets`, `tracing` with `tracing_filter`, and
+  `running_knowledge` are the attacks' own measures. `checked-incognito` weighs every node by
   them, and `checked-mondrian` a history that others made; they equal enumeration in `test_incremental_attacks` and
   `test_tracing`. `checked-mondrian` cuts by `recut.check*`, which share nothing with the attacks (`test_localcheck`
   holds the one against the other), but reads what is possible for whom from `running_knowledge`.
