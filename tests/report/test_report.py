@@ -5,63 +5,21 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from functools import cache
-from html.parser import HTMLParser
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from playwright.sync_api import Browser, expect
 
 from reissue.errors import InputError
 from reissue.report import charts, render_audit
 from reissue.report.pages import prepare_audit
 from reissue.report.text import (
     choose_unit,
-    clean,
     format_share,
     list_numbers,
     list_settings,
     open_sentence,
-    to_script_json,
 )
-from tests.report.browser import shown
-from tests.report.documents import HOSTILE, Document, example, hostile, long_series
-
-
-class Elements(HTMLParser):
-    """Start tags with their attributes, and the text outside style and script."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self._inside: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag in ("style", "script"):
-            self._inside.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._inside and tag == self._inside[-1]:
-            self._inside.pop()
-
-    def handle_data(self, data: str) -> None:
-        if not self._inside:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", "".join(self.words))
-
-
-@cache
-def harmless_shape() -> list[tuple[str, list[str]]]:
-    return [(tag, sorted(attributes)) for tag, attributes in Elements(render_audit(hostile("harmless"))).tags]
+from tests.report.documents import example, long_series
+from tests.report.elements import Elements
 
 
 @pytest.fixture(scope="module")
@@ -187,33 +145,6 @@ def test_no_address_and_no_foreign_element(page: str) -> None:
             assert target is None or target.startswith(("#", "data:,")), (tag, target)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:20].encode("ascii", "replace").decode())
-def test_data_cannot_become_markup(text: str) -> None:
-    """Whatever stands in the data: the same elements with the same attributes' names as for harmless text."""
-    made = render_audit(hostile(text))
-    assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == harmless_shape()
-    made.encode("utf-8")
-    assert len(made) < 1_300_000, "a long cell does not flood the page"
-
-
-@settings(max_examples=25, deadline=None)
-@given(text=st.text(min_size=1))
-def test_no_text_at_all_becomes_markup(text: str) -> None:
-    made = render_audit(hostile(text))
-    assert [(tag, sorted(attributes)) for tag, attributes in Elements(made).tags] == harmless_shape()
-
-
-def test_json_in_a_script_cannot_end_it() -> None:
-    for text in HOSTILE:
-        assert not re.search("[<>&\u2028\u2029]", to_script_json({"value": text, text[:50]: 1}))
-
-
-def test_clean_hides_nothing_silently() -> None:
-    assert clean("a\x00b\u202ec\ud800") == "a\ufffdb\ufffdc\ufffd"
-    assert clean("naïve – 漢字 é\n") == "naïve – 漢字 é\n"
-    assert clean("x" * 10, 4) == "xxxx…"
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0%"), (1, "100%"), (0.5, "50%"), (0.333, "33.3%"), (0.0001, "<0.1%"), (0.9999, ">99.9%"), (None, "–")],
@@ -288,40 +219,6 @@ def test_without_the_extra_it_says_what_to_install() -> None:
         assert done.stdout.strip() == "said", done.stderr
 
 
-def written(folder: Path, document: Document) -> Path:
-    file = folder / "report.html"
-    file.write_text(render_audit(document), encoding="utf-8")
-    return file
-
-
-def test_the_page_makes_no_request_and_draws_its_charts(browser: Browser, tmp_path: Path) -> None:
-    file = written(tmp_path, example())
-    with shown(browser, file) as (page, seen):
-        assert page.locator(".chart svg").count() == len(charts.draw_audit(example())) + len(example()["rates"])
-        assert page.locator(".chart svg path").count() > 5
-        assert page.locator(".vega-actions, .chart a").count() == 0, "nothing offers to upload a chart"
-        for summary in page.locator("summary").all():
-            summary.focus()
-        page.wait_for_load_state("networkidle")
-        assert seen.requests == [file.as_uri()]
-        assert seen.problems == []
-
-
-def test_rates_are_a_picture_and_stand_in_the_table(browser: Browser, tmp_path: Path) -> None:
-    document = example()
-    with shown(browser, written(tmp_path, document)) as (page, seen):
-        dots = page.locator("#chart-rates-0 svg .mark-symbol path")
-        assert dots.count() == len(document["rates"][0]["points"])
-        table = page.locator("[aria-label='Utility'] table")
-        assert "rate error, age x gender" in table.inner_text()
-        assert [row.inner_text().split("\t")[-2:] for row in table.locator("tbody tr").all()] == [
-            ["25%", "0.81"],
-            ["22.5%", "0.84"],
-        ]
-        assert not page.locator("#chart-rates-0 + .legend button").count(), "one series needs no legend"
-        assert seen.problems == []
-
-
 def test_rates_of_several_pairs_of_none_and_of_older_documents() -> None:
     document = example()
     document["rates"].append({**document["rates"][0], "pair": "gender", "points": [], "error": None})
@@ -333,96 +230,6 @@ def test_rates_of_several_pairs_of_none_and_of_older_documents() -> None:
     del document["rates"]
     text = Elements(render_audit(document)).text
     assert "rate error" not in text.lower()
-
-
-def test_hostile_values_run_nothing_and_load_nothing(browser: Browser, tmp_path: Path) -> None:
-    """All hostile texts on one page, charts and tooltips included, in a real browser."""
-    document = hostile(" ".join(text for text in HOSTILE if len(text) < 1000))
-    file = written(tmp_path, document)
-    with shown(browser, file) as (page, seen):
-        for mark in page.locator(".chart svg path[aria-roledescription]").all()[:12]:
-            mark.hover(force=True)
-        page.wait_for_load_state("networkidle")
-        assert page.evaluate("window.pwned") is None
-        assert seen.requests == [file.as_uri()]
-        assert seen.problems == []
-
-
-def test_the_policy_stops_what_escaping_would_miss(browser: Browser, tmp_path: Path) -> None:
-    """Were a script or an image to get into the page after all, the browser would refuse it."""
-    file = tmp_path / "report.html"
-    foreign = "<script>window.pwned=1</script><img src='http://example.invalid/x.png' onerror='window.pwned=2'>"
-    file.write_text(render_audit(example()).replace("</main>", foreign + "</main>"), encoding="utf-8")
-    with shown(browser, file) as (page, seen):
-        page.wait_for_timeout(300)
-        assert page.evaluate("window.pwned") is None
-        assert any("Content Security Policy" in problem for problem in seen.problems)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_contrast(browser: Browser, tmp_path: Path, scheme: str) -> None:
-    """WCAG AA: 4.5 to 1 for every piece of text against what is behind it."""
-    with shown(browser, written(tmp_path, example()), scheme=scheme) as (page, _):  # type: ignore[arg-type]
-        for look in ("bad", "unsure", "good"):
-            page.evaluate(f"document.getElementById('verdict').className = 'verdict {look}'")
-            assert page.evaluate(CONTRAST) == [], look
-        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (background == "rgb(255, 255, 255)") == (scheme == "light")
-
-
-def test_narrow_screens_need_no_sideways_scrolling(browser: Browser, tmp_path: Path) -> None:
-    document = hostile("W" * 5000)
-    with shown(browser, written(tmp_path, document), width=360) as (page, _):
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-def test_two_years_of_releases_fit(browser: Browser, tmp_path: Path) -> None:
-    """On a desk every table is seen whole; on a phone the attacks are read without scrolling sideways."""
-    wider = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)"
-    file = written(tmp_path, long_series(24, findings=1))
-    with shown(browser, file, width=1280) as (page, _):
-        assert [name for name in page.evaluate(wider) if name != "The classes involved"] == []
-    with shown(browser, file, width=390) as (page, _):
-        assert "Attacks" not in page.evaluate(wider)
-        assert page.locator("table.cards tbody tr").first.bounding_box()["height"] < 200  # type: ignore[index]
-        bars = page.locator("#chart-timeline path[aria-roledescription=bar]").all()
-        lefts = sorted({round(bar.bounding_box()["x"]) for bar in bars})  # type: ignore[index]
-        widest = max(bar.bounding_box()["width"] for bar in bars)  # type: ignore[index]
-        assert all(b - a > widest for a, b in pairwise(lefts)), "bars can be told apart"
-        assert page.locator("td.named").first.bounding_box()["width"] >= 110, "names are not broken"  # type: ignore[index]
-
-
-def test_the_keyboard_reaches_and_opens_findings(browser: Browser, tmp_path: Path) -> None:
-    document = example()
-    worst = document["attacks"][0]["findings"][0]
-    document["attacks"][0]["findings"] = [{**worst, "level": level} for level in (1.0, 0.9, 0.8)]
-    with shown(browser, written(tmp_path, document)) as (page, _):
-        closed = page.locator("details.finding:not([open])")
-        before = closed.count()
-        assert before > 0
-        for _press in range(200):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.matches('details.finding:not([open]) > summary')"):
-                page.keyboard.press("Enter")
-                break
-        expect(closed).to_have_count(before - 1)
-        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-
-
-def test_the_keyboard_brings_out_a_line_of_the_legend(browser: Browser, tmp_path: Path) -> None:
-    with shown(browser, written(tmp_path, example())) as (page, _):
-        first, second = page.locator("#chart-risk + .legend button").all()
-        assert (first.inner_text(), first.get_attribute("aria-pressed")) == ("Difference", "false")
-        faint = page.locator("#chart-risk path[opacity='0.15'], #chart-risk path[stroke-opacity='0.15']")
-        assert faint.count() == 0
-        first.focus()
-        page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
-        expect(second).to_have_attribute("aria-pressed", "true")
-        expect(page.locator(".legend [aria-pressed=true]")).to_have_count(1)
-        expect(faint).not_to_have_count(0)
-        page.keyboard.press("Space")
-        expect(page.locator(".legend [aria-pressed=true]")).to_have_count(0)
 
 
 def test_findings_that_say_the_same_are_folded() -> None:
@@ -449,65 +256,3 @@ def test_a_kept_promise_is_not_as_red_as_a_broken_one(state: str, beyond: list[s
     page = render_audit(document)
     assert f'<div class="verdict {look}"' in page
     assert f"<strong>{words}</strong>" in page
-
-
-def test_without_javascript_the_numbers_are_there(browser: Browser, tmp_path: Path) -> None:
-    with shown(browser, written(tmp_path, example()), script=False) as (page, _):
-        assert page.get_by_text("Charts need JavaScript").first.is_visible()
-        assert page.locator("table.heat td").count() == 6
-
-
-A4 = (794 - 2 * 53, 1123 - 2 * 60)
-"""Of the page without its margins, in CSS pixels."""
-
-
-def test_the_summary_prints_on_a_page_of_its_own(browser: Browser, tmp_path: Path) -> None:
-    document = long_series(24, findings=1)
-    document["verdict"] = example()["verdict"]
-    document["verdict"]["at_risk"] = [{"release": n, "subjects": n, "of": 100} for n in range(1, 25)]
-    with shown(browser, written(tmp_path, document), width=A4[0]) as (page, _):
-        assert not page.locator(".signed").is_visible()
-        page.emulate_media(media="print")
-        summary = page.locator(".summary")
-        assert page.locator(".signed").is_visible(), "a place to sign"
-        assert summary.bounding_box()["height"] < A4[1]  # type: ignore[index]
-        assert summary.evaluate("e => getComputedStyle(e).breakAfter") == "page"
-        headings = page.locator("main h2").all_inner_texts()
-        assert headings[-1] == "What was done", "step logs last"
-
-
-def test_it_prints(browser: Browser, tmp_path: Path) -> None:
-    document = example()
-    for release in document["releases"]:
-        release["steps"] = [f"1. Published release {release['number']}."]
-    with shown(browser, written(tmp_path, document), scheme="dark") as (page, _):
-        pdf = page.pdf(format="A4", prefer_css_page_size=True)
-        assert pdf.startswith(b"%PDF")
-        page.emulate_media(media="print", color_scheme="dark")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        assert not page.locator("nav.contents").is_visible()
-
-
-CONTRAST = """() => {
-  const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
-  const linear = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  const behind = (e) => {
-    for (; e; e = e.parentElement) {
-      const c = parse(getComputedStyle(e).backgroundColor);
-      if (c[3] === 1) return c;
-    }
-    return [255, 255, 255, 1];
-  };
-  const poor = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const e = walker.currentNode.parentElement, text = walker.currentNode.textContent.trim();
-    if (!text || e.closest('script,style,.skip-link') || !e.getClientRects().length) continue;
-    const style = getComputedStyle(e), ink = e.closest('svg') ? style.fill : style.color;
-    if (!ink.startsWith('rgb')) continue;
-    const [a, b] = [light(parse(ink)), light(behind(e))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) poor.push(text.slice(0, 40) + ' ' + ink);
-  }
-  return poor;
-}"""
