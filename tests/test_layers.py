@@ -195,6 +195,12 @@ def test_no_function_and_no_file_is_too_long() -> None:
                 assert node.end_lineno - node.lineno < 60, f"{path}: {node.name}"
 
 
+@pytest.mark.parametrize("folder", ["tests", "experiments", "benchmarks"])
+def test_no_file_beside_the_source_is_too_long(folder: str) -> None:
+    for path in (SOURCE.parents[1] / folder).rglob("*.py"):
+        assert path.read_text(encoding="utf-8").count("\n") <= 350, path
+
+
 def test_import_reissue_is_light() -> None:
     heavy = ["altair", "jinja2", "numba", "numpy", "polars", "pyarrow", "pydantic", "pyspark", "psycopg", "scipy"]
     heavy += ["starlette", "uvicorn"]

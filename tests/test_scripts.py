@@ -25,15 +25,18 @@ def test_faults_are_drawn_by_seed_and_leave_a_program() -> None:
         ast.parse(planted)
 
 
-def test_one_publish_crosses_at_most_sixty_modules() -> None:
-    """So that who follows one publish from its call to its files keeps the thread."""
-    walk = subprocess.check_output([sys.executable, str(ROOT / "scripts" / "walk"), "publish"], text=True)
-    title, *lines = walk.splitlines()
-    modules = [line.split()[0] for line in lines]
-    assert title == f"publish (m-invariance): {len(modules)} modules"
-    for passed in ("series.series", "publish.publishing", "methods.invariance.strategy", "ledger.stage"):
-        assert passed in modules
-    assert len(modules) <= 60, walk
+def test_one_publish_and_one_audit_cross_few_modules() -> None:
+    """So that who follows one publish, or one audit with every attack, from its call to its end keeps the thread."""
+    walks = subprocess.check_output([sys.executable, str(ROOT / "scripts" / "walk")], text=True).split("\n\n")
+    for name, walk, most, middle in zip(
+        ("publish", "audit"), walks, (54, 88), ("publish.publishing", "audit.auditing"), strict=True
+    ):
+        title, *lines = walk.splitlines()
+        modules = [line.split()[0] for line in lines]
+        assert title == f"{name} (m-invariance): {len(modules)} modules"
+        for passed in ("series.series", middle, "methods.invariance.strategy", "ledger.store"):
+            assert passed in modules
+        assert len(modules) <= most, walk
 
 
 def test_every_module_is_reached_and_every_feature_has_its_price() -> None:

@@ -11,18 +11,17 @@ import numpy as np
 from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.baselines.static import Algorithm, anonymize, value_counts
-from reissue.methods.strategy import ANYTHING, Changes, Strategy
+from reissue.methods.baselines.static import OneTable, anonymize, value_counts
+from reissue.methods.strategy import ANYTHING, Changes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.requirement import Diversity, Ratio, Requirement, classes_meet
-from reissue.model.settings import RowCount, Share, ValueCount
+from reissue.model.requirement import classes_meet
 
 ROWS, CLASSES, LINEAGE = "merge_rows", "merge_classes", "class_lineage"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Merge(Strategy):
+class Merge(OneTable):
     """UNSAFE ONCE PEOPLE LEAVE OR CHANGE. Classes stay as first published; new rows form classes of their own.
 
     The "merge" baseline of Byun et al. (2006), section 6. While people are only added, every release repeats the
@@ -43,18 +42,7 @@ class Merge(Strategy):
     name: ClassVar[str] = "merge"
     supports: ClassVar[Changes] = ANYTHING
 
-    k: RowCount
-    c: Share = 1.0
-    algorithm: Algorithm = "mondrian"
-    l: ValueCount | None = None  # noqa: E741 (the literature's name)
-    diversity: Diversity = "distinct"
-    recursive_c: Ratio | None = None
     on_few: Literal["refuse", "suppress"] = "refuse"
-
-    @property
-    def requirement(self) -> Requirement:
-        """What every class must satisfy."""
-        return Requirement(k=self.k, c=self.c, l=self.l, diversity=self.diversity, recursive_c=self.recursive_c)
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Keep what still holds, anonymize the rest by itself, append."""

@@ -27,7 +27,24 @@ UNSAFE = "Earlier releases were not looked at: this release may give people away
 
 
 @dataclass(frozen=True, kw_only=True)
-class Static(OrderedValues, Strategy):
+class OneTable(Strategy):
+    """What a strategy that protects one table at a time asks of every class: see reissue.model.requirement."""
+
+    k: RowCount
+    c: Share = 1.0
+    algorithm: Algorithm = "mondrian"
+    l: ValueCount | None = None  # noqa: E741 (the literature's name)
+    diversity: Diversity = "distinct"
+    recursive_c: Ratio | None = None
+
+    @property
+    def requirement(self) -> Requirement:
+        """What every class must satisfy."""
+        return Requirement(k=self.k, c=self.c, l=self.l, diversity=self.diversity, recursive_c=self.recursive_c)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Static(OrderedValues, OneTable):
     """UNSAFE ACROSS RELEASES. Every class of each single release meets the requirement; nothing holds for the series.
 
     The baseline of Byun et al. (2006), section 6: what one gets from a tool that protects one table at a time.
@@ -42,12 +59,6 @@ class Static(OrderedValues, Strategy):
     name: ClassVar[str] = "static"
     supports: ClassVar[Changes] = ANYTHING
 
-    k: RowCount
-    c: Share = 1.0
-    algorithm: Algorithm = "mondrian"
-    l: ValueCount | None = None  # noqa: E741 (the literature's name)
-    diversity: Diversity = "distinct"
-    recursive_c: Ratio | None = None
     t: Distance | None = None
     ordered: bool = False
     beta: Gain | None = None
@@ -69,12 +80,8 @@ class Static(OrderedValues, Strategy):
     @property
     def requirement(self) -> Requirement:
         """What every class must satisfy."""
-        return Requirement(
-            k=self.k,
-            c=self.c,
-            l=self.l,
-            diversity=self.diversity,
-            recursive_c=self.recursive_c,
+        return replace(
+            super().requirement,
             t=self.t,
             ordered=self.ordered,
             order=self._order,
