@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import reissue as ri
-from reissue.methods.incremental import difference, running_knowledge, second_check, second_tracing, tracing
+from reissue.methods.incremental import difference, second_check, second_tracing, tracing
 from reissue.methods.incremental.difference import Frequent
 from reissue.methods.incremental.difference_region import DifferencePart
 from reissue.methods.incremental.tracing_filter import TracingPart
 from reissue.methods.plain_release import PlainRelease
+from reissue.model import overlap
 from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.incremental.test_incremental_attacks import tiny_cases
 from tests.methods.incremental.tiny import differences, intersections, traced, value_of
@@ -107,7 +108,7 @@ FAULTS = {
     "the flow of the share of a value": Fault(difference, "too_frequent", find_no_frequent_value, "difference"),
     "the flow of the people left over": Fault(difference, "_too_few", find_no_small_rest, "difference"),
     "the components without flows": Fault(difference, "_suspect", suspect_nobody, "difference"),
-    "the running multiset": Fault(running_knowledge, "_intersect", keep_the_newer_values, "intersection"),
+    "the running multiset": Fault(overlap, "_intersect", keep_the_newer_values, "intersection"),
     "the traces": Fault(tracing, "_trace_pairs", trace_nothing, "record tracing"),
     "the filter of the traces": Fault(TracingPart, "suspicious", pass_everything, "record tracing"),
 }
