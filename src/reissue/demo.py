@@ -113,12 +113,12 @@ def matrix(audits: Mapping[str, Audit]) -> str:
     wide = max(len(name) for name in names) + 2
     lines = [f"{'attack':{wide}}" + "".join(f"{kind:>14}" for kind in audits)]
     for name in names:
-        lines.append(f"{name:{wide}}" + "".join(f"{_cell(audit, name):>14}" for audit in audits.values()))
+        lines.append(f"{name:{wide}}" + "".join(f"{_tell_cell(audit, name):>14}" for audit in audits.values()))
     total = "".join(f"{len(audit.at_risk):>14,}" for audit in audits.values())
     return "\n".join([*lines, f"{'people at risk':{wide}}{total}"])
 
 
-def _cell(audit: Audit, name: str) -> str:
+def _tell_cell(audit: Audit, name: str) -> str:
     outcome = audit.outcomes.get(name)
     if outcome is None:
         return "not run"

@@ -52,7 +52,7 @@ def writable(path: str, *beginnings: bytes) -> None:
     for place in (file, file.resolve().parent):  # a new file takes the place of the old one
         if place.exists() and not os.access(place, os.W_OK):
             raise InputError(f"{path} cannot be written: you may not write to {place}. Choose another place.")
-    if file.is_file() and not _ours(file, beginnings):
+    if file.is_file() and not _is_ours(file, beginnings):
         raise InputError(
             f"{path} is there already, and is nothing that this command writes: it is left alone. Choose another name, "
             "or delete it first."
@@ -68,7 +68,7 @@ def _refuse_inside(path: str, file: Path) -> None:
             raise InputError(f"{path} lies in the {own} of the series {series.name}, {why}. Choose another place.")
 
 
-def _ours(file: Path, beginnings: tuple[bytes, ...]) -> bool:
+def _is_ours(file: Path, beginnings: tuple[bytes, ...]) -> bool:
     with file.open("rb") as opened:
         begins = opened.read(16)
     return not begins or begins.startswith(beginnings)

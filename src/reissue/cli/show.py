@@ -91,9 +91,9 @@ class Backlog:
             print_document(documents if several else documents[0])
         if several and left and isinstance(error, ReissueError):
             after = len(left) - 1
-            rest = f" {after} after it {_be(after)} not tried." if after else ""
+            rest = f" {after} after it {_were(after)} not tried." if after else ""
             tell(
-                f"{len(self.done)} of {len(self.snapshots)} snapshots {_be(len(self.done))} published; {left[0]} was "
+                f"{len(self.done)} of {len(self.snapshots)} snapshots {_were(len(self.done))} published; {left[0]} was "
                 f"not.{rest} Mend it, and publish from there on.",
                 err=True,
             )
@@ -140,5 +140,5 @@ def warn_of_edits(series: Series) -> None:
         )
 
 
-def _be(count: int) -> str:
+def _were(count: int) -> str:
     return "was" if count == 1 else "were"

@@ -36,7 +36,7 @@ class Matrix:
         return float(self.shares[self.rows.index(row), self.columns.index(column)])
 
 
-def _transitions() -> Matrix:
+def _make_transitions() -> Matrix:
     """Monthly moves: the share that stays, the moves medicine knows, and the rest evenly over all other results."""
     known: dict[str, tuple[float, dict[str, float]]] = {
         "Flu": (0.60, {"Bronchitis": 0.12, "Pneumonia": 0.10, "Asthma": 0.05, "GERD": 0.04}),
@@ -79,7 +79,7 @@ def _draw_first() -> Matrix:
     return Matrix(tuple(per_thousand), EXAMS, np.array(list(per_thousand.values())) / 1000.0)
 
 
-TRANSITIONS = _transitions()
+TRANSITIONS = _make_transitions()
 """P(result next month | result this month), the same for everybody, in the clinic or not. All entries are positive.
 
 With dependence "real" it is how often results stay, and where they would move if all people were alike.
@@ -117,7 +117,7 @@ def first_results(female: Bool, age: Int64, weight: Float64 | None = None) -> Fl
     if weight is None:
         band = (age >= 40).astype(np.int64) + (age >= 65)
         return FIRST.shares[np.where(female, 0, 3) + band]
-    return _shares(_scores(female, age, weight) + _base())
+    return _to_shares(_score(female, age, weight) + _find_base())
 
 
 def next_results(result: Int64, first: Float64 | None = None) -> Float64:
@@ -138,28 +138,28 @@ def next_results(result: Int64, first: Float64 | None = None) -> Float64:
     return moves
 
 
-def _scores(female: Bool, age: Int64, weight: Float64) -> Float64:
+def _score(female: Bool, age: Int64, weight: Float64) -> Float64:
     years = (np.asarray(age, dtype=np.float64) - 50.0) / 20.0
     heavy = (weight - usual_weight(female, age)) / 11.0
     scores: Float64 = np.stack([years, years**2, female.astype(np.float64), heavy], axis=1) @ _LEANINGS
     return scores
 
 
-def _shares(scores: Float64) -> Float64:
+def _to_shares(scores: Float64) -> Float64:
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares: Float64 = odds / odds.sum(axis=1, keepdims=True)
     return shares
 
 
 @cache
-def _base() -> Float64:
+def _find_base() -> Float64:
     """float64[results]: the scores of nobody in particular, such that arrivals have USUAL results on average."""
     sexes, ages, kilograms = np.meshgrid([1, 0], np.arange(20, 90, 5), [-1.5, -0.5, 0.5, 1.5], indexing="ij")
     female, age, heavy = sexes.ravel() == 1, ages.ravel().astype(np.int64), kilograms.ravel()
-    scores = _scores(female, age, usual_weight(female, age) + 11.0 * heavy)
+    scores = _score(female, age, usual_weight(female, age) + 11.0 * heavy)
     common = np.exp(-(heavy**2) / 2)  # of the weights; ages are spread about evenly
     common /= common.sum()
     base = np.log(USUAL)
     for _ in range(200):
-        base += np.log(USUAL) - np.log(common @ _shares(scores + base))
+        base += np.log(USUAL) - np.log(common @ _to_shares(scores + base))
     return base

@@ -70,7 +70,7 @@ class _Patients:
             setattr(self, name, np.concatenate([getattr(self, name), getattr(new, name)]))
 
 
-def _arrivals(rng: np.random.Generator, count: int, now: int, dependence: Dependence) -> _Patients:
+def _draw_arrivals(rng: np.random.Generator, count: int, now: int, dependence: Dependence) -> _Patients:
     """New patients of month `now` (in months since year 0)."""
     female = rng.random(count) < 0.52
     years = rng.choice(np.array([29, 52, 74]), count, p=[0.30, 0.38, 0.32]) + rng.integers(-11, 13, count)
@@ -114,10 +114,10 @@ def _next_month(rng: np.random.Generator, people: _Patients, now: int, patients:
     moved = np.flatnonzero(changed)[rng.random(count) < MOVE]
     people.zip[moved] = rng.integers(0, len(ZIPS), len(moved))
     people.ward[changed] = rng.integers(0, len(WARDS), count)
-    people.join(_arrivals(rng, int(rng.poisson(max(0, patients - int(people.present.sum())))), now, dependence))
+    people.join(_draw_arrivals(rng, int(rng.poisson(max(0, patients - int(people.present.sum())))), now, dependence))
 
 
-def _table(people: _Patients, rows: Int64, now: Int64) -> pa.Table:
+def _make_table(people: _Patients, rows: Int64, now: Int64) -> pa.Table:
     """The snapshot's rows; now int64[rows] is the month of which `age` speaks."""
     patient = np.char.mod("P%06d", rows + 1)
     episode = np.char.add(np.char.add(patient, "-"), people.episode[rows].astype(np.str_))
@@ -163,7 +163,7 @@ def _months(
     rng: np.random.Generator, months: int, patients: int, cumulative: bool, dependence: Dependence
 ) -> Iterator[pa.Table]:
     start = 12 * FIRST_YEAR
-    people = _arrivals(rng, patients, start, dependence)
+    people = _draw_arrivals(rng, patients, start, dependence)
     files: list[pa.Table] = []
     for now in range(start, start + months):
         known = 0 if now == start else len(people)
@@ -171,8 +171,8 @@ def _months(
             _next_month(rng, people, now, patients, dependence)
         if cumulative:
             new = np.arange(known, len(people))
-            files.append(_table(people, new, np.full(len(new), now)))
+            files.append(_make_table(people, new, np.full(len(new), now)))
             yield pa.concat_tables(files).combine_chunks()
         else:
             here = np.flatnonzero(people.present)
-            yield _table(people, here, np.full(len(here), now))
+            yield _make_table(people, here, np.full(len(here), now))

@@ -33,9 +33,9 @@ def learn_from_labels(
         if name in numbers:
             attribute = coding.schema.quasi_identifiers[name]
             assert isinstance(attribute, Numeric)
-            numbers[name], bad = _ranges(numbers[name], attribute, distinct)
+            numbers[name], bad = _learn_ranges(numbers[name], attribute, distinct)
         else:
-            hierarchies[name], bad = _groups(hierarchies[name], distinct)
+            hierarchies[name], bad = _learn_groups(hierarchies[name], distinct)
         if bad:
             more = f" ... and {len(bad) - SHOWN} more" if len(bad) > SHOWN else ""
             problems.append(f"{name}: {', '.join(told(name, label) for label in bad[:SHOWN])}{more}")
@@ -48,7 +48,7 @@ def learn_from_labels(
     return hierarchies, numbers
 
 
-def _groups(hierarchy: Hierarchy, labels: list[str]) -> tuple[Hierarchy, list[str]]:
+def _learn_groups(hierarchy: Hierarchy, labels: list[str]) -> tuple[Hierarchy, list[str]]:
     """Values are learned where the hierarchy grows; a label of a group must be known from its values."""
     known = set(hierarchy.all_labels)
     values = [label for label in labels if label not in known and hierarchy.problem(label) is None]
@@ -59,11 +59,11 @@ def _groups(hierarchy: Hierarchy, labels: list[str]) -> tuple[Hierarchy, list[st
     return grown, [label for label in labels if label not in known]
 
 
-def _ranges(number: NumericCoding, attribute: Numeric, labels: list[str]) -> tuple[NumericCoding, list[str]]:
+def _learn_ranges(number: NumericCoding, attribute: Numeric, labels: list[str]) -> tuple[NumericCoding, list[str]]:
     """The limits that the bounds of the labels show; the kind by the look of them where it is still open."""
     first = number.hi < number.lo
     if number.kind is None:
-        number = _kind(number, labels)
+        number = _guess_kind(number, labels)
     if first and number.kind == "float" and attribute.decimals is None:
         digits = (len(found) for label in labels for found in re.findall(r"\.(\d+)", label))
         number = replace(number, decimals=min(max(digits, default=0), MOST_DECIMALS))
@@ -83,7 +83,7 @@ def _ranges(number: NumericCoding, attribute: Numeric, labels: list[str]) -> tup
     return number, bad
 
 
-def _kind(number: NumericCoding, labels: list[str]) -> NumericCoding:
+def _guess_kind(number: NumericCoding, labels: list[str]) -> NumericCoding:
     if any(re.search(r"\d{4}-\d{2}-\d{2}", label) for label in labels):
         return replace(number, kind="date", decimals=0)
     decimal = number.decimals or any(re.search(r"\.\d*[1-9]", label) for label in labels)

@@ -120,12 +120,12 @@ def _learn(coding: Coding, seen: SnapshotSummary, places: _Places) -> tuple[Lear
             if not found:
                 hierarchies[name] = hierarchies[name].grow(value for value in counted if value is not None)
         elif name in numbers and name in seen.numbers:
-            number, found = _number(coding, name, seen.numbers[name], places)
+            number, found = _learn_number(coding, name, seen.numbers[name], places)
             numbers[name] = number
             problems += found
         else:
             problems.append(f"Column '{name}' is missing. Add it, or correct the schema.")
-    values, found = _values(coding, seen.sensitive, places)
+    values, found = _learn_values(coding, seen.sensitive, places)
     return (hierarchies, numbers, values), problems + found
 
 
@@ -142,7 +142,7 @@ def _find_unknown(
         return problems
     many = f"{len(bad):,} values are" if len(bad) > 1 else "a value is"
     if not hierarchy.grows:
-        listed = _shown(bad, counted, places, lambda value, _: repr(value) + _hint(value, hierarchy))
+        listed = _tell_bad(bad, counted, places, lambda value, _: repr(value) + _explain_unknown(value, hierarchy))
         them, source = "them" if len(bad) > 1 else "it", f" ({hierarchy.source})" if hierarchy.source else ""
         return [
             *problems,
@@ -150,11 +150,11 @@ def _find_unknown(
             f"the hierarchy; to that of a series by `reissue extend SERIES --hierarchy {name}=FILE.csv`, a file like "
             "the hierarchy's.",
         ]
-    listed = _shown(bad, counted, places, lambda _, reason: reason)
+    listed = _tell_bad(bad, counted, places, lambda _, reason: reason)
     return [*problems, f"Column '{name}': {many} not allowed: {listed}. Correct the snapshot."]
 
 
-def _shown(bad: Mapping[str, str], counted: Counted, places: _Places, word: Callable[[str, str], str]) -> str:
+def _tell_bad(bad: Mapping[str, str], counted: Counted, places: _Places, word: Callable[[str, str], str]) -> str:
     """The most frequent bad values with their rows, then how many more there are."""
     order = sorted(bad, key=lambda value: (-counted[value][0], value))
     shown = [f"{word(value, bad[value])} in {places.rows(*counted[value])}" for value in order[:SHOWN]]
@@ -162,7 +162,7 @@ def _shown(bad: Mapping[str, str], counted: Counted, places: _Places, word: Call
     return "; ".join([*shown, *more])
 
 
-def _hint(value: str, hierarchy: Hierarchy) -> str:
+def _explain_unknown(value: str, hierarchy: Hierarchy) -> str:
     """Why a value may be unknown: spaces, case, a lost leading zero, a number read as a decimal."""
     known = hierarchy.codes
     if value.strip() in known:
@@ -189,7 +189,7 @@ def _nulls(name: str, where: str) -> str:
     )
 
 
-def _number(coding: Coding, name: str, seen: NumericSummary, places: _Places) -> tuple[NumericCoding, list[str]]:
+def _learn_number(coding: Coding, name: str, seen: NumericSummary, places: _Places) -> tuple[NumericCoding, list[str]]:
     """The numeric coding after a snapshot; kind and decimals are fixed by the first one with values."""
     number = coding.numbers[name]
     if seen.nulls and not number.missing:
@@ -202,7 +202,7 @@ def _number(coding: Coding, name: str, seen: NumericSummary, places: _Places) ->
     assert isinstance(attribute, Numeric)
     first = number.hi < number.lo
     if number.kind is None:
-        number = replace(number, kind=_kind(seen, attribute))
+        number = replace(number, kind=_find_kind(seen, attribute))
     if number.kind == "date":
         number = replace(number, decimals=0)
     problem = _misfit(name, number, seen, places)
@@ -218,7 +218,7 @@ def _number(coding: Coding, name: str, seen: NumericSummary, places: _Places) ->
     return number.widened(low, high), []
 
 
-def _kind(seen: NumericSummary, attribute: Numeric) -> Kind:
+def _find_kind(seen: NumericSummary, attribute: Numeric) -> Kind:
     """Floats without decimals are whole numbers (a column with nulls often arrives as floats)."""
     if seen.kind == "float" and not seen.decimals and not attribute.decimals:
         return "int"
@@ -243,7 +243,7 @@ def _misfit(name: str, number: NumericCoding, seen: NumericSummary, places: _Pla
 _PLURAL = {"int": "whole numbers", "float": "decimal numbers", "date": "dates"}
 
 
-def _values(
+def _learn_values(
     coding: Coding, sensitive: Iterable[Labels], places: _Places
 ) -> tuple[tuple[tuple[str, ...], ...], list[str]]:
     """The sensitive values with the new ones appended in sorted order, so that old codes stay."""

@@ -50,7 +50,7 @@ def read_text(path: Path) -> str:
 
 def read_arx(path: Path) -> Nodes:
     """ARX's format: value;level1;...;* without a header; `;`, `,`, `|` or tab, found by looking at the lines."""
-    return from_lines(_table(read_text(path), str(path)), str(path))
+    return from_lines(_split_lines(read_text(path), str(path)), str(path))
 
 
 def from_lines(rows: Rows, source: str) -> Nodes:
@@ -77,7 +77,7 @@ def from_lines(rows: Rows, source: str) -> Nodes:
     return links.build()
 
 
-def _table(text: str, source: str) -> Rows:
+def _split_lines(text: str, source: str) -> Rows:
     """Lines split by the delimiter that gives all of them the same number of fields (at least two)."""
     best: Rows = []
     most = 0
@@ -209,7 +209,7 @@ def nested(tree: object, source: str = "hierarchy") -> Nodes:
     """A mapping of group to members, or a list of values (and of such mappings); unequal depths are fine."""
     links = Links(source)
     try:
-        for path in _paths(tree, (), source):
+        for path in _list_paths(tree, (), source):
             links.add(path, " > ".join(reversed(path[1:])))
     except RecursionError as error:
         raise SchemaError(f"{source}: {DEEP}") from error
@@ -221,22 +221,22 @@ def nested(tree: object, source: str = "hierarchy") -> Nodes:
     return nodes
 
 
-def _paths(tree: object, above: tuple[str, ...], source: str) -> Iterator[tuple[str, ...]]:
+def _list_paths(tree: object, above: tuple[str, ...], source: str) -> Iterator[tuple[str, ...]]:
     if isinstance(tree, Mapping):
         for name, below in tree.items():
-            path = (_label(name, above, source), *above)
+            path = (_read_label(name, above, source), *above)
             if below is None or below == {}:
                 yield path
             else:
-                yield from _paths(below, path, source)
+                yield from _list_paths(below, path, source)
     elif isinstance(tree, Sequence) and not isinstance(tree, str | bytes):
         if not tree and above:
             raise SchemaError(f"{source}: the group {above[0]!r} has no values. Add some or delete the group.")
         for item in tree:
             if isinstance(item, Mapping):
-                yield from _paths(item, above, source)
+                yield from _list_paths(item, above, source)
             else:
-                yield (_label(item, above, source), *above)
+                yield (_read_label(item, above, source), *above)
     else:
         raise SchemaError(
             f"{source}: {' > '.join(reversed(above)) or 'the top'} holds {tree!r}. "
@@ -244,7 +244,7 @@ def _paths(tree: object, above: tuple[str, ...], source: str) -> Iterator[tuple[
         )
 
 
-def _label(name: object, above: tuple[str, ...], source: str) -> str:
+def _read_label(name: object, above: tuple[str, ...], source: str) -> str:
     if isinstance(name, int) and not isinstance(name, bool):
         return str(name)
     if isinstance(name, str) and name:

@@ -186,7 +186,7 @@ def _drop_chains(nodes: Nodes, members: list[int]) -> tuple[list[int], list[int]
 
 def merge(old: Nodes, new: Nodes) -> Nodes:
     """Old children first in their order, new ones after them; what contradicts the old is refused. O(nodes)."""
-    _agree(old, new)
+    _refuse_moved(old, new)
     children: dict[str, dict[str, None]] = {}
     level: dict[str, int] = {}
     for nodes in (old, new):
@@ -205,7 +205,7 @@ def merge(old: Nodes, new: Nodes) -> Nodes:
     return Nodes(tuple(names), tuple(parents), tuple(level[name] for name in names))
 
 
-def _agree(old: Nodes, new: Nodes) -> None:
+def _refuse_moved(old: Nodes, new: Nodes) -> None:
     """Refuse a label of the new hierarchy that stands elsewhere, or is another kind of thing, in the old one."""
     place = {name: i for i, name in enumerate(old.names)}
     groups_old, groups_new = set(old.parents), set(new.parents)

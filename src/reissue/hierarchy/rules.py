@@ -97,7 +97,7 @@ class Intervals:
         return all(isinstance(n, int) for n in (*self.widths, self.start))
 
     def problem(self, value: str) -> str | None:
-        number = _number(value)
+        number = _parse_number(value)
         if number is None:
             return f"{value!r} is not a number"
         if abs(number) > _LARGEST:
@@ -226,7 +226,7 @@ class Dates:
         return {"type": "date", "levels": list(self.levels)}
 
 
-def _number(text: str) -> Decimal | None:
+def _parse_number(text: str) -> Decimal | None:
     try:
         if "_" in text:  # which Python skips: 30_39 is not 3039
             return None

@@ -81,19 +81,19 @@ def _private_entries(layout: Layout) -> Iterator[Damage]:
     """A lost lock, things that are not the ledger's, and things others may read (Windows says that nowhere)."""
     if not layout.lock.exists():
         yield Damage(file=layout.relative(layout.lock), reason="it is missing.", remedy=_KEEP_LOCK)
-    for path in _entries(layout.private):
+    for path in _list_entries(layout.private):
         if path.name not in _PRIVATE_ENTRIES:
             yield Damage(file=layout.relative(path), reason="it is not a file of the ledger.", remedy=_REMOVE)
-    for path in _entries(layout.files):
+    for path in _list_entries(layout.files):
         if not is_ours(path.name):
             yield Damage(file=layout.relative(path), reason="it is not a file of the ledger.", remedy=_REMOVE)
-    for path in _entries(layout.private):
+    for path in _list_entries(layout.private):
         if path.is_symlink():
             reason = f"it is a link to {os.readlink(path)}."
             yield Damage(file=layout.relative(path), reason=reason, remedy=_NO_LINK)
     if not HAS_MODES:
         return
-    for path in (layout.private, *_entries(layout.private), *_entries(layout.files)):
+    for path in (layout.private, *_list_entries(layout.private), *_list_entries(layout.files)):
         if path.is_symlink() and not path.exists():
             continue
         mode = stat.S_IMODE(path.stat().st_mode)  # of what a link leads to: that is what others could use
@@ -106,7 +106,7 @@ def _private_entries(layout: Layout) -> Iterator[Damage]:
             )
 
 
-def _entries(folder: Path) -> list[Path]:
+def _list_entries(folder: Path) -> list[Path]:
     return [folder / name for name in names_in(folder)]
 
 

@@ -34,7 +34,7 @@ def refuse_infeasible(requirement: Requirement, counts: Int64, rows: str = "rows
     if as_fraction(requirement.c) * left < most:
         known = f" once {requirement.known} others are known" if requirement.known else ""
         remedy = (
-            f"The smallest feasible c is {_up(most / left)}; raise c or group values."
+            f"The smallest feasible c is {_round_up(most / left)}; raise c or group values."
             if most <= left
             else ("No c is feasible; lower known or group values.")
         )
@@ -56,8 +56,8 @@ def _refuse_unlike(requirement: Requirement, counts: Int64, rows: str, table: In
         which = "" if broken.value is None else f" for {{value:{broken.value}}}"
         raise InfeasiblePolicy(
             f"{broken.condition} = {broken.limit:.4g} cannot hold{which}: the {len(values):,} {rows}, taken as one "
-            f"class, have {_up(broken.measured):g} against the whole table. Raise {broken.condition} to that, or group "
-            "values."
+            f"class, have {_round_up(broken.measured):g} against the whole table. Raise {broken.condition} to that, or "
+            "group values."
         )
 
 
@@ -89,6 +89,6 @@ def _refuse_undiverse(requirement: Requirement, counts: Int64, rows: str) -> Non
             )
 
 
-def _up(share: float) -> float:
+def _round_up(share: float) -> float:
     """Rounded up to four digits, so that the advice itself is feasible."""
     return ceil(share * 10_000 - 1e-9) / 10_000

@@ -165,19 +165,19 @@ def _cut(
         even = np.flatnonzero(np.abs(below - share) <= UNEVEN)
         if len(even) == 0:
             continue
-        costs = np.abs(below[even] - share) + [_torn(domain, int(last), code, size) for last in code[even]]
+        costs = np.abs(below[even] - share) + [_measure_torn(domain, int(last), code, size) for last in code[even]]
         last = int(code[even[costs.argmin()]])
         low = column <= last
         if limits is not None and not _both_meet(limits, values, low):
             continue
         width = (int(code[-1]) - int(code[0])) / max(1, domain.hi - domain.lo)
-        score = float(costs.min()) + _apart(values, low) + (1 - width)
+        score = float(costs.min()) + _measure_distance(values, low) + (1 - width)
         if best is None or score < best[0]:
             best = score, attribute, last
     return None if best is None else best[1:]
 
 
-def _torn(domain: Domain, last: int, code: Int32, size: Int64) -> float:
+def _measure_torn(domain: Domain, last: int, code: Int32, size: Int64) -> float:
     """The share of the rows in the largest group of the taxonomy, other than the whole, that the cut goes through."""
     tree = domain.nodes
     if tree is None:
@@ -196,7 +196,7 @@ def _both_meet(limits: Limits, values: Int32, low: Bool) -> bool:
     return bool(classes_meet(limits, low.astype(np.int32), values, 2).all())
 
 
-def _apart(values: Int32, low: Bool) -> float:
+def _measure_distance(values: Int32, low: Bool) -> float:
     """The distance of the values on the two sides of a cut: total variation."""
     width = int(values.max(initial=0)) + 1
     shares: list[Float64] = []
@@ -242,7 +242,7 @@ def join_facts(parts: Sequence[Facts], seed: int, common: bool = False, *, coded
         names, shapes = np.arange(parts[0].class_count, dtype=np.int32), parts[:1]
     else:
         names, shapes = permute_ids(np.arange(offset[-1]), int(offset[-1]), seed).astype(np.int32), parts
-    subjects = _numbers([part.subjects for part in parts])
+    subjects = _join_numbers([part.subjects for part in parts])
     order = np.argsort(subjects, kind="stable")
     codes = np.empty((len(subjects), parts[0].codes.shape[1] * coded), dtype=parts[0].codes.dtype, order="F")
     for a in range(codes.shape[1]):
@@ -250,7 +250,7 @@ def join_facts(parts: Sequence[Facts], seed: int, common: bool = False, *, coded
     classes = np.concatenate([names[offset[i] + part.classes] for i, part in enumerate(parts)])
     boxes = np.empty((len(names), *parts[0].boxes.shape[1:]), dtype=np.int32)
     boxes[names] = np.concatenate([part.boxes for part in shapes])
-    extras = {name: _extra(name, parts, shapes, names, order) for name in _common_names(parts)}
+    extras = {name: _join_extra(name, parts, shapes, names, order) for name in _common_names(parts)}
     boxes, classes = _merge_shared(boxes, classes, extras)
     return Facts(
         number=parts[0].number,
@@ -281,7 +281,7 @@ def _common_names(parts: Sequence[Facts]) -> list[str]:
     return [name for name in parts[0].extras if all(name in part.extras for part in parts)]
 
 
-def _extra(
+def _join_extra(
     name: str, parts: Sequence[Facts], shapes: Sequence[Facts], names: Int32, order: Int64
 ) -> NDArray[np.generic] | None:
     """What the whole has under a name: by class, by row, one part after the other, added up, or what all have alike."""
@@ -305,9 +305,9 @@ def _extra(
 
 def join_subjects(parts: Sequence[Int64]) -> Int64:
     """The subjects of a release from those of its fragments, as `join_facts` has them. O(rows log rows)."""
-    return parts[0] if len(parts) == 1 else np.sort(_numbers(parts))
+    return parts[0] if len(parts) == 1 else np.sort(_join_numbers(parts))
 
 
-def _numbers(parts: Sequence[Int64]) -> Int64:
+def _join_numbers(parts: Sequence[Int64]) -> Int64:
     """int64[rows]: the subjects of all fragments, one after the other, by their numbers in the whole series."""
     return np.concatenate([number_globally(subjects, i, len(parts)) for i, subjects in enumerate(parts)])

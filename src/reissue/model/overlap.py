@@ -25,7 +25,7 @@ class Groups:
     @staticmethod
     def of(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> Groups:
         """From rows: O(rows + classes + values), by two counting sorts."""
-        return Groups(*_groups(classes, values, class_count, value_count))
+        return Groups(*_count_groups(classes, values, class_count, value_count))
 
     @staticmethod
     def from_sorted(group_class: Int32 | Int64, value: Int32, count: Int64, class_count: int) -> Groups:
@@ -119,9 +119,9 @@ class Overlap:
             at_left = at_right = np.arange(many)
             own, other = left_classes, right_classes[:many]
         else:
-            at_left, at_right = _both(left_subjects, right_subjects)
+            at_left, at_right = _find_common(left_subjects, right_subjects)
             own, other = left_classes[at_left], right_classes[at_right]
-        return Overlap(*_links(own, other, lefts, rights), own, other, at_left, at_right)
+        return Overlap(*_find_links(own, other, lefts, rights), own, other, at_left, at_right)
 
     @cached_property
     def link(self) -> Int64:
@@ -142,7 +142,7 @@ class Overlap:
 
 
 @njit(cache=True)
-def _both(one: Int64, other: Int64) -> tuple[Int64, Int64]:
+def _find_common(one: Int64, other: Int64) -> tuple[Int64, Int64]:
     """Positions of the numbers that are in both ascending lists. O(n + m)."""
     room = min(len(one), len(other))
     at_one, at_other = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -180,7 +180,7 @@ def _sort_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[In
 
 
 @njit(cache=True)
-def _links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64]:
+def _find_links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64]:
     """(left, right, shared) of each link. O(rows + classes)."""
     start, met = _sort_by(own, other, lefts)
     seen, number = np.full(rights, -1, np.int64), np.empty(rights, np.int64)
@@ -212,7 +212,9 @@ def _number_links(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: 
 
 
 @njit(cache=True)
-def _groups(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> tuple[Int64, Int32, Int64]:
+def _count_groups(
+    classes: Int32 | Int64, values: Int32, class_count: int, value_count: int
+) -> tuple[Int64, Int32, Int64]:
     start, shown = _sort_by(classes, values, class_count)
     group_start = np.zeros(class_count + 1, np.int64)
     value, count = np.empty(len(shown), np.int32), np.empty(len(shown), np.int64)

@@ -77,7 +77,7 @@ class _Groups:
         self.share = count / self.size[self.home]
 
 
-def _worst(
+def _find_worst(
     condition: str,
     groups: _Groups,
     excess: Float64,
@@ -99,7 +99,7 @@ def _worst(
 
 def _too_small(requirement: Requirement, groups: _Groups) -> Violation | None:
     size = groups.size.astype(np.float64)
-    return _worst("k", groups, -size, groups.size < requirement.k, size, requirement.k)
+    return _find_worst("k", groups, -size, groups.size < requirement.k, size, requirement.k)
 
 
 def _too_frequent(requirement: Requirement, groups: _Groups) -> Violation | None:
@@ -107,18 +107,18 @@ def _too_frequent(requirement: Requirement, groups: _Groups) -> Violation | None
     left = groups.size[groups.home] - requirement.known
     broken = groups.count * c.denominator > c.numerator * left
     share = groups.count / np.maximum(left, 1)
-    return _worst("c", groups, share, broken, share, requirement.c, of_group=True)
+    return _find_worst("c", groups, share, broken, share, requirement.c, of_group=True)
 
 
 def _too_few(requirement: Requirement, groups: _Groups) -> Violation | None:
     distinct = np.bincount(groups.home).astype(np.float64)
-    return _worst("l", groups, -distinct, distinct < (requirement.l or 0), distinct, requirement.l or 0)
+    return _find_worst("l", groups, -distinct, distinct < (requirement.l or 0), distinct, requirement.l or 0)
 
 
 def _too_uneven(requirement: Requirement, groups: _Groups) -> Violation | None:
     entropy: Float64 = np.bincount(groups.home, -groups.share * np.log(groups.share)).astype(np.float64)
     broken = entropy < np.log(requirement.l or 1) - TOLERANCE
-    return _worst("l", groups, -entropy, broken, np.exp(entropy), requirement.l or 1)
+    return _find_worst("l", groups, -entropy, broken, np.exp(entropy), requirement.l or 1)
 
 
 def _too_topheavy(requirement: Requirement, groups: _Groups) -> Violation | None:
@@ -132,7 +132,7 @@ def _too_topheavy(requirement: Requirement, groups: _Groups) -> Violation | None
     with np.errstate(divide="ignore"):
         measured = top / tail
     broken = top * ratio.denominator >= ratio.numerator * tail
-    return _worst("l", groups, measured, broken, measured, requirement.recursive_c or 1.0)
+    return _find_worst("l", groups, measured, broken, measured, requirement.recursive_c or 1.0)
 
 
 def _too_far(requirement: Requirement, groups: _Groups, table: Float64) -> Violation | None:
@@ -143,7 +143,7 @@ def _too_far(requirement: Requirement, groups: _Groups, table: Float64) -> Viola
         seen = np.bincount(groups.home, np.abs(groups.share - usual))
         distance = ((seen + 1.0 - np.bincount(groups.home, usual)) / 2.0).astype(np.float64)
     limit = requirement.t or 0.0
-    return _worst("t", groups, distance, distance > limit + TOLERANCE, distance, limit)
+    return _find_worst("t", groups, distance, distance > limit + TOLERANCE, distance, limit)
 
 
 def _ordered_distance(groups: _Groups, table: Float64, line: Int64) -> Float64:
@@ -164,4 +164,4 @@ def _too_telling(requirement: Requirement, groups: _Groups, table: Float64) -> V
         cap = -np.log(table[groups.value]) if requirement.likeness == "enhanced" else np.full(len(gain), np.inf)
     limit = np.minimum(requirement.beta or 0.0, cap)
     broken = (gain > 0) & (gain > limit + TOLERANCE)
-    return _worst("beta", groups, gain - limit, broken, gain, limit, of_group=True)
+    return _find_worst("beta", groups, gain - limit, broken, gain, limit, of_group=True)

@@ -66,7 +66,7 @@ def check_settings(settings: object) -> None:
         value = getattr(settings, name)
         found = list(find_problems(name, value, declared))
         problems += found
-        whole = _numbers(declared)
+        whole = _find_number_type(declared)
         if not found and value is not None and whole and not isinstance(value, bool) and isinstance(value, Real):
             object.__setattr__(settings, name, whole(value))  # thresholds come as floats
     if problems:
@@ -79,7 +79,7 @@ def _read_declared(kind: type) -> dict[str, object]:
     return {field.name: hints[field.name] for field in fields(kind)}
 
 
-def _numbers(declared: object) -> type | None:
+def _find_number_type(declared: object) -> type | None:
     """int or bool, where a setting is one or None."""
     kinds = {kind for kind, _ in _options(declared)} - {type(None)}
     return int if kinds == {int} else bool if kinds == {bool} else None
@@ -113,7 +113,7 @@ def find_problems(name: str, value: object, declared: object) -> Iterator[str]:
         return
     elif words:
         if value not in words:
-            yield f"{name} is {value!r}; choose {_either(words)}."
+            yield f"{name} is {value!r}; choose {_join_choices(words)}."
     elif listed is not None and isinstance(value, list | tuple):
         yield from _find_problems_inside(name, value, get_args(listed))
     elif int in kinds or float in kinds:
@@ -149,7 +149,7 @@ def _find_wrong_number(name: str, value: object, within: Within | None, *, whole
         yield f"{name} is {value}; it must be {within}."
 
 
-def _either(words: list[object]) -> str:
+def _join_choices(words: list[object]) -> str:
     told = [repr(word) for word in words]
     return " or ".join([", ".join(told[:-1]), told[-1]])
 

@@ -224,7 +224,7 @@ def _describe_moved(
     shown = []
     for row in rows[:SHOWN]:
         a = int(np.flatnonzero(compared.moved[row])[0])
-        old, new = (_label(coding, a, int(code)) for code in (compared.old_codes[row, a], codes[row, a]))
+        old, new = (_name_code(coding, a, int(code)) for code in (compared.old_codes[row, a], codes[row, a]))
         shown.append(f"{show_text(name_row(int(row)))} ({coding.domains[a].name} {old} -> {new})")
     return ForbiddenChange("moved", len(rows), tuple(shown), columns)
 
@@ -240,7 +240,7 @@ def _describe_updated(
     return ForbiddenChange("updated", len(rows), tuple(shown))
 
 
-def _label(coding: Coding, attribute: int, code: int) -> str:
+def _name_code(coding: Coding, attribute: int, code: int) -> str:
     one = np.array([code], dtype=np.int32)
     return show_text(str(coding.labels(attribute, one, one)[0]))
 

@@ -47,10 +47,10 @@ def validate(model: type[Table], given: dict[str, object], path: str) -> tuple[T
         return model.model_validate(given), []
     except ValidationError as error:
         allowed = tuple(model.model_fields)
-        return None, [_sentence(details, path, allowed) for details in error.errors(include_url=False)]
+        return None, [_tell_problem(details, path, allowed) for details in error.errors(include_url=False)]
 
 
-def _sentence(error: ErrorDetails, path: str, allowed: tuple[str, ...]) -> str:
+def _tell_problem(error: ErrorDetails, path: str, allowed: tuple[str, ...]) -> str:
     """One problem in plain words: key, what was received, what is allowed."""
     key = ".".join(str(part) for part in error["loc"])
     where = f"{path}.{key}" if path else key
@@ -73,14 +73,14 @@ def tell_unknown(where: str, allowed: Iterable[str], kind: str) -> str:
     return f"{where}: unknown {kind}.{did_you_mean(where.rpartition('.')[2], allowed)} Allowed: {', '.join(allowed)}."
 
 
-def _number(given: object) -> object:
+def _read_number(given: object) -> object:
     """Whole numbers stay whole: they decide how intervals are labelled."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise ValueError("It should be a number")
     return given
 
 
-Number = Annotated[int | float, PlainValidator(_number)]
+Number = Annotated[int | float, PlainValidator(_read_number)]
 
 
 class _AttributeTable(Strict):

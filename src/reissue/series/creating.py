@@ -245,7 +245,7 @@ def write_config(
             for name, attribute in schema.quasi_identifiers.items()
         ),
         "",
-        *_bins(schema),
+        *_write_bins(schema),
         "[policy]",
         *(f"{write_key(key)} = {write_value(value)}" for key, value in policy.items() if value is not None),
         f"on_change = {write_value(on_change)}",
@@ -263,7 +263,7 @@ def write_config(
     return "\n".join(lines) + "\n"
 
 
-def _bins(schema: Schema) -> list[str]:
+def _write_bins(schema: Schema) -> list[str]:
     bins = [f"{write_key(name)} = {write_value(bins.to_dict())}" for name, bins in schema.bins.items()]
     spelled = [f"{write_key(key)} = {write_value(value)}" for key, value in schema.spelling.to_dict().items()]
     return [

@@ -71,7 +71,7 @@ def weigh_rows(codes: Int32, classes: Int32, groups: RowGroups, low: Int32, high
         present, of_row = np.unique(classes[rows], return_inverse=True)
         found, below = groups.below(present.astype(np.int64))
         shares = (below / below[-1])[:, of_row]
-        _weigh_chunk(np.ascontiguousarray(codes[rows]), shares, low, high, *_places(found, values), total)
+        _weigh_chunk(np.ascontiguousarray(codes[rows]), shares, low, high, *_find_places(found, values), total)
     return total
 
 
@@ -88,11 +88,11 @@ def weigh_boxes(boxes: Int32, groups: RowGroups, low: Int32, high: Int32, values
         found, below = groups.below(some)
         sides = np.ascontiguousarray(boxes[some].transpose(1, 2, 0).astype(np.float64))
         volume = (sides[:, 1] - sides[:, 0] + 1.0).prod(axis=0)
-        _weigh_box_chunk(sides, volume, below, low, high, *_places(found, values), total)
+        _weigh_box_chunk(sides, volume, below, low, high, *_find_places(found, values), total)
     return total
 
 
-def _places(found: Int32, values: Int32) -> tuple[Int64, Int64]:
+def _find_places(found: Int32, values: Int32) -> tuple[Int64, Int64]:
     """Rows of a table of `Groups.below` whose difference counts the values low..high of each query."""
     first = np.searchsorted(found, values[:, 0])
     return first, np.maximum(first, np.searchsorted(found, values[:, 1], side="right"))
@@ -113,7 +113,7 @@ def _bit_maps(column: Int32) -> tuple[Int32, Bits]:
 
 
 @njit(cache=True)
-def _masks(points: Int32, low: Int32, high: Int32, masks: Bits) -> None:
+def _fill_masks(points: Int32, low: Int32, high: Int32, masks: Bits) -> None:
     """Fill uint64[queries, WORDS]: the rows of the chunk inside each query."""
     for q in range(len(masks)):
         for row in range(len(points)):
@@ -130,7 +130,7 @@ def _masks(points: Int32, low: Int32, high: Int32, masks: Bits) -> None:
 
 
 @njit(cache=True)
-def _ones(word: np.uint64) -> int:
+def _count_ones(word: np.uint64) -> int:
     """The number of bits set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -141,11 +141,11 @@ def _ones(word: np.uint64) -> int:
 @njit(cache=True)
 def _count_chunk(points: Int32, low: Int32, high: Int32, total: Int64) -> None:
     masks = np.zeros((len(low), WORDS), dtype=np.uint64)
-    _masks(points, low, high, masks)
+    _fill_masks(points, low, high, masks)
     for q in range(len(low)):
         for word in range(WORDS):
             if masks[q, word] != 0:
-                total[q] += _ones(masks[q, word])
+                total[q] += _count_ones(masks[q, word])
 
 
 @njit(cache=True)
@@ -154,14 +154,14 @@ def _weigh_chunk(
 ) -> None:
     """Add to float64[queries]; shares: float64[values + 1, rows], first and last the query's rows of it."""
     masks = np.zeros((len(low), WORDS), dtype=np.uint64)
-    _masks(codes, low, high, masks)
+    _fill_masks(codes, low, high, masks)
     for q in range(len(low)):
         a, b = first[q], last[q]
         for word in range(WORDS):
             left = masks[q, word]
             while left != 0:
                 lowest = left & (~left + np.uint64(1))
-                row = word * 64 + _ones(lowest - np.uint64(1))
+                row = word * 64 + _count_ones(lowest - np.uint64(1))
                 left ^= lowest
                 total[q] += shares[b, row] - shares[a, row]
 

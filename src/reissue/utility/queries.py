@@ -86,7 +86,7 @@ def random_queries(
     picked = np.argsort(rng.random((count, len(domains))), axis=1)[:, :chosen]
     np.put_along_axis(restricted, picked, True, axis=1)
     restricted[:, -1] = sensitive
-    length = _lengths(rng, size, restricted, selectivity)
+    length = _draw_lengths(rng, size, restricted, selectivity)
     start = low + rng.integers(0, size - length + 1)
     end = start + length - 1
     first, last = start.astype(np.int32), end.astype(np.int32)
@@ -102,7 +102,7 @@ def _check(count: int, selectivity: float, chosen: int, attributes: int) -> None
         raise SettingsError(f"attributes_per_query is {chosen}; the schema has {attributes} quasi-identifiers.")
 
 
-def _lengths(rng: np.random.Generator, size: Int64, restricted: Bool, selectivity: float) -> Int64:
+def _draw_lengths(rng: np.random.Generator, size: Int64, restricted: Bool, selectivity: float) -> Int64:
     """int64[queries, dimensions]: how many codes each range has; unrestricted dimensions keep all.
 
     Small domains first: a range of two codes can only be a half or all, and what it cannot give the others make up for.

@@ -51,10 +51,10 @@ class Merge(OneTable):
         fresh = np.flatnonzero(lineage < 0)
         kept = sorted_unique(lineage[lineage >= 0])
         classes = np.where(lineage < 0, -1, np.searchsorted(kept, lineage)).astype(np.int32)
-        boxes = _boxes(kept, history.caches, len(snapshot.domains))
+        boxes = _recall_boxes(kept, history.caches, len(snapshot.domains))
         steps = [_kept_sentence(len(snapshot) - len(fresh), len(kept), dissolved)] if len(history) else []
 
-        rest = _only(snapshot, fresh)
+        rest = _keep_rows(snapshot, fresh)
         infeasible = self._infeasible(rest) if len(fresh) or not len(kept) else None
         if infeasible is not None and (self.on_few == "refuse" or len(fresh) >= self.k or not len(kept)):
             raise infeasible
@@ -128,7 +128,7 @@ def _find_lineage(snapshot: Coded, caches: Mapping[str, Table]) -> Int64:
     return lineage
 
 
-def _boxes(lineage: Int64, caches: Mapping[str, Table], attributes: int) -> Int32:
+def _recall_boxes(lineage: Int64, caches: Mapping[str, Table], attributes: int) -> Int32:
     """int32[n, attributes, 2]: the boxes of these classes."""
     boxes = np.empty((len(lineage), attributes, 2), dtype=np.int32)
     if len(lineage):
@@ -155,7 +155,7 @@ def _overlay(old: Table | None, new: Table, key: str) -> Table:
     return {name: np.concatenate([old[name][stays], column])[order] for name, column in new.items()}
 
 
-def _only(snapshot: Coded, rows: np.ndarray) -> Coded:
+def _keep_rows(snapshot: Coded, rows: np.ndarray) -> Coded:
     """The snapshot with these rows only."""
     return Coded(
         snapshot.subjects[rows],

@@ -14,7 +14,7 @@ from reissue.arrays.compiled import njit
 
 
 @njit(cache=True)
-def _worst(order, low, high, size, trails, count, n):  # pragma: no cover - compiled
+def _find_worst(order, low, high, size, trails, count, n):  # pragma: no cover - compiled
     """(the earlier class that makes rows order[low:high] an unsafe class, rows they share); (-1, 0) if it is safe.
 
     size: rows of the class, at least high - low; the others are new. count: zeros over all earlier classes, and zeros
@@ -58,12 +58,12 @@ def _swap(order, one, other, places, first, number):  # pragma: no cover - compi
 
 
 @njit(cache=True)
-def _cost(order, one, other, size, rows):  # pragma: no cover - compiled
+def _count_cost(order, one, other, size, rows):  # pragma: no cover - compiled
     return _semiperimeter(order, one, one + size, rows) + _semiperimeter(order, other, other + size, rows)
 
 
 @njit(cache=True)
-def _places(order, one, size, which, trails):  # pragma: no cover - compiled
+def _find_places(order, one, size, which, trails):  # pragma: no cover - compiled
     """The places of a class whose rows were in an earlier class."""
     begin, end, groups, _ = trails
     places = np.empty(size, dtype=np.int64)
@@ -87,17 +87,17 @@ def _exchange(order, one, other, size, places, needed, rows, trails, count, n): 
     price = np.empty(len(places), dtype=np.float64)
     for k in range(len(places)):
         _swap(order, one, other, places, k, 1)
-        price[k] = _cost(order, one, other, size, rows)
+        price[k] = _count_cost(order, one, other, size, rows)
         _swap(order, one, other, places, k, 1)
     ranked = places[np.argsort(price)]
     for number in range(needed, min(needed + 2, len(ranked) + 1)):
         for first in range(len(ranked) - number + 1):
             _swap(order, one, other, ranked, first, number)
             if (
-                _worst(order, one, one + size, size, trails, count, n)[0] < 0
-                and _worst(order, other, other + size, size, trails, count, n)[0] < 0
+                _find_worst(order, one, one + size, size, trails, count, n)[0] < 0
+                and _find_worst(order, other, other + size, size, trails, count, n)[0] < 0
             ):
-                return _cost(order, one, other, size, rows), ranked, first, number
+                return _count_cost(order, one, other, size, rows), ranked, first, number
             _swap(order, one, other, ranked, first, number)
     return np.inf, ranked, 0, 0
 
@@ -135,11 +135,11 @@ def exchange_unsafe(order, start, bounds, rows, trails, n, window):  # pragma: n
     for b in range(len(bounds) - 1):
         for c in range(bounds[b], bounds[b + 1]):
             one, size = start[c], start[c + 1] - start[c]
-            which, shared = _worst(order, one, one + size, size, trails, count, n)
+            which, shared = _find_worst(order, one, one + size, size, trails, count, n)
             if which < 0:
                 continue
             unsafe += 1
-            places = _places(order, one, size, which, trails)
+            places = _find_places(order, one, size, which, trails)
             needed = shared - (size - n)
             partner = _exchange_near(
                 order, start, c, bounds[b], bounds[b + 1], places, needed, rows, trails, count, n, window
@@ -172,7 +172,7 @@ def merge_unsafe(order, start, bounds, left, rows, trails, n):  # pragma: no cov
                 taken += 1
                 if taken >= check or (low == bounds[b] and high == bounds[b + 1]):
                     size = start[high] - start[low]
-                    safe = _worst(order, start[low], start[high], size, trails, count, n)[0] < 0
+                    safe = _find_worst(order, start[low], start[high], size, trails, count, n)[0] < 0
                     check = taken + 1 if taken < 8 else 2 * taken
             if safe:
                 joins[low + 1 : high], lacking[low:high] = True, False
@@ -204,5 +204,5 @@ def unsafe_together(order, start, size, trails, n):  # pragma: no cover - compil
     count = np.zeros(len(trails[3]), dtype=np.int64)
     unsafe = np.zeros(len(size), dtype=np.bool_)
     for i in range(len(size)):
-        unsafe[i] = _worst(order, start[i], start[i + 1], size[i], trails, count, n)[0] >= 0
+        unsafe[i] = _find_worst(order, start[i], start[i + 1], size[i], trails, count, n)[0] >= 0
     return unsafe

@@ -149,7 +149,7 @@ def _rule_out(e, person, rule, first, second, write):  # pragma: no cover - comp
 
 
 @njit(cache=True)
-def _after(person, value, world, read, write, scratch, rules, told):  # pragma: no cover - compiled
+def _follow_loss(person, value, world, read, write, scratch, rules, told):  # pragma: no cover - compiled
     """All that follows from one person having lost one value, and from the one that is left if it is the last."""
     trail_start, trail, entry_start, entries = world[2], world[3], world[8], world[9]
     possible, left = read
@@ -208,7 +208,7 @@ def restrict(
         read = (possible.copy(), left.copy())
     done = 0
     while done < (size[0] if cascade else known):
-        _after(owners[done], entries[queue[done]], world, read, write, scratch, rules, told)
+        _follow_loss(owners[done], entries[queue[done]], world, read, write, scratch, rules, told)
         done += 1
     contradiction = False
     for person in range(people):

@@ -88,13 +88,13 @@ def remember_trails(caches: Mapping[str, Table], release: Facts) -> dict[str, Ta
         **after,
         "subjects": {**people, "lived": lived[: len(subjects)]},
         "counterfeits": {**fakes, "lived": lived[len(subjects) :]},
-        "trails": {"group": _longer(begin, end, before.groups, here, int(lived.sum(dtype=np.int64)))},
+        "trails": {"group": _extend_trails(begin, end, before.groups, here, int(lived.sum(dtype=np.int64)))},
         "classes": {"size": np.concatenate([before.sizes, size])},
     }
 
 
 @njit(cache=True)
-def _longer(begin, end, groups, here, total):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def _extend_trails(begin, end, groups, here, total):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """int32[total]: every trail groups[begin[i]:end[i]], followed by here[i] unless that is -1. O(total)."""
     longer = np.empty(total, dtype=np.int32)
     at = 0

@@ -81,8 +81,10 @@ def remember_spans(caches: Mapping[str, Table], release: Facts) -> dict[str, Tab
     here[lookup(subjects, real)[0]] = True
     gone, back = (left == 0) & ~here, (left > 0) & here
     once = entered != TWICE
-    ended = _table(signature[gone & once], entered[gone & once], np.full(int((gone & once).sum()), now, np.int32), 1)
-    undone = _table(signature[back & once], entered[back & once], left[back & once], -1)
+    ended = _make_table(
+        signature[gone & once], entered[gone & once], np.full(int((gone & once).sum()), now, np.int32), 1
+    )
+    undone = _make_table(signature[back & once], entered[back & once], left[back & once], -1)
     left[gone], left[back], entered[back] = now, 0, TWICE
     fake_entered, retired = _follow_fakes(before, after["counterfeits"], now)
     promised = min(before.promised, int(np.asarray(release.extras["e"])[0]) if "e" in release.extras else 1)
@@ -105,17 +107,17 @@ def _follow_fakes(before: Spans, fakes: Table, now: int) -> tuple[Int32, Table]:
     entered[there] = before.fake_entered[order][at[there]]
     out = ~np.isin(old, numbers)
     signature = np.asarray(before.known.fakes["signature"], dtype=np.int32)
-    return entered, _table(signature[out], before.fake_entered[out], np.full(int(out.sum()), now, np.int32), 1)
+    return entered, _make_table(signature[out], before.fake_entered[out], np.full(int(out.sum()), now, np.int32), 1)
 
 
-def _table(signature: Int32, entered: Int32, left: Int32, count: int) -> Table:
+def _make_table(signature: Int32, entered: Int32, left: Int32, count: int) -> Table:
     columns: dict[str, NDArray[np.generic]] = {"signature": signature, "entered": entered, "left": left}
     return {**columns, "count": np.full(len(signature), count, dtype=np.int64)}
 
 
 def remove_spans(closed: Table, signature: Int32, entered: Int32, left: Int32) -> Table:
     """`closed` without the lifespans of these people, who come back now."""
-    return _sum_spans(closed, _table(signature, entered, left, -1)) if len(signature) else closed
+    return _sum_spans(closed, _make_table(signature, entered, left, -1)) if len(signature) else closed
 
 
 def _sum_spans(*tables: Table) -> Table:

@@ -103,7 +103,7 @@ def _line_up(head, following, entry, values, turn, entries, at, end):  # type: i
 
 
 @njit(cache=True)
-def _lacks(begin, stop, line, shown, quota):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def _count_missing(begin, stop, line, shown, quota):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """How many newcomers a set of entries begin..stop-1 would need, -1 if they are not here or not to be had."""
     _, at, end = line
     lacking = 0
@@ -143,7 +143,7 @@ def _complete(kinds, begins, line, entry, start, owner, shown, quota, classes, c
             last = owner[kind]
             begin, stop = start[last], start[last + 1]
             largest = max(largest, stop - begin)
-            while 0 <= _lacks(begin, stop, line, shown, quota) <= min(need, stop - begin - 1):
+            while 0 <= _count_missing(begin, stop, line, shown, quota) <= min(need, stop - begin - 1):
                 _take(begin, stop, line, entry, shown, quota, classes, count)
                 count += 1
         need += 1
@@ -162,7 +162,7 @@ def _start_sets(kinds, begins, home, line, entry, start, shown, quota, planned, 
         for other in range(number):
             i = first[place] + (other + begins) % number
             begin, stop = start[planned[i, 0]], start[planned[i, 0] + 1]
-            while planned[i, 1] > 0 and _lacks(begin, stop, line, shown, quota) >= 0:
+            while planned[i, 1] > 0 and _count_missing(begin, stop, line, shown, quota) >= 0:
                 _take(begin, stop, line, entry, shown, quota, classes, count)
                 planned[i, 1] -= 1
                 count += 1

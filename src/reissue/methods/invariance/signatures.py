@@ -103,7 +103,7 @@ def number_sets(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
         rank[by_appearance] = np.arange(len(first), dtype=np.int32)
         numbers = rank[number]
         first = first[by_appearance]
-        if _same(start, values, first[numbers]):
+        if _are_same(start, values, first[numbers]):
             kept = Signatures(
                 np.concatenate([[0], np.cumsum(sizes[first])]).astype(np.int64),
                 values[_positions_of(start[first], sizes[first])],
@@ -118,7 +118,7 @@ def _positions_of(start: Int64, sizes: Int64) -> Int64:
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(start - offset, sizes), dtype=np.int64)
 
 
-def _same(start: Int64, values: Int32, like: Int64) -> bool:
+def _are_same(start: Int64, values: Int32, like: Int64) -> bool:
     """Whether every set i equals set like[i]."""
     sizes = np.diff(start)
     if not np.array_equal(sizes, sizes[like]):

@@ -199,7 +199,7 @@ class PossibleWorlds(Attack):
             attack=self.name,
             findings=tuple(findings),
             total=int(broken.sum() + ruled_out.sum()),
-            at_risk={r.number: intersection(_subjects(r), exposed) for r in releases},
+            at_risk={r.number: intersection(_list_subjects(r), exposed) for r in releases},
             measures=view.measures(len(exposed)),
             notes=self.notes(view.tallies),
             tallies=view.tallies,
@@ -241,7 +241,7 @@ class PossibleWorlds(Attack):
 
     def _known(self, series: Observed, releases: list[ObservedRelease]) -> Int64:
         """int64[]: the numbers of the compromised."""
-        everyone = union(*(_subjects(r) for r in releases))
+        everyone = union(*(_list_subjects(r) for r in releases))
         numbers = [person for person in self.compromised if isinstance(person, int)]
         named = {person for person in self.compromised if isinstance(person, str)}
         if named:
@@ -315,6 +315,6 @@ class PossibleWorlds(Attack):
         )
 
 
-def _subjects(release: ObservedRelease) -> Int64:
+def _list_subjects(release: ObservedRelease) -> Int64:
     assert release.members is not None, "needs_members: the auditor skips the attack otherwise"
     return release.members.subjects

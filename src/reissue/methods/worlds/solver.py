@@ -214,7 +214,7 @@ def _settle_by_programs(
     _apply_implied(worlds, settled)
     for chosen in (_find_breaching(worlds, settled, share), ~settled.exact):
         for each in programs([part for part in parts if chosen[part].any()]):
-            _extremes(each, settled, chosen)
+            _settle_extremes(each, settled, chosen)
         _apply_implied(worlds, settled)
 
 
@@ -291,7 +291,7 @@ def _rule_out(settled: Settled, never: Int64) -> None:
     settled.reached_most[never] = 0
 
 
-def _extremes(program: Program, settled: Settled, chosen: Bool) -> None:
+def _settle_extremes(program: Program, settled: Settled, chosen: Bool) -> None:
     """Settle both bounds of the chosen entries, one entry of every component at a time."""
     entries = program.entries
     for sign in (-1.0, 1.0):

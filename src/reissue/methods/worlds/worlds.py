@@ -50,7 +50,7 @@ class Paths:
 
 def find_paths(releases: Sequence[ObservedRelease], compromised: Int64) -> Paths:
     """The paths of all members, and of the rows that belong to none of them. O(people * releases * log people)."""
-    members = [_members(release) for release in releases]
+    members = [_list_members(release) for release in releases]
     subjects = union(*(m.subjects for m in members))
     way = np.full((len(subjects), len(releases)), -1, dtype=np.int32)
     value = np.full(len(subjects), -1, dtype=np.int32)
@@ -60,7 +60,7 @@ def find_paths(releases: Sequence[ObservedRelease], compromised: Int64) -> Paths
     known = np.where(np.isin(subjects, compromised), value, np.int32(-1))
     first, key = distinct([known, *way.T])
     size = np.bincount(key, minlength=len(first)).astype(np.int64)
-    extra_way, extra = _nobodys(releases, members)
+    extra_way, extra = _find_nobodys_paths(releases, members)
     return Paths(
         subjects,
         key,
@@ -71,13 +71,13 @@ def find_paths(releases: Sequence[ObservedRelease], compromised: Int64) -> Paths
     )
 
 
-def _members(release: ObservedRelease) -> Members:
+def _list_members(release: ObservedRelease) -> Members:
     if release.members is None:
         raise ValueError(f"The members of release {release.number} are not known.")
     return release.members
 
 
-def _nobodys(releases: Sequence[ObservedRelease], members: Sequence[Members]) -> tuple[Int32, Int64]:
+def _find_nobodys_paths(releases: Sequence[ObservedRelease], members: Sequence[Members]) -> tuple[Int32, Int64]:
     """One path for each class with more rows than members: (int32[n, releases], int64[n] the rows beyond them)."""
     ways, sizes = [np.empty((0, len(releases)), dtype=np.int32)], [np.empty(0, dtype=np.int64)]
     for i, (release, m) in enumerate(zip(releases, members, strict=True)):
@@ -228,7 +228,7 @@ def truth(worlds: Worlds, releases: Sequence[ObservedRelease], paths: Paths) -> 
     """int64[entries]: the counts that really were, a world that needs no search; None if values have changed."""
     value = np.full(len(paths.subjects), -1, dtype=np.int32)
     for release in releases:
-        m = _members(release)
+        m = _list_members(release)
         value[np.searchsorted(paths.subjects, m.subjects)] = m.values
     width = int(max(value.max(initial=0), worlds.value.max(initial=0))) + 1
     key = worlds.path.astype(np.int64) * width + worlds.value
