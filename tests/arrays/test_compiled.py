@@ -153,3 +153,57 @@ assert len({first_names() for _ in range(3)}) == 3
 def test_processes_of_one_parent_count_from_numbers_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(FORKS)
     assert run(tmp_path).wait() == 0
+
+
+NESTED = """
+import numba
+import numpy as np
+from reissue.arrays.compiled import njit
+
+@njit(cache=True)
+def check(number):
+    if number > 3:
+        raise ValueError("more than three")
+    return number + 1
+
+@njit(cache=True)
+def factorial(number):
+    return 1 if number <= 1 else number * factorial(number - 1)
+
+@njit(cache=True)
+def outer(numbers):
+    total = np.zeros(len(numbers), dtype=np.int64)
+    for i in range(len(numbers)):
+        total[i] = check(numbers[i]) * factorial(numbers[i])
+    return total.sum()
+
+def fails(kernel, *given):
+    try:
+        kernel(*given)
+    except ValueError as error:
+        return str(error) == "more than three"
+
+assert outer(np.array([1, 2, 3])) == 2 * 1 + 3 * 2 + 4 * 6
+assert fails(outer, np.array([1, 9])), "an error of a kernel that a kernel calls"
+assert check(np.int64(2)) == 3 and fails(check, np.int64(4)), "Python calls it, too"
+assert factorial(5) == 120
+
+@numba.njit
+def plain(number):
+    return number * 2
+
+@numba.njit
+def apply(function, number):
+    return np.full(3, function(number)).sum()
+
+assert apply(plain, 4) == 24, "kernels of other people, with functions as values"
+assert numba.cfunc("int64(int64)")(plain.py_func).ctypes(4) == 8
+"""
+
+
+def test_kernels_called_by_kernels_have_no_machine_code_of_their_own_and_work_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(NESTED)
+    for _ in range(2):  # compiled, then read
+        assert run(tmp_path).wait() == 0
+    waiting = [file.read_bytes() for file in (tmp_path / "cache").rglob("kernel.check*.nbc")]
+    assert sorted(b"bitcode" in data for data in waiting) == [False, True], "one for Python, one for kernels"

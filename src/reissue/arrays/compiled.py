@@ -14,6 +14,9 @@ numba names what it compiles by a number that every process counts from 1. Two f
 name and take the same types (the sorts behind np.sort and np.argsort do) may then get one name in two processes, and a
 third that reads both kernels runs one in place of the other. Here every process counts from a number of its own.
 
+A kernel that other kernels call is compiled for them without what only Python needs (`arrays.linking`); if Python calls
+it too, it is compiled a second time.
+
 A variable that begins as 0 is to numba the number 0 first and then any number, and a kernel that is called with it is
 compiled for both: half of all that was compiled was never run. Here kernels are compiled for any number.
 
@@ -44,6 +47,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.types import unliteral
 
 from reissue.arrays import announce
+from reissue.arrays.linking import linking_kernels
 
 __all__ = ["njit", "processors", "warm_up"]
 
@@ -103,12 +107,13 @@ def _environment(module: str, constants: object, name: str) -> object:
 class _Cache(FunctionCache):
     """What was compiled of one kernel."""
 
-    def __init__(self, kernel: Callable[..., object]) -> None:
+    def __init__(self, kernel: Callable[..., object], use: str) -> None:
         super().__init__(kernel)
+        self._use = use
         self._cache_file.__class__ = _Files
 
     def _index_key(self, signature: object, codegen: Any) -> tuple[object, ...]:
-        return (*super()._index_key(signature, codegen), _NAMES, _made_of(self._py_func))
+        return (*super()._index_key(signature, codegen), _NAMES, self._use, _made_of(self._py_func))
 
     def load_overload(self, signature: object, target: Any) -> object:
         """As numba's, but for the refreshing of `target`, which compiling does anyway."""
@@ -147,14 +152,29 @@ def _names(code: CodeType) -> set[str]:
     return {*code.co_names}.union(*(_names(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
-def _forget_literals(dispatcher: Any) -> None:
-    """Let kernels that call this one give it numbers, whatever these are."""
-    find_template = dispatcher.get_call_template
+def _compile_for_kernels(dispatcher: Any, kernel: Callable[..., object], options: dict[str, Any]) -> Any:
+    """A form of the kernel for kernels that call it, which give it numbers, whatever these are; not for Python."""
+    inner: Any = numba.njit(**{**options, "no_cpython_wrapper": True})(kernel)
+    find_template = inner.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
         return find_template([unliteral(one) for one in args], {name: unliteral(one) for name, one in kws.items()})
 
     dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = inner.get_overload
+    dispatcher._compiling_counter = inner._compiling_counter
+    return inner
+
+
+def _link_kernels(dispatcher: Any) -> None:
+    """Compile what the kernel calls without making machine code of it."""
+    compile_one = dispatcher.compile
+
+    def compile_kernel(signature: object) -> Any:
+        with linking_kernels(dispatcher.targetctx):
+            return compile_one(signature)
+
+    dispatcher.compile = compile_kernel
 
 
 if TYPE_CHECKING:  # what it decorates keeps its type
@@ -166,9 +186,11 @@ else:
 
         def compiled(kernel: Callable[..., object]) -> Any:
             dispatcher = numba.njit(**options)(kernel)
-            _forget_literals(dispatcher)
-            if cache:
-                dispatcher._cache = _Cache(kernel)
+            inner = _compile_for_kernels(dispatcher, kernel, options)
+            for one in (dispatcher, inner):
+                _link_kernels(one)
+                if cache:
+                    one._cache = _Cache(kernel, "for kernels" if one is inner else "for Python")
             return dispatcher
 
         return compiled

@@ -36,7 +36,8 @@ def _stoer_wagner(weights: Int64) -> tuple[np.int64, Bool]:  # pragma: no cover 
                 cut += w[last, v]
         if best < 0 or cut < best:
             best = cut
-            side[:] = groups[last]
+            for v in range(n):
+                side[v] = groups[last, v]
         for v in range(n):  # merge the last two
             w[before, v] += w[last, v]
             w[v, before] += w[v, last]

@@ -274,7 +274,9 @@ def _split_targets(past: PastTargets, state: SpecializationState, step: SplitSte
             side = np.empty(last - first, dtype=np.int32)
             for p in range(first, last):
                 side[p - first] = _side(past, state, step, p)
-            state.ranked[first:last] = state.ranked[first:last][np.argsort(side, kind="mergesort")]
+            before, ascending = state.ranked[first:last].copy(), np.argsort(side, kind="mergesort")
+            for p in range(len(before)):
+                state.ranked[first + p] = before[ascending[p]]
 
 
 @njit(cache=True)
@@ -294,7 +296,8 @@ def tentative(state: SpecializationState, step: SplitStep, classes: int) -> tupl
     parts = len(step.bounds)
     origin = np.empty(classes + len(step.touched) * parts, dtype=np.int64)
     part = np.full(len(origin), -1, dtype=np.int64)
-    origin[:classes] = np.arange(classes)
+    for q in range(classes):
+        origin[q] = q
     for x in range(len(step.touched)):
         fresh = True
         for c in range(parts):

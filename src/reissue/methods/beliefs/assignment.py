@@ -107,16 +107,19 @@ def _compare(one, other) -> int:  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _share_out(own, given, weights) -> None:  # type: ignore[no-untyped-def]
     """Rows of `given` whose rows in `own` are equal become shares of their sum, by weight. O(rows^2 columns)."""
-    done = np.zeros(len(own), dtype=np.bool_)
+    columns, done, total = given.shape[1], np.zeros(len(own), dtype=np.bool_), np.empty(given.shape[1])
     for i in range(len(own)):
         if done[i]:
             continue
-        total, weight = np.zeros(given.shape[1]), 0.0
+        total[:] = 0.0
+        weight = 0.0
         for k in range(i, len(own)):
             if not done[k] and _compare(own[i], own[k]) == 0:
-                total += given[k]
+                for j in range(columns):
+                    total[j] += given[k, j]
                 weight += weights[k]
         for k in range(len(own) - 1, i - 1, -1):
             if not done[k] and _compare(own[i], own[k]) == 0:
                 done[k] = True
-                given[k] = total * weights[k] / weight if weight > 0.0 else total * 0.0
+                for j in range(columns):
+                    given[k, j] = total[j] * weights[k] / weight if weight > 0.0 else 0.0

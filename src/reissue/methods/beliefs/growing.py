@@ -121,7 +121,8 @@ def _next_class(  # type: ignore[no-untyped-def]
             present[found] = value
             found += 1
         counts[value] += 1
-        total += rows.prior[row]
+        for s in range(len(total)):
+            total[s] += rows.prior[row, s]
         entropy += rows.entropy[row]
         taken[size] = place
         size += 1
@@ -180,10 +181,12 @@ def join(
     for row in range(len(classes)):
         if classes[row] >= 0:
             _enter(classes[row], row, rows, sizes, counts, total, entropy)
-            middle[classes[row]] += points[row]
+            for a in range(points.shape[1]):
+                middle[classes[row], a] += points[row, a]
     some = np.flatnonzero(sizes > 0)
     for c in some:
-        middle[c] /= sizes[c]
+        for a in range(points.shape[1]):
+            middle[c, a] /= sizes[c]
     tree = plant(middle[some])
     heap, present = heap_for(tree), np.empty(width, dtype=np.int32)
     tries = max(FEWEST_TRIES, TRIES // max(1, len(left)))
@@ -232,4 +235,5 @@ def _enter(c, row, rows, sizes, counts, total, entropy) -> None:  # type: ignore
     sizes[c] += 1
     counts[c, rows.values[row]] += 1
     entropy[c] += rows.entropy[row]
-    total[c] += rows.prior[row]
+    for s in range(rows.prior.shape[1]):
+        total[c, s] += rows.prior[row, s]

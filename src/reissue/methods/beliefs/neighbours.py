@@ -60,11 +60,15 @@ def plant(points: Float64) -> Around:
                 if high[node, a] - low[node, a] > high[node, widest] - low[node, widest]:
                     widest = a
             mine = order[first[node] : last[node]].copy()
-            order[first[node] : last[node]] = mine[np.argsort(points[mine, widest], kind="mergesort")]
+            ascending = np.argsort(points[mine, widest], kind="mergesort")
+            for i in range(len(mine)):
+                order[first[node] + i] = mine[ascending[i]]
             middle = (first[node] + last[node]) // 2
             first[2 * node], last[2 * node] = first[node], middle
             first[2 * node + 1], last[2 * node + 1] = middle, last[node]
-    bounds = np.append(first[leaves:], n)
+    bounds = np.full(leaves + 1, n)
+    for leaf in range(leaves):
+        bounds[leaf] = first[leaves + leaf]
     return Around(points, order, bounds, low, high)
 
 

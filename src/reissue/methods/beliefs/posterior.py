@@ -22,7 +22,7 @@ Rows that stand for nobody are given to a person of whom nothing is known (unifo
 from __future__ import annotations
 
 from math import lgamma
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from reissue.methods.beliefs.revision import Claims
 
 Estimator = Literal["exact", "bayes", "js-reduce", "omega"]
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
-_EXACT, _BAYES, _JS_REDUCE, _OMEGA = 0, 1, 2, 3
 
 LARGEST_BUMP = 21
 """With more rows, 1 / (n-2)! is below the precision of a float beside the weight of all assignments."""
@@ -66,19 +65,17 @@ def compute_posteriors(
     member_start = np.searchsorted(member_classes[people], np.arange(count + 1)).astype(np.int64)
     row_start = np.searchsorted(row_classes[rows], np.arange(count + 1)).astype(np.int64)
     found = (claims or Claims.none()).about(subjects[people])
-    after = np.zeros_like(priors, dtype=np.float64)
-    _read_classes(
-        ESTIMATORS.index(estimator),
-        np.ascontiguousarray(priors, dtype=np.float64),
-        people.astype(np.int64),
-        member_start,
-        row_values[rows].astype(np.int32),
-        row_start,
-        *found,
-        weigh and estimator == "bayes",
-        find_small(row_classes, row_values, count) if estimator == "exact" else np.zeros(count, dtype=np.bool_),
-        after,
-    )
+    priors, after = np.ascontiguousarray(priors, dtype=np.float64), np.zeros_like(priors, dtype=np.float64)
+    classes = ReadClasses(
+        people.astype(np.int64), member_start, row_values[rows].astype(np.int32), row_start,
+        *found, np.zeros(priors.shape[1], dtype=np.int64), np.empty(priors.shape[1], dtype=np.int32),
+    )  # fmt: skip
+    if estimator == "bayes":
+        _read_classes_by_bayes(priors, classes, weigh, after)
+    elif estimator == "exact":
+        _read_classes_exactly(priors, classes, find_small(row_classes, row_values, count), after)
+    else:
+        _read_classes_by_weight(estimator == "js-reduce", priors, classes, after)
     return after
 
 
@@ -90,53 +87,93 @@ def find_small(row_classes: Int32, row_values: Int32, count: int) -> Bool:
     return Deals(start, start, rows.astype(np.int64)).small()
 
 
+class ReadClasses(NamedTuple):
+    """Who and what is in each class, what is claimed of whom, and room for one class at a time.
+
+    people: int64[people], ordered by class; member_start: int64[classes + 1]; values: int32[rows], ordered by class;
+    row_start: int64[classes + 1]; claim_start: int64[people + 1]; claim_values, confidences: int32, float64[claims];
+    counts: int64[values], zero between classes; present: int32[values].
+    """
+
+    people: Int64
+    member_start: Int64
+    values: Int32
+    row_start: Int64
+    claim_start: Int64
+    claim_values: Int32
+    confidences: Float64
+    counts: Int64
+    present: Int32
+
+
 @njit(cache=True)
-def _read_classes(  # type: ignore[no-untyped-def]
-    kind, priors, people, member_start, values, row_start, claim_start, claim_values, confidences, weigh, small, after
-) -> None:  # fmt: skip
-    width = priors.shape[1]
+def _read_classes_by_bayes(priors: Float64, classes: ReadClasses, weigh: bool, after: Float64) -> None:
+    for c in range(len(classes.row_start) - 1):
+        present, left, size = _open_class(classes, c, after)
+        present.sort()  # the order of rows must not decide
+        if len(left) > 0:
+            _read_bayes(priors, classes, left, present, size, weigh, after)
+        _close_class(classes, present)
+
+
+@njit(cache=True)
+def _read_classes_exactly(priors: Float64, classes: ReadClasses, small: Bool, after: Float64) -> None:
     room = np.empty((2, MOST_STATES if small.any() else 1))
-    counts, present = np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32)
-    for c in range(len(row_start) - 1):
-        found = 0
-        for row in range(row_start[c], row_start[c + 1]):
-            if counts[values[row]] == 0:
-                present[found] = values[row]
-                found += 1
-            counts[values[row]] += 1
-        if kind in (_EXACT, _BAYES):  # the order of rows must not decide
-            present[:found] = np.sort(present[:found])
-        size = row_start[c + 1] - row_start[c]
-        open_ = np.empty(member_start[c + 1] - member_start[c], dtype=np.int64)  # positions not fixed by a claim
-        left = 0
-        for at in range(member_start[c], member_start[c + 1]):
-            fixed = -1
-            for i in range(claim_start[at], claim_start[at + 1]):
-                if confidences[i] >= 1.0 and counts[claim_values[i]] > 0:
-                    fixed = claim_values[i]
-            if fixed >= 0:
-                after[people[at], fixed] = 1.0
-                counts[fixed] -= 1
-                size -= 1
-            else:
-                open_[left] = at
-                left += 1
-        if left > 0 and kind == _BAYES:
-            _read_bayes(
-                priors, people, open_[:left], counts, present[:found], size, claim_start, claim_values, confidences,
-                weigh, after,
-            )  # fmt: skip
-        elif left > 0 and kind == _EXACT:
-            _read_exactly(priors, people[open_[:left]], counts, present[:found], size, small[c], room, after)
-        elif left > 0:
-            _read_weighted(kind, priors, people, open_[:left], counts, present[:found], size, after)
-        for i in range(found):
-            counts[present[i]] = 0
+    for c in range(len(classes.row_start) - 1):
+        present, left, size = _open_class(classes, c, after)
+        present.sort()  # the order of rows must not decide
+        if len(left) > 0:
+            _read_exactly(priors, classes.people[left], classes.counts, present, size, small[c], room, after)
+        _close_class(classes, present)
 
 
 @njit(cache=True)
-def _read_bayes(  # type: ignore[no-untyped-def]
-    priors, people, open_, counts, present, n, claim_start, claim_values, confidences, weigh, after
+def _read_classes_by_weight(js_reduce: bool, priors: Float64, classes: ReadClasses, after: Float64) -> None:
+    for c in range(len(classes.row_start) - 1):
+        present, left, size = _open_class(classes, c, after)
+        if len(left) > 0:
+            _read_weighted(js_reduce, priors, classes.people, left, classes.counts, present, size, after)
+        _close_class(classes, present)
+
+
+@njit(cache=True)
+def _open_class(classes: ReadClasses, c: int, after: Float64) -> tuple[Int32, Int64, int]:
+    """The values of a class, the places in `people` of those whom no claim fixes, and the rows left for these.
+
+    Counts the values; who is fixed is believed to have the value, which is no longer counted.
+    """
+    counts, present, people, found = classes.counts, classes.present, classes.people, 0
+    for row in range(classes.row_start[c], classes.row_start[c + 1]):
+        if counts[classes.values[row]] == 0:
+            present[found] = classes.values[row]
+            found += 1
+        counts[classes.values[row]] += 1
+    size = classes.row_start[c + 1] - classes.row_start[c]
+    left, members = 0, np.empty(classes.member_start[c + 1] - classes.member_start[c], dtype=np.int64)
+    for at in range(classes.member_start[c], classes.member_start[c + 1]):
+        fixed = -1
+        for i in range(classes.claim_start[at], classes.claim_start[at + 1]):
+            if classes.confidences[i] >= 1.0 and counts[classes.claim_values[i]] > 0:
+                fixed = classes.claim_values[i]
+        if fixed >= 0:
+            after[people[at], fixed] = 1.0
+            counts[fixed] -= 1
+            size -= 1
+        else:
+            members[left] = at
+            left += 1
+    return present[:found], members[:left], size
+
+
+@njit(cache=True)
+def _close_class(classes: ReadClasses, present: Int32) -> None:
+    for s in present:
+        classes.counts[s] = 0
+
+
+@njit(cache=True)
+def _read_bayes(
+    priors: Float64, classes: ReadClasses, open_: Int64, present: Int32, n: int, weigh: bool, after: Float64
 ) -> None:
     """The exact expectation of the multinomial's parameters, summed over assignments; all divided by (n-2)!.
 
@@ -144,7 +181,7 @@ def _read_bayes(  # type: ignore[no-untyped-def]
     denominator by CR (n-1)! m(s'), where N counts the assignments that give s to v and s' to v':
     (n-1)! m(s) for v' = v and s' = s, none for v' = v otherwise, else (n-2)! (m(s) m(s') - [s = s'] m(s)).
     """
-    width = priors.shape[1]
+    width, people, counts, claim_start = priors.shape[1], classes.people, classes.counts, classes.claim_start
     if n == 1:
         for s in present:
             if counts[s] > 0:
@@ -155,8 +192,7 @@ def _read_bayes(  # type: ignore[no-untyped-def]
     if weigh:
         for at in open_:
             if claim_start[at + 1] > claim_start[at]:
-                _weigh_claims(own, priors[people[at]], claim_start[at], claim_start[at + 1], claim_values, confidences,
-                         counts, present)  # fmt: skip
+                _weigh_claims(own, priors[people[at]], classes, at, present)
                 for s in present:
                     total[s] += own[s]
                     weighed += own[s] * counts[s]
@@ -168,9 +204,7 @@ def _read_bayes(  # type: ignore[no-untyped-def]
         own[:] = 0.0
         mine = 0.0
         if weigh and claim_start[at + 1] > claim_start[at]:
-            _weigh_claims(
-                own, priors[v], claim_start[at], claim_start[at + 1], claim_values, confidences, counts, present
-            )
+            _weigh_claims(own, priors[v], classes, at, present)
             for s in present:
                 mine += own[s] * counts[s]
         for j in range(len(present)):
@@ -207,13 +241,15 @@ def _read_exactly(priors, people, counts, present, n, small, room, after) -> Non
 
 
 @njit(cache=True)
-def _weigh_claims(own, prior, first, last, claim_values, confidences, counts, present):  # type: ignore[no-untyped-def]
+def _weigh_claims(own: Float64, prior: Float64, classes: ReadClasses, at: int, present: Int32) -> None:
     """Fill `own` (float64[values], zero elsewhere) with the confidences that exceed the prior, as section 4.4.2 says.
 
     A claim below the prior speaks for the class's other values: what the claims leave (1 - their sum) goes in equal
     parts to the values that no claim names, and the claims that are smaller than such a part are what it was
     inferred from: they do not count again (example 4).
     """
+    first, last = classes.claim_start[at], classes.claim_start[at + 1]
+    counts, claim_values, confidences = classes.counts, classes.claim_values, classes.confidences
     own[:] = 0.0
     said, below = 0.0, False
     for i in range(first, last):
@@ -243,7 +279,7 @@ def _weigh_claims(own, prior, first, last, claim_values, confidences, counts, pr
 
 
 @njit(cache=True)
-def _read_weighted(kind, priors, people, open_, counts, present, n, after) -> None:  # type: ignore[no-untyped-def]
+def _read_weighted(js_reduce, priors, people, open_, counts, present, n, after) -> None:  # type: ignore[no-untyped-def]
     """JS-reduce's estimator and the Omega-estimate; where the priors exclude all there is, shares of the class.
 
     JS-reduce, with prior C[v,row], its sums R over rows and K over people, and total t:
@@ -261,14 +297,14 @@ def _read_weighted(kind, priors, people, open_, counts, present, n, after) -> No
         v = people[at]
         mine = 0.0
         for s in present:
-            if kind == _JS_REDUCE:
+            if js_reduce:
                 mine += counts[s] * priors[v, s]
             elif by_value[s] > 0.0:
                 mine += counts[s] * priors[v, s] / by_value[s]
         for s in present:
-            if n == 1 or total <= 0.0 or (kind == _OMEGA and mine <= 0.0):
+            if n == 1 or total <= 0.0 or (not js_reduce and mine <= 0.0):
                 after[v, s] = counts[s] / n
-            elif kind == _JS_REDUCE:
+            elif js_reduce:
                 rest = total - mine - by_value[s] + priors[v, s]
                 after[v, s] = counts[s] * (priors[v, s] + rest / (n - 1.0)) / total
             elif by_value[s] > 0.0:

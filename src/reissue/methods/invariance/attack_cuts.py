@@ -180,9 +180,9 @@ def _cut_buckets(bounds, first, kinds, short, order, codes, places):  # type: ig
             stack.append(node[~best])
     entries, side, spot = np.empty(total, np.int64), np.empty(total, np.bool_), np.empty(total, np.int32)
     for cut in range(len(weights)):
-        entries[starts[cut] : starts[cut + 1]] = parts[cut + 1]
-        side[starts[cut] : starts[cut + 1]] = sides[cut + 1]
-        spot[starts[cut] : starts[cut + 1]] = spots[cut + 1]
+        for i in range(starts[cut], starts[cut + 1]):
+            at = i - starts[cut]
+            entries[i], side[i], spot[i] = parts[cut + 1][at], sides[cut + 1][at], spots[cut + 1][at]
     return np.array(starts), entries, side, spot, np.array(weights), np.array(owners), lost, rebuilt
 
 

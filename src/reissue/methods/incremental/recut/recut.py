@@ -107,7 +107,8 @@ def _together(
                 return made.label, classes, settled, True
         if height == 0 and news:
             height, refused, news = refused, 0, False
-            todo[:height] = waiting[:height]
+            for again in range(height):
+                todo[again] = waiting[again]
     loss = 0.0
     for own in range(classes):
         loss += (ends[own, 1] - ends[own, 0]) * _width(made.boxes[own], forest)
