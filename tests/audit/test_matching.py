@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import milp
 
 from reissue.arrays.types import Int32
+from reissue.audit.foreign import matching
 from reissue.audit.foreign.matching import match_by_content, match_by_order, match_exactly
 from reissue.errors import ReleaseError
 
@@ -105,3 +108,16 @@ def test_exact_rows_and_values_of_each_class_are_both_kept(seed: int) -> None:
             placed = found.classes == one
             assert (placed & (codes[:people, 0] == other)).sum() <= ((classes == one) & (codes[:, 0] == other)).sum()
             assert (placed & (values[:people] == other)).sum() <= ((classes == one) & (values == other)).sum()
+
+
+def test_a_match_is_limited_by_work_and_not_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, places = np.zeros((2, 1), np.int32), np.array([0, 1], np.int32)
+    asked: list[dict[str, float]] = []
+
+    def solve(*arguments: Any, options: dict[str, float], **rules: Any) -> Any:
+        asked.append(dict(options))
+        return milp(*arguments, options=options, **rules)
+
+    monkeypatch.setattr(matching, "milp", solve)
+    assert match_exactly((codes, places), (places, places), codes, places).classes.tolist() == [0, 1]
+    assert asked == [{"node_limit": matching.NODES}]

@@ -6,10 +6,12 @@ scripts/write-older-series made tests/series/older with the version before the f
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tarfile
 from pathlib import Path
 
+import psycopg
 import pyarrow.csv
 import pytest
 
@@ -25,13 +27,20 @@ from tests.support.private import read_private
 
 FOLDER = Path(__file__).parent / "older"
 OLDER = sorted(FOLDER.glob("*.tar.xz"))
+ON_A_SERVER = sorted((FOLDER / "postgresql").glob("*.tar.xz"))
 KEY = bytes(range(32))
 
 
-def unpack(archive: Path, folder: Path) -> ri.Series:
+def unpack(archive: Path, folder: Path, server: str | None = None) -> ri.Series:
+    """The series of an archive; what was written to its catalogue in PostgreSQL is written to this server."""
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="fully_trusted")  # modes are part of a series
-    return ri.Series.open(folder / "series", key=KEY if "encrypted" in archive.name else None)
+    if server is not None:
+        with psycopg.connect(server, autocommit=True) as connection, connection.transaction():
+            for statement, parameters in json.loads((folder / "statements.json").read_text(encoding="utf-8")):
+                connection.execute(re.sub(r":([a-z_0-9]+)", r"%(\1)s", statement).encode(), parameters or None)
+    key = KEY if "encrypted" in archive.name else None
+    return ri.Series.open(folder / "series", key=key, catalogue=server)
 
 
 def content(path: Path) -> dict[str, bytes]:
@@ -63,6 +72,35 @@ def test_an_older_series_opens_verifies_audits_and_goes_on(archive: Path, tmp_pa
         assert series.verify(rebuild=True) == [], "the caches are what this version makes of the facts"
     with ri.Series.open(series.path, key=KEY if "encrypted" in archive.name else None) as again:
         assert (len(again.releases), again.upgraded, again.verify()) == (3, "", [])
+
+
+@pytest.mark.xdist_group("postgresql")
+@pytest.mark.parametrize("archive", ON_A_SERVER, ids=lambda path: path.name.removesuffix(".tar.xz"))
+def test_an_older_series_with_its_catalogue_in_postgresql_goes_on_and_can_go_back(
+    archive: Path, tmp_path: Path, postgresql_url: str
+) -> None:
+    """The statements that wrote the catalogue are those of the version before, repeated in a server of today."""
+    key = KEY if "encrypted" in archive.name else None
+    with unpack(archive, tmp_path, postgresql_url) as series:
+        before, rows = content(series.path), series._ledger._catalogue.copy_rows()
+        assert [row["format"] for row in rows["reissue_series"]] == [1]
+        assert (series.verify(), len(series.releases)) == ([], 2)
+        assert content(series.path) == before, "looking changes nothing"
+        series.upgrade()
+        series.upgrade(back=True)
+        assert series._ledger._catalogue.copy_rows() == rows
+        release = series.publish(pyarrow.csv.read_csv(tmp_path / "next.csv"))
+        marked = "events" in archive.name  # by a version that had marks and events, but not yet their format
+        assert (release.number, release.counts["new"]) == (3, 15 + (not marked))
+        assert series.upgraded.startswith("The ledger was brought from format 1 to 2")
+        assert series.verify(rebuild=True) == []
+    with ri.Series.open(series.path, key=key, catalogue=postgresql_url) as again:
+        assert (len(again.releases), again.upgraded, again.verify()) == (3, "", [])
+    with psycopg.connect(postgresql_url) as connection:
+        told = [str(row) for table in rows for row in connection.execute(f"SELECT * FROM {table}".encode()).fetchall()]
+    own = [row for row in told if json.loads((series.path / "private/series.json").read_text())["series"] in row]
+    assert len(own) > 3
+    assert key is None or not any(word in row for row in own for word in ("m-invariance", "illness", "person-"))
 
 
 def test_caches_that_an_older_version_made_otherwise_are_made_anew_before_publishing(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def restore_rows(catalogue: Catalogue, shelf: Shelf, connection: Connection) -> 
         raise SeriesError("The series was not upgraded, so there is nothing to go back to.")
     copied: dict[str, Any] = shelf.document(_BEFORE, _NAME)
     known = {(file["role"], file["name"]): file["sha256"] for file in copied["reissue_files"]}
-    own = {(_BEFORE, _NAME), (EVENT, name_of(1))}  # what the upgrade itself has written
+    events = sum(role == EVENT for role, _ in known)
+    own = {(_BEFORE, _NAME), (EVENT, name_of(events + 1))}  # what the upgrade itself has written
     if known != {key: file.sha256 for key, file in shelf.state.files.items() if key not in own}:
         raise SeriesError(
             "The series was changed after the upgrade. The version before would forget that, so it cannot go back."

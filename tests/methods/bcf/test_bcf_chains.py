@@ -16,7 +16,7 @@ from reissue.methods.bcf.strategy import BCF
 from reissue.model.domain import Domain
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History
 from tests.methods.bcf.chains import bare, random_series, with_newcomers
-from tests.support.histories import Turnover, generate, observe, run_series, toy_domains
+from tests.support.histories import Turnover, generate, observe, run_series, toy_domains, uniform_tree
 
 
 def test_too_few_newcomers_are_refused_with_what_is_feasible() -> None:
@@ -177,3 +177,15 @@ def test_people_who_are_gone_are_refused() -> None:
     )
     with pytest.raises(ChangeError, match="10 subjects"):
         run_series(BCF(k=4), [snapshot, fewer])
+
+
+def test_where_the_best_steps_lead_to_no_diverse_values_other_steps_are_tried() -> None:
+    """Codes 0-1 beside 2-3 of the second attribute hold alpha; the best first step, on the first one, does not."""
+    domains = Domain("a", 0, 1, uniform_tree(2)), Domain("b", 0, 3, uniform_tree(2, 2))
+    codes = ["12", "11", "00", "13", "13", "03", "02", "12", "10", "12", "01", "00", "00", "01", "02", "00", "13"]
+    values = np.array([2, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 2, 2, 2, 0, 2, 2], dtype=np.int32)
+    table = np.array([[int(code) for code in both] for both in codes], dtype=np.int32)
+    snapshots = [Coded(np.arange(rows), np.asfortranarray(table[:rows]), values[:rows], domains, 3) for rows in (9, 17)]
+    asked = {"k": 3, "alpha": 0.6}
+    facts = run_series(BCF(**asked), snapshots)  # type: ignore[arg-type]
+    assert not Correspondence(**asked).run(observe(facts, snapshots[-1])).breaches  # type: ignore[arg-type]

@@ -16,6 +16,8 @@ from reissue.errors import ReleaseError
 from reissue.model.box_index import find_meeting
 
 BY_CONTENT = 'match by content (--match content, in Python match="content")'
+NODES = 100
+"""Branchings of the program that matches an anatomized release: work and not seconds, so every machine ends alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +81,7 @@ def match_by_content(boxes: Int32, classes: Int32, values: Int32, codes: Int32, 
     return Matched(own.astype(np.int32), int(people[ambiguous].sum()), int(room.sum() - flow.sum()))
 
 
-def match_exactly(
-    rows: tuple[Int32, Int32], groups: tuple[Int32, Int32], codes: Int32, true_values: Int32, seconds: float = 20.0
-) -> Matched:
+def match_exactly(rows: tuple[Int32, Int32], groups: tuple[Int32, Int32], codes: Int32, true_values: Int32) -> Matched:
     """People of an anatomized release, whose rows (codes, class) and values (class, value) stand apart.
 
     A class takes no more people with the same codes, and with the same value, than it shows: an integer program over
@@ -103,13 +103,13 @@ def match_exactly(
     fits = shown[group] == wanted
     left, here, group = left[fits], here[fits], group[fits]
     limits = [(left, people), (here, places), (group, room)]
-    flow = _place_most(limits, seconds)
+    flow = _place_most(limits)
     taken = _deal_places(kind.reshape(-1), len(kinds), left, slot_class[here], flow)
     several = np.bincount(left, minlength=len(kinds)) > 1
     return Matched(taken.astype(np.int32), int(people[several].sum()), int(len(rows[0]) - flow.sum()))
 
 
-def _place_most(limits: list[tuple[Int64, Int64]], seconds: float) -> Int64:
+def _place_most(limits: list[tuple[Int64, Int64]]) -> Int64:
     """int64[pairs]: the most that can be sent in all; limits: (owner of each pair, int64[] the most of each owner)."""
     pairs = len(limits[0][0])
     if pairs == 0:
@@ -119,7 +119,7 @@ def _place_most(limits: list[tuple[Int64, Int64]], seconds: float) -> Int64:
         for owner, most in limits
     ]
     whole = np.ones(pairs, dtype=np.int64)
-    found = milp(-np.ones(pairs), integrality=whole, constraints=rules, options={"time_limit": seconds})
+    found = milp(-np.ones(pairs), integrality=whole, constraints=rules, options={"node_limit": NODES})
     if found.status != 0 or found.x is None:
         raise ReleaseError("people fit too many classes alike; who is in which class cannot be told from the files.")
     flow: Int64 = np.rint(found.x).astype(np.int64)

@@ -24,6 +24,8 @@ CROSSINGS = 1_000
 """Pairs of classes of the first two releases that may cross; with more, later releases could not be certified."""
 SECONDS = 5.0
 """Work on programs for one release, counted: see `Work`."""
+DETOURS = 50
+"""How many ways are tried to reach values that are diverse enough, where the most general release has them not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,3 +90,19 @@ def specialize_certified(start: Callable[[SearchRules], TopDown], certifier: Cer
         search = start(rules)
         verdict = certifier.judge(search)
     return search
+
+
+def reach_diversity(make: Callable[[SearchRules], TopDown], rules: SearchRules) -> TopDown | None:
+    """A search that has specialized until the values of everyone's candidates are diverse enough; None: none found.
+
+    Each way is gone by the best steps. Where it leads nowhere, one of its steps is not taken in the next: first all
+    ways without one step, then those without two, and so on.
+    """
+    ways, at = [rules.banned], 0
+    while at < min(len(ways), DETOURS):
+        search = make(replace(rules, banned=ways[at]))
+        if search.reach_diversity():
+            return search
+        ways += [way for step in search.taken if (way := ways[at] | {step}) not in ways]
+        at += 1
+    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 from reissue.arrays.distinct import Combinations, are_among, distinct
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
-from reissue.methods.bcf.certification import SECONDS, Certifier, specialize_certified
+from reissue.methods.bcf.certification import SECONDS, Certifier, reach_diversity, specialize_certified
 from reissue.methods.bcf.joint_candidates import Work
 from reissue.methods.bcf.memory import ChainLog, Records
 from reissue.methods.bcf.search import Score, SearchRules, TopDown, make_task
@@ -193,11 +193,13 @@ class BCF(Planner):
         limits = limits_of(of.domains, records.codes, cuts)
         task = make_task(records, log, self._requirements(), of.value_count, limits)
 
-        def start(rules: SearchRules) -> TopDown:
+        def make(rules: SearchRules) -> TopDown:
             last = cuts[-1] if cuts else None
             frontiers = [Frontier(labels_of(domain, last, a), domain.weight) for a, domain in enumerate(of.domains)]
-            search = TopDown(task, frontiers, self.score, int(records.counts[-1].sum()), rules)
-            self._refuse_infeasible(search, number - log.start)
+            return TopDown(task, frontiers, self.score, int(records.counts[-1].sum()), rules)
+
+        def start(rules: SearchRules) -> TopDown:
+            search = self._begin_search(make, rules, number - log.start)
             search.run()
             return search
 
@@ -214,14 +216,16 @@ class BCF(Planner):
         lost = sum_lost_detail(boxes, sizes, of.domains, of.rows - records.total)
         return _Specialized(search, limits, boxes, records.total, lost)
 
-    def _refuse_infeasible(self, search: TopDown, newest: int) -> None:
-        """Corollary 5.1: if the most general release leaves someone too few candidates, every one does.
+    def _begin_search(self, make: Callable[[SearchRules], TopDown], rules: SearchRules, newest: int) -> TopDown:
+        """A search whose release holds what is asked so far; refused if there is none.
 
-        Values of fewer candidates may be more diverse, so that is sought in more special releases, too.
+        Corollary 5.1: if the most general release leaves someone too few candidates, every one does. Values of fewer
+        candidates may be more diverse, so that is sought in more special releases, too.
         """
+        search = make(rules)
         holds, fewest = search.fewest()
         if holds:
-            return
+            return search
         reached, feasible = _describe_anonymity(fewest, np.array(search.task.arrivals), newest), int(fewest.min())
         remedy = self._remedy(search, newest)
         if feasible < self.k:
@@ -229,12 +233,14 @@ class BCF(Planner):
             raise InfeasiblePolicy(
                 f"k = {self.k} cannot hold: even the most general release reaches only {reached}. {largest}, {remedy}"
             )
-        if not search.reach_diversity():
+        found = reach_diversity(make, rules)
+        if found is None:
             raise InfeasiblePolicy(
                 f"{self._asked()}: no release was found that holds it. The most general one, which reaches {reached}, "
                 "and those that were tried below it leave candidates whose values are not diverse enough. Relax the "
                 f"requirement, {remedy}"
             )
+        return found
 
     def _remedy(self, search: TopDown, newest: int) -> str:
         """What to do beside lowering k; a new chain is of use only once it has k records of its own."""
