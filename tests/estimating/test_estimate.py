@@ -81,7 +81,7 @@ def test_intervals_that_allow_for_chance_alone_do_not_hold(
     """So what is allowed for beside chance is needed, and the test above can fail."""
     monkeypatch.setattr("reissue.estimating.intervals.BETWEEN", 0.0)
     monkeypatch.setattr("reissue.estimating.intervals.ALLOWED", dict.fromkeys(ALLOWED, (0.0, 0.0)))
-    assert experiment.cover(read_release(releases[form], SCHEMA), people, 200)["counts"] < 0.9
+    assert experiment.cover(read_release(releases[form], SCHEMA), people, 600)["counts"] < 0.9
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -41,12 +41,11 @@ class Tokens:
     def of(standing: Int32, value: Int32, made_up: Bool) -> Tokens:
         """Of single tokens. O(n log n)."""
         values = int(value.max(initial=-1)) + 1
-        key = standing.astype(np.int64) * max(values, 1) + value
-        order = np.argsort(key, kind="stable")
-        start = np.flatnonzero(np.diff(key[order], prepend=-1))
-        found = key[order][start]
+        key = np.sort((standing.astype(np.int64) * max(values, 1) + value) * 2 + made_up)
+        start = np.flatnonzero(np.diff(key >> 1, prepend=-1))
+        found = key[start] >> 1
         count = np.diff(start, append=len(key))
-        fakes = np.add.reduceat(made_up[order].astype(np.int64), start) if len(start) else count
+        fakes = np.add.reduceat(key & 1, start) if len(start) else count
         return Tokens(
             *(column.astype(np.int32) for column in (found // max(values, 1), found % max(values, 1), count, fakes))
         )

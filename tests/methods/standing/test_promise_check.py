@@ -51,11 +51,10 @@ def a_box_of_too_few_rows(facts: Facts, kept: StandingClasses) -> Facts:
 
 
 def a_box_with_one_dealt_value(facts: Facts, kept: StandingClasses) -> Facts:
-    classes = facts.classes.copy()
-    alike = np.flatnonzero(kept.dealt == 0)
-    classes[classes == 0] = 1
-    classes[alike[:6]] = 0
-    return replace(facts, classes=classes)
+    """Of two boxes, both large enough."""
+    classes = np.ones_like(facts.classes)
+    classes[np.flatnonzero(kept.dealt == 0)[:6]] = 0
+    return replace(facts, classes=classes, boxes=facts.boxes[:2])
 
 
 def _moved(kept: StandingClasses, row: np.intp) -> StandingClasses:

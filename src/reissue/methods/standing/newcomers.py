@@ -10,6 +10,7 @@ import numpy as np
 from reissue.arrays.types import Int32
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.standing.blind_cuts import cut_blindly
+from reissue.methods.standing.dealing import deal_tokens
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.release import Coded
 from reissue.model.requirement import Requirement
@@ -85,10 +86,7 @@ def draw_tokens(draw: Int32, count: int, table: Int32, rng: np.random.Generator)
 def _cut(newcomers: Coded, requirement: Requirement, rng: np.random.Generator) -> Newcomers:
     """Classes by blind cuts; each person is dealt one of its class's values, every one of them once."""
     standing = cut_blindly(newcomers, newcomers.values, requirement, rng).classes
-    mixed = rng.permutation(len(newcomers))
-    people = mixed[np.argsort(standing[mixed], kind="stable")]  # of each class in random order
-    dealt = np.empty(len(newcomers), dtype=np.int32)
-    dealt[people] = newcomers.values[np.argsort(standing, kind="stable")]
+    dealt = deal_tokens(standing, newcomers.codes, newcomers.values, newcomers.value_count, rng)
     tokens = Tokens.of(standing, newcomers.values, np.zeros(len(newcomers), dtype=np.bool_))
     return Newcomers(standing, dealt, tokens, np.empty(0, dtype=np.int32))
 
@@ -103,7 +101,7 @@ def _blend(
         return _nobody(newcomers, drawn, refusal)
     standing = np.zeros(len(values), dtype=np.int32)
     tokens = Tokens.of(standing, values, np.arange(len(values)) >= len(newcomers))
-    dealt = rng.permutation(values)[: len(newcomers)]
+    dealt = rng.permutation(np.sort(values))[: len(newcomers)]
     none = np.empty(0, dtype=np.int32)
     return Newcomers(standing[: len(newcomers)], dealt, tokens, none, blended=len(newcomers))
 

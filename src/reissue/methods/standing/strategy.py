@@ -85,7 +85,7 @@ class Standing(Strategy):
         new = np.flatnonzero(standing < 0)
         stayed = np.sort(snapshot.subjects[standing >= 0])
         formed = form_classes(
-            snapshot.part(new), snapshot.values, self.class_requirement, places.draw, self.on_ineligible, history.seed
+            _take(snapshot, new), snapshot.values, self.class_requirement, places.draw, self.on_ineligible, history.seed
         )
         placed = new[formed.standing >= 0]
         standing[placed] = formed.standing[formed.standing >= 0] + places.next_class
@@ -93,7 +93,7 @@ class Standing(Strategy):
         present = np.flatnonzero(standing >= 0)
         if len(present) == 0 and (history.whole is None or not len(history.whole.everywhere[ROWS].key)):
             self._refuse_everybody(snapshot, formed)
-        rows, shared = self._rows(snapshot.part(present), dealt[present], history)
+        rows, shared = self._rows(_take(snapshot, present), dealt[present], history)
         classes = np.full(len(snapshot), -1, dtype=np.int32)
         classes[present] = rows.classes
         facts = replace(self._facts(snapshot, history, places, standing, dealt, formed, stayed), shared=shared)
@@ -224,3 +224,8 @@ class Standing(Strategy):
     def side_of_a_cut(self, room: float) -> Requirement:
         """Every fragment's people are to fit a class by themselves, also if they become a little more alike."""
         return Requirement(k=self.k, c=room * self.c, l=self.l)
+
+
+def _take(snapshot: Coded, rows: Int64) -> Coded:
+    """Some of the rows, ascending; the snapshot itself if these are all."""
+    return snapshot if len(rows) == len(snapshot) else snapshot.part(rows)
