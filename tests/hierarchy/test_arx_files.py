@@ -85,6 +85,15 @@ def test_unequal_depth_by_repeated_labels_has_the_levels_of_the_columns(tmp_path
     assert {hierarchy.labels[i] for i in tree.at_level(3)} == {"*"}
 
 
+@pytest.mark.parametrize("text", ["m;m;*\nf;f;*\n", "m;m\nf;f\n"], ids=["root", "no-root"])
+def test_a_column_that_repeats_every_value_is_a_level_too(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "sex.csv"
+    path.write_text(text)
+    hierarchy = Hierarchy.from_arx_csv(path)
+    assert hierarchy.tree.height == 2
+    assert [hierarchy.labels[i] for i in hierarchy.tree.at_level(1)] == ["m", "f"]
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

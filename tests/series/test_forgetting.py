@@ -45,6 +45,19 @@ def test_a_returner_has_one_signature_for_life_and_no_name_is_left(key: bytes | 
         assert series.forget(names[0]).before == 1, "once is enough"
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_who_was_in_which_class_is_told_when_nearly_everybody_is_forgotten(left: int, tmp_path: Path) -> None:
+    first = population(30)
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=3)) as series:
+        series.publish(first)
+        before = series.membership(1).to_pylist()
+        kept = [row["subject"] for row in before if row["number"] < left]
+        series.forget(*(name for name in first["name"].to_pylist() if name not in kept))
+        after = [row["subject"] if row["subject"] in kept else None for row in before]
+        assert series.membership(1)["subject"].to_pylist() == after
+        assert sum(name is not None for name in after) == left
+
+
 @pytest.mark.parametrize(
     "strategy",
     [

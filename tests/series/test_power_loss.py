@@ -11,9 +11,9 @@ import pytest
 
 import reissue as ri
 from reissue.documents import write_json, write_text
-from reissue.errors import SeriesError
+from reissue.errors import SeriesError, SettingsError
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
-from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
 from tests.support.power import EXTRA, Disk, Moment, put_back
 
 SERIES = "s"
@@ -144,6 +144,44 @@ def test_a_new_series_is_whole_or_can_be_made_again(
         outcomes.add(whole)
         shutil.rmtree(root)
     assert outcomes == {True, False}
+
+
+def test_an_unused_series_that_is_replaced_is_the_old_one_the_new_one_or_beside(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "disk")
+    create(disk.root)
+    old, new = ri.Static(k=2), ri.Static(k=2, c=0.9)
+    config = write_config(tmp_path, "c = 0.9\n")
+    with disk.watched():
+        ri.Series.from_config(disk.root / SERIES, config, seed=1, replace_unused=True).close()
+    assert_in_order(disk)
+    outcomes = set()
+    for number, (fate, moment, tree) in enumerate(disk.outages()):
+        root = put_back(tree, tmp_path / f"after{number}")
+        place = root / SERIES if opens(root / SERIES) else next(root.glob(f"{SERIES}.replaced-*"))
+        with ri.Series.open(place) as series:
+            found = (place.name == SERIES, series.strategy)
+            assert found != (False, new), fate
+            assert series.verify() == [], fate
+        assert moment.event != "done" or found == (True, new), f"{fate}: it was told as done"
+        outcomes.add(found[1])
+        shutil.rmtree(root)
+    assert outcomes == {old, new}
+
+
+def test_an_unused_series_that_cannot_be_replaced_is_back_in_its_place(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "disk")
+    create(disk.root)
+    config = write_config(tmp_path)
+    with disk.watched(), pytest.raises(SettingsError, match="seed is -1"):
+        ri.Series.from_config(disk.root / SERIES, config, seed=-1, replace_unused=True)
+    assert len(disk.renames) == 2, "away and back, or nothing is proved"
+    for number, (fate, moment, tree) in enumerate(disk.outages()):
+        root = put_back(tree, tmp_path / f"after{number}")
+        places = sorted(root.iterdir())
+        with ri.Series.open(places[0]) as series:
+            assert series.verify() == [], fate
+        assert moment.event != "done" or places == [root / SERIES], f"{fate}: it was back"
+        shutil.rmtree(root)
 
 
 def opens(path: Path) -> bool:

@@ -156,12 +156,11 @@ def list_members(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
         raise SeriesError(f"There is no release {number}; the series has {', '.join(map(str, numbers)) or 'none'}.")
     facts = ledger.facts(number)
     identifiers, known = ledger.identities()
-    order = np.argsort(known, kind="stable")
-    where = order[np.minimum(np.searchsorted(known[order], facts.subjects), max(len(order) - 1, 0))]
-    named = known[where] == facts.subjects if len(known) else np.zeros(len(facts.subjects), dtype=np.bool_)
-    subject = (
-        pa.array(identifiers).take(pa.array(where, mask=~named)) if len(known) else pa.nulls(len(named), pa.string())
-    )
+    subject = pa.nulls(len(facts.subjects), pa.string())
+    if len(known):  # everybody may have been forgotten
+        order = np.argsort(known, kind="stable")
+        where = order[np.minimum(np.searchsorted(known[order], facts.subjects), len(order) - 1)]
+        subject = pa.array(identifiers).take(pa.array(where, mask=known[where] != facts.subjects))
     values = pa.array(coding.values, pa.string()).take(pa.array(facts.values))
     kept = facts.standing
     columns = {
