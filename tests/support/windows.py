@@ -155,7 +155,18 @@ def work(folder: Path) -> dict[str, int]:
         "verify": run("verify", "s", "--rebuild"),
         "compare": run("compare", "--config", "clinic/clinic.toml", *chosen, str(first), str(second)),
         "demo": run("demo", "--months", "2"),
+        "adopt": adopt_again(run, first),
     }
+
+
+def adopt_again(run: Callable[..., int], snapshot: Path) -> int:
+    """After an adoption that was interrupted: what it left is thrown away first."""
+    run("init", "a", "--config", "clinic/clinic.toml")
+    Path("a", "private", "unfinished").touch()
+    release = "s/releases/0001/release.parquet"
+    files = ("--release", release, "--snapshot", str(snapshot), "--match", "content")
+    run("adopt", "a", "--config", "clinic/clinic.toml", *files)  # whose code says what an attacker learns from them
+    return run("verify", "a")
 
 
 def busy(run: Callable[[], int]) -> int:
