@@ -81,6 +81,19 @@ def test_adoption_says_what_one_more_release_would_add(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("outlook", "words"),
+    [
+        (Outlook("bcf", None, "k is too high."), "bcf refuses it: k is too high."),
+        (Outlook("bcf", 0), "bcf would put nobody else at risk."),
+        (Outlook("bcf", 1), "bcf would put 1 more person at risk."),
+        (Outlook("bcf", 1200), "bcf would put 1,200 more people at risk."),
+    ],
+)
+def test_an_outlook_in_words(outlook: Outlook, words: str) -> None:
+    assert outlook.describe() == words
+
+
+@pytest.mark.parametrize(
     ("policy", "standing", "words"),
     [
         (0, 0, "Use merge: it added nobody"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,14 @@ def test_findings_name_the_person_and_the_document_says_the_same(series: ri.Seri
     assert document["sentence"] == person.sentence
     assert person.sentence in person.describe()
     assert "2 of 2 releases" in person.sentence
+
+
+def test_the_values_that_are_not_listed_are_counted(series: ri.Series) -> None:
+    person = series.audit(attacks=["intersection"]).look_up("p20")
+    assert all(place.values_total == len(place.values) for place in person.places)
+    assert " more" not in person.describe()
+    one = replace(person.places[0], values_total=len(person.places[0].values) + 3)
+    assert " and 3 more" in replace(person, places=(one,)).describe()
 
 
 def test_who_is_not_known_is_said_and_a_forgotten_person_stays_findable_by_mark(series: ri.Series) -> None:

@@ -9,8 +9,10 @@ from typing import cast
 
 import pytest
 
+from reissue.engine.csv_file import BLOCK
 from reissue.errors import InputError, KeyMissing, SchemaError
 from reissue.hierarchy import Hierarchy
+from reissue.hierarchy.files import DEEPEST
 from reissue.ledger import read_key
 from reissue.methods.beliefs.knowledge_files import read_lines
 from reissue.methods.correlation.prior_sets import read_prior_sets
@@ -52,6 +54,13 @@ def test_a_file_that_is_too_large_is_not_read(
         monkeypatch.setattr(f"reissue.methods.{module}.MANY", 1 << 20)
     with pytest.raises(InputError, match="it is larger than 1 MB"):
         read(file)
+
+
+def test_the_bounds_are_those_that_the_docs_name() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "input.md").read_text(encoding="utf-8")
+    assert f"may have up to {BLOCK >> 20} MB" in page
+    assert f"of at most {small_files.MOST >> 20} MB ({small_files.MANY >> 30} GB for knowledge about people)" in page
+    assert f"at most {LONGEST:,} characters, nested tables at most {DEEPEST} levels" in page
 
 
 def test_a_file_of_just_the_size_is_read(tmp_path: Path) -> None:
