@@ -115,6 +115,7 @@ def test_true_is_refused_inside_lists_and_tables(policy: dict[str, object], wron
         ({"strategy": "static", "k": 0}, "^k is 0; it must be a whole number of rows: at least 1.$"),
         ({"strategy": "m-invariance", "m": 3, "publishing": "x"}, "^publishing is 'x'; choose 'generalized' or"),
         ({"strategy": "checked-mondrian", "k": 3, "hold_back": "perhaps"}, "'perhaps'; it must be true or false.$"),
+        ({"strategy": "checked-mondrian", "k": 3, "hold_back": 2}, "hold_back is 2; it must be true or false.$"),
         (
             {"strategy": "js-reduce", "k": 5, "t": 0.4, "J": 0.3, "knowledge": {"value": "a.csv"}},
             "knowledge has no setting 'value'. Its settings are: values, ",

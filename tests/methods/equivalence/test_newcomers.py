@@ -11,7 +11,7 @@ import pytest
 from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
 from reissue.model.observed import Observed, ObservedRelease
-from tests.methods.equivalence.blocks import all_blocks, buckets_over_time
+from tests.methods.equivalence.blocks import all_blocks, buckets_over_time, series_of
 
 SETS = [(0, 1)]
 
@@ -56,6 +56,18 @@ def test_an_unchanged_bucket_is_decided() -> None:
     releases = buckets_over_time(np.random.default_rng(3), returns=True).releases
     again = replace(releases[-1], number=len(releases) + 1)
     assert find_undecided([*releases, again], 1_000) == []
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_nothing_is_decided_where_somebody_shows_another_set_of_values_than_before(moves: bool) -> None:
+    """Two buckets, {0, 1} and {2, 3}; newcomers join both. Who changes bucket is on no path."""
+    who, values = np.arange(8), np.array([0, 1, 2, 3, 0, 1, 2, 3], dtype=np.int32)
+    before = (who[:4], np.array([0, 0, 1, 1], dtype=np.int32), values[:4])
+    if moves:  # 0 and 2 change places, with new values
+        values[[0, 2]] = 2, 0
+    after = (who, np.where(values < 2, 0, 1).astype(np.int32), values)
+    found = find_undecided(series_of([before, after], 4).releases, 1)
+    assert found is None if moves else found == []
 
 
 def test_numbers_that_are_certainly_new_need_not_be_looked_for() -> None:
