@@ -63,6 +63,20 @@ def test_document_has_the_published_shape(figures: Audit) -> None:
     json.loads(figures.to_json())
 
 
+def test_intervals_of_the_document_stand_where_they_lie_on_the_scale(figures: Audit) -> None:
+    age = figures.observed.domains[0]
+    width, seen = age.hi - age.lo + 1, set()
+    for one in figures.to_dict()["attacks"]:  # type: ignore[attr-defined]
+        for place in (i for finding in one["findings"] for cls in finding["classes"] for i in cls["intervals"]):
+            if place["attribute"] == "age":
+                first, *last = map(int, re.findall(r"\d+", place["label"]))
+                expected = ((first - age.lo) / width, ((last or [first])[0] + 1 - age.lo) / width)
+                assert (place["lo"], place["hi"]) == pytest.approx(expected)
+                seen.add(expected)
+    assert age.lo > 0
+    assert len(seen) > 1
+
+
 def test_release_timeline_and_arx_risks(figures: Audit) -> None:
     first, second = figures.to_dict()["releases"]  # type: ignore[misc]
     assert second["changes"] == {  # type: ignore[index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import reissue as ri
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.bcf import attack, certification, strategy
 from reissue.methods.bcf.attack import Correspondence
-from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
+from reissue.methods.bcf.candidates import ReleaseChain, Targets, possible_targets
 from reissue.methods.bcf.certification import specialize_certified
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.crossing import APART, count_exchangeable, find_knots
@@ -158,6 +159,32 @@ def test_a_second_look_is_taken_at_few_and_the_fewest_are_exact_all_the_same() -
             if (true > 0).any():
                 assert found.totals[found.totals > 0].min() == true[true > 0].min()
     assert loose > 0
+
+
+@pytest.mark.parametrize("nobody", [False, True])
+def test_the_fewest_are_looked_at_until_they_are_exact(nobody: bool) -> None:
+    """As if everybody were looked at; also beside a target of whom no record is left."""
+    rng, closer = np.random.default_rng(58), 0
+    for _ in range(90):
+        chain = random_boxes_chain(rng, 3, values=1, people=9)
+        joint = JointCandidates(chain, Work(1.0))
+        for arrival in range(3 if joint.crossing else 0):
+            first = joint.settle(possible_targets(chain, arrival), 1)
+            found = joint.settle_fewest(put_nobody_first(first) if nobody else first)
+            exact = find_fewest(joint.settle(possible_targets(chain, arrival), None))
+            assert find_fewest(found) == exact
+            closer += find_fewest(first) > exact
+    assert closer > 0, "or one look is enough"
+
+
+def find_fewest(targets: Targets) -> int:
+    return int(targets.totals[targets.totals > 0].min(initial=99))
+
+
+def put_nobody_first(targets: Targets) -> Targets:
+    assert targets.least is not None
+    classes, start = np.vstack([targets.classes[:1], targets.classes]), np.append(0, targets.start)
+    return replace(targets, classes=classes, start=start, least=np.append(0, targets.least))
 
 
 def publish_crossing(path: Path, releases: int) -> None:
