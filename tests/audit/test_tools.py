@@ -122,6 +122,12 @@ def test_a_count_column_says_for_how_many_people_a_row_stands() -> None:
     assert "fit no row" not in notes(done)
 
 
+@pytest.mark.parametrize("counts", [[0, 1, 1, 2, 1], [-1, 1, 1, 2, 1], [1] * 5, [1, 1, None, 2, 1]])
+def test_counts_that_can_be_of_no_rows_or_of_single_ones_are_left_alone(counts: list[int | None]) -> None:
+    table = {"age": ["21", "22", "23", "33-36", "52"], "city": ["Oslo"] * 5, "ill": ["flu"] * 5, "count": counts}
+    assert "stands" not in notes(audit(releases=[pa.table(table)], schema=schema()))
+
+
 def test_a_count_column_of_another_meaning_is_left_alone() -> None:
     done = look({"age": ["20-59"] * 6, "city": ["*"] * 6, "count": [1, 2, 1, 2, 1, 2]})
     assert "stands" not in notes(done)

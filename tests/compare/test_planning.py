@@ -7,7 +7,8 @@ import re
 import pytest
 
 from reissue.compare.planning import make_plans, share_thresholds
-from reissue.errors import SettingsError
+from reissue.compare.running import SHORT, shorten_reason
+from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
 from reissue.methods.baselines.static import Static
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.registry import STRATEGIES
@@ -86,3 +87,13 @@ def test_what_fits_no_strategy_is_refused(given: dict[str, object], message: str
 def test_slips_in_settings_are_no_strategy_that_cannot_be_used(given: dict[str, object], said: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(said)):
         make_plans(["static", "m-invariance"], None, share_thresholds(None, {}), given)
+
+
+def test_a_reason_is_a_line_of_bounded_length_without_names() -> None:
+    whole = "Too\n  much. " + "x" * (SHORT - 10)
+    assert shorten_reason(InfeasiblePolicy(whole)) == "Too much. " + "x" * (SHORT - 10)
+    longer = shorten_reason(InfeasiblePolicy(whole + "yz"))
+    assert longer == "Too much. " + "x" * (SHORT - 11) + "…"
+    assert len(longer) == SHORT
+    told = "bcf cannot protect this:\n- 3 people are gone: Ann, Bob\n- 1 person moved: Eve"
+    assert shorten_reason(ChangeError(told)) == "3 people are gone; 1 person moved"

@@ -121,8 +121,9 @@ def test_violations_name_the_worst_class_and_how_many() -> None:
     small, share = violations(Requirement(k=4, c=0.5), classes, values, 4)
     assert (small.condition, small.worst, small.measured, small.limit, small.classes) == ("k", 1, 2, 4, 2)
     assert (share.condition, share.worst, share.measured, share.value, share.classes) == ("c", 1, 1.0, 3, 2)
+    assert share.limit == 0.5
     (few,) = violations(Requirement(l=3), classes, values, 4)
-    assert (few.worst, few.measured, few.classes) == (1, 1, 2)
+    assert (few.worst, few.measured, few.limit, few.classes) == (1, 1, 3, 2)
 
 
 def test_published_examples_of_the_measures() -> None:

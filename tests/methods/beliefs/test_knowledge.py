@@ -96,6 +96,15 @@ def test_shares_by_category_the_narrowest_wins(tmp_path: Path) -> None:
         find_shares(Knowledge(), partial, codes, np.zeros(3, np.int32), DOMAINS, 3)
 
 
+def test_a_star_is_any_code_there_can_be(tmp_path: Path) -> None:
+    anything = [np.iinfo(np.int32).min, np.iinfo(np.int32).max]
+    boxes, _ = read_values(write(tmp_path, VALUES), NAMES)
+    assert boxes[0].tolist() == [anything, anything]
+    assert boxes[2, 1].tolist() == anything
+    alone, _ = read_values(write(tmp_path, "disease,probability\nflu,1.0\n"), NAMES)
+    assert alone.tolist() == [[anything, anything]], "a column that is not there"
+
+
 def test_mistakes_of_shares_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"age 20-39, sex F sum to 0\.4"):
         read_values(write(tmp_path, VALUES.replace("flu,1.0", "flu,0.4")), NAMES)

@@ -136,6 +136,17 @@ def test_sentences_that_are_passed_over_would_not_be_kept(kind: str, monkeypatch
             assert told(attack.run(series)) == told(outcome)
 
 
+@pytest.mark.parametrize("kind", WAYS)
+def test_all_attacks_are_counted_however_few_are_told(kind: str) -> None:
+    more = 0
+    for seed in range(4):
+        series = series_like(kind, seed)
+        few, all_ = (Equivalence(e=4, limit=limit).run(series) for limit in (1, 10_000))
+        assert few.total == all_.total >= len(all_.findings)
+        more += few.total - len(few.findings)
+    assert more > 0, "or nothing is proved"
+
+
 def test_a_full_list_takes_only_what_is_smaller() -> None:
     series = series_like("invariant", 0)
     some = Equivalence(e=4, limit=10_000).run(series).findings
