@@ -22,6 +22,15 @@ def look_at(values: Sequence[object], name: str = "column") -> ColumnProfile:
     return profile([pa.table({**others, name: list(values)})], UNKNOWN).columns[name]
 
 
+def test_people_who_differ_in_the_first_of_many_columns_are_told_apart() -> None:
+    """Whose values together have more combinations than fit into 64 bits: 16 of each column, 17 columns."""
+    names = [f"column{i}" for i in range(17)]
+    rows = [[f"v{i}"] * 17 for i in range(15)] + [["v1"] + ["v0"] * 16]
+    table = profile([pa.table({name: [row[at] for row in rows] for at, name in enumerate(names)})], UNKNOWN)
+    assert table.count_alone(names) == 16
+    assert table.count_alone(names[1:]) == 14
+
+
 @pytest.mark.parametrize(
     ("values", "free"),
     [

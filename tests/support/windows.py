@@ -161,11 +161,15 @@ def work(folder: Path) -> dict[str, int]:
 
 def adopt_again(run: Callable[..., int], snapshot: Path) -> int:
     """After an adoption that was interrupted: what it left is thrown away first."""
-    run("init", "a", "--config", "clinic/clinic.toml")
+    standing = Path("clinic", "clinic.toml").read_text(encoding="utf-8")
+    static = standing.replace('strategy = "standing"', 'strategy = "static"\nk = 4')
+    Path("clinic", "static.toml").write_text(static, encoding="utf-8")
+    for name in ("n", "a"):
+        run("init", name, "--config", "clinic/static.toml")
+    run("publish", "n", str(snapshot))
     Path("a", "private", "unfinished").touch()
-    release = "s/releases/0001/release.parquet"
-    files = ("--release", release, "--snapshot", str(snapshot), "--match", "content")
-    run("adopt", "a", "--config", "clinic/clinic.toml", *files)  # whose code says what an attacker learns from them
+    files = ("--release", "n/releases/0001/release.parquet", "--snapshot", str(snapshot), "--match", "content")
+    run("adopt", "a", "--config", "clinic/static.toml", *files)  # whose code says what an attacker learns from them
     return run("verify", "a")
 
 

@@ -94,3 +94,20 @@ def test_extremes() -> None:
 def test_settings_out_of_range_are_refused(settings: tuple[float, int, int, float], told: str) -> None:
     with pytest.raises(SettingsError, match=f"^{told}"):
         choose_degree(*settings)
+
+
+@pytest.mark.parametrize("chance", [hc_probability, breach_probability])
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"p": 1.5}, "p is 1.5; "),
+        ({"lived": 0}, "L is 0; "),
+        ({"m": 1}, "m is 1; "),
+        ({"n": 0}, "n is 0; it must be between 1 and m=6."),
+        ({"n": 7}, "n is 7; it must be between 1 and m=6."),
+    ],
+    ids=str,
+)
+def test_chances_of_numbers_that_mean_nothing_are_refused(chance, wrong: dict[str, float], told: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{told}"):
+        chance(**{"p": 0.1, "lived": 5, "m": 6, "n": 2, **wrong})
