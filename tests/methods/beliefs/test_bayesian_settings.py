@@ -62,7 +62,7 @@ def test_leftovers_that_are_gone_are_refused_with_what_to_use(gone: str) -> None
 
 def test_too_few_rows_and_impossible_j_are_refused_with_what_works() -> None:
     few = histories(9, rows=2)[0]
-    with pytest.raises(InfeasiblePolicy, match="k = 3 cannot hold: there are only 2 rows. Lower k to 2"):
+    with pytest.raises(InfeasiblePolicy, match=r"k = 3 cannot hold: there are only 2 rows\. Lower k to 2"):
         BayFrame(k=3, J=0.5, beta=3.0).publish(few, History([], {}, 1))
     snapshot = histories(9, rows=30)[0]
     claims = Claims(snapshot.subjects, snapshot.values, np.ones(len(snapshot), np.int32), np.full(len(snapshot), 0.999))
