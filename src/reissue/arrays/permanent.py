@@ -25,6 +25,10 @@ MOST_STATES = 1 << 16
 _TINY = 1e-250
 _SWEEPS = 60
 """Rounds of scaling at most, where plain products would vanish."""
+ROUNDS = 200
+"""Rounds of messages inside a class, at most."""
+CLOSE = 1e-6
+"""Messages that change by less than this share have settled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,12 +226,6 @@ def _balance(prior, counts, weight):  # type: ignore[no-untyped-def]  # pragma: 
             if total > 0.0:
                 for s in range(values):
                     prior[i, s] /= total
-
-
-ROUNDS = 200
-"""Rounds of messages inside a class, at most."""
-CLOSE = 1e-6
-"""Messages that change by less than this share have settled."""
 
 
 def deal(priors: Float64, deals: Deals, most: int = MOST_STATES) -> tuple[Float64, Bool]:

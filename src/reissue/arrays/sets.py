@@ -20,6 +20,7 @@ _ROOMY = 8
 """A table of places may have so many times as many entries as there are numbers."""
 _FEW = 32
 """A number is looked up by halving as fast as so many places are filled in."""
+UInt64 = NDArray[np.uint64]
 
 
 def sorted_unique(numbers: NDArray[IntT]) -> NDArray[IntT]:
@@ -121,9 +122,6 @@ def _components(left: Int64, right: Int64, lefts: int, rights: int) -> Int64:
         else:
             up[node] = up[up[node]]  # what it points to is lower, so it has its number already
     return up
-
-
-UInt64 = NDArray[np.uint64]
 
 
 def permute_ids(numbers: Int64, count: int, seed: int) -> Int64:

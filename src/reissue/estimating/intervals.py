@@ -31,6 +31,20 @@ from reissue.estimating.reading import ReleaseRows
 
 ROUNDS = {"numbers": 1, "groups": 3}
 """Of learning where people are inside boxes. More would follow the overlaps of boxes rather than people."""
+ALLOWED = {
+    "generalized": (0.8, 0.6),
+    "even": (0.8, 2.2),
+    "anatomized": (1.5, 1.0),
+    "told": (1.5, 1.1),
+    "flat": (1.0, 0.6),
+}
+"""(lean, association) by form; "even" is generalized, in classes that show all their values equally often."""
+BETWEEN = 0.12
+Z = 1.96
+LEAST = 0.25
+"""Of a variance: a count is a whole number."""
+COUNTERFEITS = 0.003
+"""The share of rows that may stand for nobody, where a strategy may add such rows."""
 
 
 class Spread:
@@ -82,22 +96,6 @@ class Spread:
 
     def _at(self, below: Float64, code: Int64) -> Float64:
         return np.interp(code, self._edges, below)
-
-
-ALLOWED = {
-    "generalized": (0.8, 0.6),
-    "even": (0.8, 2.2),
-    "anatomized": (1.5, 1.0),
-    "told": (1.5, 1.1),
-    "flat": (1.0, 0.6),
-}
-"""(lean, association) by form; "even" is generalized, in classes that show all their values equally often."""
-BETWEEN = 0.12
-Z = 1.96
-LEAST = 0.25
-"""Of a variance: a count is a whole number."""
-COUNTERFEITS = 0.003
-"""The share of rows that may stand for nobody, where a strategy may add such rows."""
 
 
 @dataclass(frozen=True)

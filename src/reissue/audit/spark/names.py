@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _MARK = re.compile(r"\{(subject|value|release|box):([-0-9,]*)\}")
+_PERSON = re.compile(r"\{subject:(-?\d+)\}")
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,6 @@ def fill_in_all_words(thing: object, words: Words) -> object:
     if isinstance(thing, Mapping):
         return {fill_in_all_words(key, words): fill_in_all_words(one, words) for key, one in thing.items()}
     return thing
-
-
-_PERSON = re.compile(r"\{subject:(-?\d+)\}")
 
 
 class SparkNames:

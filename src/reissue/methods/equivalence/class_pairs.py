@@ -21,6 +21,9 @@ from reissue.methods.invariance.signatures import Signatures, join_sets, number_
 from reissue.methods.wording import list_names
 from reissue.model.observed import Observed, ObservedRelease, require_members
 
+MOST_NAMES = 12
+_NOBODY = "a row of nobody"
+
 
 @dataclass(frozen=True, eq=False)
 class ClassPairs:
@@ -136,10 +139,6 @@ def find_exposed(releases: Sequence[ObservedRelease], pairs: ClassPairs, chosen:
         kept = (~same | uneven) & (who[person] >= 0)
         found.append((who[person][kept], pair[kept]))
     return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-
-
-MOST_NAMES = 12
-_NOBODY = "a row of nobody"
 
 
 @dataclass(frozen=True, eq=False)

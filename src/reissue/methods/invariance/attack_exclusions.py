@@ -29,7 +29,12 @@ from reissue.model.observed import Members, ObservedRelease
 from reissue.partition.tables import grow_tree
 
 TRUST = 0.99
-"""How far a deduction is trusted."""
+"""How far a deduction, or a cut that was rebuilt, is trusted."""
+ROUNDS = 60
+"""Rounds at most in which everybody's beliefs exclude what others may have, and classes deal their values."""
+CAREFUL = 0.8
+"""How much of the last round's exclusions stays: beliefs that turn certain too soon do not turn back."""
+CLOSE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +157,6 @@ def _add_missing(surely, start, people, shared, sets, first, values, found):  # 
                     for e in range(first[sets[one]], first[sets[one] + 1]):
                         everything *= here[values[e]] if values[e] != v else 1.0
                     found[person, v] += np.log(1.0 - TRUST * everything)
-
-
-ROUNDS = 60
-"""Rounds at most in which everybody's beliefs exclude what others may have, and classes deal their values."""
-CAREFUL = 0.8
-"""How much of the last round's exclusions stays: beliefs that turn certain too soon do not turn back."""
-TRUST = 0.99
-"""How far a rebuilt cut is trusted."""
-CLOSE = 1e-3
 
 
 def exclude(graph: FactorGraph, cuts: RebuiltCuts, leftovers: Sequence[Leftovers], priors: Float64) -> Float64:

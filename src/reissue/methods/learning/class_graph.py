@@ -24,6 +24,8 @@ from reissue.arrays.sets import lookup, mix_bits, sorted_unique, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.observed import Members, Observed, ObservedRelease
 
+IMPLIED, APART = 1, 2
+
 
 @dataclass(frozen=True, eq=False)
 class ClassTable:
@@ -127,9 +129,6 @@ def _take_apart(classes: ClassTable) -> ClassTable:
     member[before[(verdict[link] == APART) & later[link]]] = False
     member[after[(verdict[link] == APART) & earlier[link]]] = False
     return classes.keep(member, counts)
-
-
-IMPLIED, APART = 1, 2
 
 
 @njit(cache=True)

@@ -25,6 +25,17 @@ from reissue.model.observed import Names, Observed
 
 STRENGTH = 20.0
 """So many rows of the whole table are added to those of every value: rare values look like everybody."""
+LEARN, PUBLISHER = "learn", "publisher"
+MOST_BINS = 64
+"""A quasi-identifier is told apart in so many bins at most."""
+ALONE, TOGETHER = 2, 3
+"""Rounds of learning: from single classes first, then from all classes at once. Naive Bayes is then refitted: with more
+rounds it would follow its own mistakes, as it takes attributes to be independent."""
+SWEEPS = 6
+"""Sweeps over all classes in a round of learning; what classes said is kept from round to round."""
+MOST_SWEEPS = 60
+CLOSE = 1e-3
+"""The last sweeps end when a person's beliefs change by less than this, on average."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +101,6 @@ def _predict(bins, start, common, tables, found):  # type: ignore[no-untyped-def
             total += found[row, s]
         for s in range(values):
             found[row, s] /= total
-
-
-LEARN, PUBLISHER = "learn", "publisher"
-MOST_BINS = 64
-"""A quasi-identifier is told apart in so many bins at most."""
 
 
 class Statistics(Protocol):
@@ -235,16 +241,6 @@ class WithStatistics:
         if self.statistics == PUBLISHER:
             return "How values depend on quasi-identifiers was taken from the publisher's own snapshots, a worst case."
         return "How values depend on quasi-identifiers was learned from the releases themselves."
-
-
-ALONE, TOGETHER = 2, 3
-"""Rounds of learning: from single classes first, then from all classes at once. Naive Bayes is then refitted: with more
-rounds it would follow its own mistakes, as it takes attributes to be independent."""
-SWEEPS = 6
-"""Sweeps over all classes in a round of learning; what classes said is kept from round to round."""
-MOST_SWEEPS = 60
-CLOSE = 1e-3
-"""The last sweeps end when a person's beliefs change by less than this, on average."""
 
 
 @dataclass(frozen=True, eq=False)
