@@ -54,6 +54,10 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     made["person"] = [run("audit", one, "--person", someone, "--set", "c=0.3", "--json") for one in (s, t)]
     release = str(folder / "s" / "releases" / "0001")
     made["audit"].append(run("audit", "--config", config, "--release", release, "--json"))
+    made["audit"].append(
+        run("adopt", str(folder / "a"), "--config", config, "--release", release, "--snapshot", files[0], "--json")
+    )
+    assert "adopted" in made["audit"][-1]
     made["compare"] = [
         run("compare", "--config", config, "--strategy", "static", "--strategy", "bcf", *files[:2], "--json")
     ]

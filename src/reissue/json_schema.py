@@ -54,7 +54,9 @@ COUNTED: Mapping[str, Node] = {"counts": _each({"type": "integer"}), "utility": 
 
 
 def _describe_audit() -> Node:
+    tried = _object(strategy=TEXT, newly_exposed=_maybe(WHOLE), refusal=_maybe(TEXT))
     return _object(
+        {"adopted": _object(warning=_maybe(TEXT), tried=_list(tried), advice=_maybe(TEXT))},
         format={"const": AUDIT},
         reissue=TEXT,
         created=TEXT,

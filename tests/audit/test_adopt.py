@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -75,6 +76,11 @@ def test_adoption_says_what_one_more_release_would_add(tmp_path: Path) -> None:
         for one in adopted.outlooks:
             assert one.describe() in told
         assert "Nothing can undo that" in told
+        document = json.loads(adopted.to_json())
+        assert document["adopted"]["tried"] == [vars(one) for one in adopted.outlooks]
+        assert document["adopted"]["advice"] == recommend(adopted.outlooks)
+        assert document["adopted"]["warning"] is None
+        assert {key: document[key] for key in document if key != "adopted"} == json.loads(adopted.audit.to_json())
         refused = adopted.outlooks[0]
     assert [one.strategy for one in adopted.outlooks] == ["static", "standing"]
     assert refused.refusal is None

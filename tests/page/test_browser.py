@@ -18,7 +18,7 @@ from reissue import clinic
 from tests.page.server import Served, finish, serving
 from tests.page.tables import SCHEMA, table
 from tests.page.tables import csv as csv_of
-from tests.support.axe import find_violations
+from tests.support.axe import find_violations, show_in_turn
 from tests.support.browsing import PATIENCE, choose_file, fill, press, wait_until
 
 Tables = Callable[[Path], tuple[Path, Path]]
@@ -131,6 +131,27 @@ def test_a_steward_publishes_is_stopped_and_audits_by_keyboard_alone(
     with ri.Series.open(home / "mine.reissue") as series:
         assert [release.number for release in series.releases] == [1]
         assert series.verify() == []
+
+
+def test_the_audit_page_with_a_person_can_be_used_by_everybody(page: Page, tmp_path: Path) -> None:
+    """Narrowed down to one attack and release, with somebody looked up: in light and dark, on a desk and a phone."""
+    path = tmp_path / "careless.reissue"
+    with ri.Series.create(path, ri.Schema(**SCHEMA), ri.Static(k=4, c=0.5), seed=1, formats=["csv"]) as series:
+        series.publish(table(range(40)), label="January")
+        series.publish(table(range(13, 53)), label="February")
+    with serving(tmp_path, path) as served:
+        client, at = served.enter(), "/series/careless.reissue"
+        client.send(f"{at}/audit", names="on")
+        finish(served)
+        client.send(f"{at}/person", person="p20")
+        enter(page, served)
+        for address in (f"{at}/audit", f"{at}/audit?attack=association&release=2"):
+            page.goto(f"http://{served.host}{address}")
+            wait_until(page, "document.documentElement.dataset.drawn === 'yes'")
+            assert "What does the series reveal about one person?" in page.inner_text("body")
+            for look in show_in_turn(page):
+                assert find_violations(page) == [], f"{address}: {look}"
+        page.goto("about:blank")
 
 
 DROP = """([name, text]) => {

@@ -230,5 +230,5 @@ def adopt(
             series, releases, snapshots, config=config, match=match, names=names, catalogue=catalogue, key=key,
             progress=progress,
         )  # fmt: skip
-    show.print_result(adopted.audit, adopted, as_json)
+    show.print_result(adopted, adopted, as_json)
     raise SystemExit(1 if adopted.audit.breaches else 0)  # adopted, whether or not an attack could be run

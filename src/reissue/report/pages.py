@@ -18,6 +18,9 @@ FINDINGS = 20
 ALIKE = ("breach", "level", "unit", "threshold")
 """Findings of an attack that agree in these say the same about other people: one is shown, the others are folded."""
 
+PAPER = 3
+"""Findings of each attack, and releases with their steps, that are printed."""
+
 Object = Mapping[str, object]
 
 
@@ -53,6 +56,7 @@ def prepare_audit(
             {**one, "by": {at["release"]: at for at in cast("Sequence[Object]", one["releases"])}} for one in rates
         ],
         "attacks": attacks,
+        "paper": PAPER,
         "look": look,
         "headline": headline,
         "smallest": min(sizes, default=None),
@@ -82,8 +86,9 @@ def _prepare_attack(attack: Object, attributes: Sequence[Object], limit: int) ->
                 "pictured": classes[: pictures.CLASSES],
             }
         )
-    more = max(0, int(str(attack["findings_total"])) - len(shown))
-    return {**attack, "groups": _group_findings(shown), "more": more}
+    total, groups = int(str(attack["findings_total"])), _group_findings(shown)
+    left = {"more": max(0, total - len(shown)), "unprinted": max(0, total - min(len(groups), PAPER))}
+    return {**attack, "groups": groups, **left}
 
 
 def _group_findings(shown: Sequence[Object]) -> list[dict[str, object]]:

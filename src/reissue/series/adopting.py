@@ -18,6 +18,7 @@ from reissue.audit.foreign.series import ForeignSeries, read_series
 from reissue.audit.result import Audit
 from reissue.audit.timeline import LastSeen, Turnover
 from reissue.coding import Coding
+from reissue.documents import write_json
 from reissue.errors import ReissueError, SettingsError
 from reissue.history.past_releases import fold_caches
 from reissue.history.public_files import FORMAT, README, describe_column, read_description
@@ -31,7 +32,7 @@ from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts, Table, derive_seed
 from reissue.schema import Config, Schema, read_config
 from reissue.series.creating import NewSeries
-from reissue.series.outlook import Outlook, advise, look_ahead
+from reissue.series.outlook import Outlook, advise, look_ahead, recommend
 from reissue.series.series import Series
 from reissue.utility import measure
 
@@ -62,6 +63,19 @@ class Adopted:
             f"'{strategy.name}' promises that the values shown with a person never change, and for {changed:,} people "
             "they did already: it will refuse the next release. Nothing saves what is out."
         )
+
+    def to_json(self) -> str:
+        """The audit as JSON, with `adopted`: why the policy cannot go on, what one more release would add, what to do.
+
+        Those who read `reissue-audit/1` find all of it as ever.
+        """
+        tried = [
+            {"strategy": one.strategy, "newly_exposed": one.newly_exposed, "refusal": one.refusal}
+            for one in self.outlooks
+        ]
+        advice = recommend(self.outlooks) if self.outlooks else None
+        adopted = {"warning": self.warning, "tried": tried, "advice": advice}
+        return write_json({**self.audit.to_dict(), "adopted": adopted}, None)
 
     def describe(self) -> str:
         """For a terminal."""
