@@ -8,11 +8,12 @@ from scipy.sparse import csr_array
 
 from reissue.errors import InputError
 from reissue.methods.standing.strategy import Standing
+from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History
 from reissue.utility import Queries, choose_pair, estimate, find_pair, query_errors, random_queries, rate_errors
-from reissue.utility.rates import CellMargins, _list_margins, _rake
+from reissue.utility.rates import CellMargins, _find_parts, _list_margins, _rake, are_narrow, list_labels
 from tests.support.histories import uniform_tree
 from tests.utility.support import random_snapshot, small_domains
 
@@ -130,12 +131,65 @@ def test_all_classes_together_say_what_each_of_them_hides(monkeypatch: pytest.Mo
 
 def test_what_is_dealt_to_cells_keeps_the_margins_of_every_class() -> None:
     release, snapshot = mixed_classes(np.random.default_rng(2))
-    places, values = _list_margins(release, snapshot, (0,), np.array([[[0, 0]], [[1, 1]]], dtype=np.int32))
-    margins = CellMargins.of(release, snapshot, (0,), np.array([[[0, 0]], [[1, 1]]], dtype=np.int32))
+    cells = np.array([[[0, 0]], [[1, 1]]], dtype=np.int32)
+    places, values = _list_margins(release, snapshot, (0,), cells, (False,))
+    margins = CellMargins.of(release, snapshot, (0,), cells, (False,))
     counts = margins.deal(margins.deal(None).learn()).expected
     assert np.asarray(places.sum(axis=0)).tolist() == np.bincount(snapshot.codes[:, 0]).tolist()
     assert counts.sum(axis=1) == pytest.approx(np.bincount(snapshot.codes[:, 0]), rel=1e-3)
     assert counts.sum(axis=0) == pytest.approx(np.asarray(values.sum(axis=0)))
+
+
+def test_somebody_is_at_each_end_of_a_range_that_is_as_narrow_as_its_rows() -> None:
+    boxes = np.array([[[25, 44]], [[20, 29]], [[33, 33]], [[28, 31]], [[25, 44]]], dtype=np.int32)
+    sizes = np.array([4, 5, 3, 2, 1])
+    cells = np.array([[[20, 29]], [[30, 39]], [[40, 49]]], dtype=np.int32)
+    narrow = _find_parts(boxes, sizes, (0,), cells, (True,)).toarray()
+    assert narrow == pytest.approx(
+        np.array([[0.375, 0.25, 0.375], [1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [0.25, 0.5, 0.25]])
+    )
+    evenly = _find_parts(boxes, sizes, (0,), cells, (False,)).toarray()
+    assert evenly[0].tolist() == [0.25, 0.5, 0.25]
+
+
+def test_ranges_are_narrow_where_they_overlap() -> None:
+    """Where a value has one label everywhere, the label is as wide as it is whoever has it."""
+    domains = (Domain("age", 0, 99), Domain("place", 0, 23, uniform_tree(4, 6)))
+
+    def look(*ages: tuple[int, int]) -> list[np.ndarray | None]:  # type: ignore[type-arg]
+        boxes = np.array([[age, (0, 23)] for age in ages] + [[ages[0], (0, 5)]], dtype=np.int32)
+        classes = np.arange(len(boxes), dtype=np.int32)
+        return list_labels(ObservedRelease(1, boxes, classes, classes), domains, (0, 1))
+
+    labels, places = look((0, 19), (20, 59), (60, 99))
+    assert labels is not None
+    assert labels.tolist() == [[0, 19], [20, 59], [60, 99]]
+    assert not are_narrow([labels])
+    assert not are_narrow([places]), "groups of a hierarchy hold each other, and are no ranges"
+    assert look((0, 19), (15, 40))[0] is None
+    assert are_narrow([look((0, 19), (15, 40))[0]])
+    one, other = look((0, 19), (30, 40))[0], look((10, 25))[0]
+    assert not are_narrow([one, one])
+    assert are_narrow([one, other]), "parts that do not overlap by themselves"
+
+
+def test_a_reader_who_knows_that_knows_how_many_people_a_cell_has() -> None:
+    """Classes of any four people of the same quarter of ages."""
+    rng = np.random.default_rng(3)
+    age = np.sort(rng.integers(0, 100, 6_000)).astype(np.int32)
+    age = age[np.argsort(np.arange(6_000) // 1_500 + rng.random(6_000))]
+    classes = (np.arange(6_000) // 4).astype(np.int32)
+    snapshot = Coded(np.arange(6_000), np.asfortranarray(age[:, None]), classes % 2, (Domain("age", 0, 99),), 2)
+    boxes = bounding_boxes(snapshot.codes, classes, 1_500)
+    facts = Candidate(boxes, classes, Counterfeits.none(1), ()).facts(1, snapshot)
+    cells = np.array([[[low, low + 9]] for low in range(0, 100, 10)], dtype=np.int32)
+    evenly, ends = (
+        np.abs(
+            CellMargins.of(facts, snapshot, (0,), cells, (narrow,)).deal(None).people - np.bincount(age // 10)
+        ).mean()
+        for narrow in (False, True)
+    )
+    assert ends < 0.2 * evenly
 
 
 def test_values_are_adjusted_to_totals() -> None:

@@ -57,14 +57,19 @@ def measure_series_rates(
     """By each pair; without pairs, by one that is chosen from the schema. Members are known, classes of the fragments'
     own. Each round costs every fragment O(rows * cells) for a release; only counts of cells come from them.
     """
-    from reissue.utility.rates import ROUNDS, TIMES, choose_pair, find_pair, make_cells
+    from reissue.utility.rates import ROUNDS, TIMES, are_narrow, choose_pair, find_pair, make_cells
 
     domains = fragments[0].domains
     names, told = [domain.name for domain in domains], []
     for pair in [find_pair(text, names) for text in pairs] or [choose_pair(domains)]:
         cells, near = make_cells(domains, pair), None
+        labels = workers.each(fragments, partial(_list_fragment, pair=pair))
+        narrow = {
+            number: tuple(are_narrow(parts) for parts in zip(*(one[number] for one in labels), strict=True))
+            for number in labels[0]
+        }
         for _ in range(ROUNDS + 1):
-            count = partial(_count_fragment, pair=pair, cells=cells, value_count=value_count, near=near)
+            count = partial(_count_fragment, pair=pair, cells=cells, value_count=value_count, narrow=narrow, near=near)
             parts = workers.each(fragments, count)
             sums = {number: reduce(add, [part[number] for part in parts]) for number in parts[0]}
             near = {number: counts.learn() for number, counts in sums.items()}
@@ -77,11 +82,19 @@ def measure_series_rates(
     return told
 
 
+def _list_fragment(fragment: SeriesFragment, pair: tuple[int, ...]) -> dict[int, list[Int32 | None]]:
+    """By the number of each release the labels that its boxes show."""
+    from reissue.utility.rates import list_labels
+
+    return {release.number: list_labels(release, fragment.domains, pair) for release in fragment.releases}
+
+
 def _count_fragment(
     fragment: SeriesFragment,
     pair: tuple[int, ...],
     cells: Int32,
     value_count: int,
+    narrow: Mapping[int, tuple[bool, ...]],
     near: Mapping[int, Float64] | None,
 ) -> dict[int, RateCounts]:
     """By the number of each release. near: the rates that all fragments have learned; None: nothing yet."""
@@ -92,7 +105,7 @@ def _count_fragment(
         some = release.members
         assert some is not None
         truth = Coded(some.subjects, some.codes, some.values, tuple(fragment.domains), value_count)
-        margins = CellMargins.of(release, truth, pair, cells)
+        margins = CellMargins.of(release, truth, pair, cells, narrow[release.number])
         found[release.number] = margins.deal(None if near is None else near[release.number])
     return found
 

@@ -2,7 +2,8 @@
 
 The reader who is measured uses all that a release says. Of every class it is known how many of its rows are in each
 cell (parts of boxes), and how often it shows each value; where the release has totals, values are adjusted to them.
-Taken by itself a class says no more than that values are as frequent in one of its cells as in another. All classes
+Boxes of most strategies are as narrow as their rows: somebody is at each end of a range, and the others lie evenly in
+it. Taken by itself a class says no more than that values are as frequent in one of its cells as in another. All classes
 together say more: values are dealt to cells as rates suggest, which are those of all classes (iterative fitting inside,
 a few rounds of expectation and maximization outside).
 """
@@ -96,7 +97,8 @@ def rate_errors(
     """
     pair = choose_pair(snapshot.domains) if pair is None else pair
     cells = make_cells(snapshot.domains, pair)
-    margins = CellMargins.of(release, snapshot, pair, cells)
+    narrow = tuple(are_narrow([labels]) for labels in list_labels(release, snapshot.domains, pair))
+    margins = CellMargins.of(release, snapshot, pair, cells, narrow)
     counts = margins.deal(None)
     for _ in range(ROUNDS):
         counts = margins.deal(counts.learn())
@@ -146,12 +148,15 @@ class CellMargins:
     actual: Int64
 
     @staticmethod
-    def of(release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32) -> CellMargins:
+    def of(
+        release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32, narrow: tuple[bool, ...]
+    ) -> CellMargins:
+        """narrow: for each attribute of the pair whether somebody is at each end of its ranges, see `are_narrow`."""
         queries, shape = _ask(snapshot, pair, cells), (len(cells), snapshot.value_count)
         actual = count_exactly(queries, snapshot.codes, snapshot.values).reshape(shape)
         if len(release.classes) == 0:
             return CellMargins(csr_array((0, shape[0])), csr_array((0, shape[1])), actual)
-        return CellMargins(*_list_margins(release, snapshot, pair, cells), actual)
+        return CellMargins(*_list_margins(release, snapshot, pair, cells, narrow), actual)
 
     def deal(self, rates: Float64 | None) -> RateCounts:
         """Values dealt to cells near to these rates; without rates, in each class as often here as there."""
@@ -162,18 +167,45 @@ class CellMargins:
         return RateCounts(self.actual, dealt, people, values)
 
 
+def list_labels(
+    release: Facts | ObservedRelease, domains: Sequence[Domain], pair: tuple[int, ...]
+) -> list[Int32 | None]:
+    """Of each attribute of a pair int32[labels, 2], the different intervals of codes that boxes show, ascending; None
+    where some of them overlap. Of a hierarchy, whose labels are groups, nothing. O(classes log classes)."""
+    found: list[Int32 | None] = []
+    for a in pair:
+        some = release.boxes[:0, a] if domains[a].tree is not None or release.anatomized else release.boxes[:, a]
+        labels = np.unique(some, axis=0)
+        found.append(None if (labels[1:, 0] <= labels[:-1, 1]).any() else labels.astype(np.int32))
+    return found
+
+
+def are_narrow(parts: Sequence[Int32 | None]) -> bool:
+    """Whether ranges are as narrow as their rows, as `list_labels` of the parts of a release shows.
+
+    Where a value has the same label everywhere, labels do not overlap, and are as wide as they are whoever has them.
+    """
+    known = [labels for labels in parts if labels is not None]
+    if len(known) < len(parts):
+        return True
+    labels = np.unique(np.concatenate(known), axis=0)
+    return bool((labels[1:, 0] <= labels[:-1, 1]).any())
+
+
 def _list_margins(
-    release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32
+    release: Facts | ObservedRelease, snapshot: Coded, pair: tuple[int, ...], cells: Int32, narrow: tuple[bool, ...]
 ) -> tuple[csr_array, csr_array]:
     """([classes, cells] rows of each class by where they are, [classes, values] by their value)."""
     kept = release.standing if isinstance(release, Facts) else release.told
     width = snapshot.value_count
     if release.anatomized:
         codes, homes = exact_rows(release)
-        parts, where = _find_parts(np.stack([codes, codes], axis=2), pair, cells), np.arange(len(codes))
+        alone = np.ones(len(codes), dtype=np.int64)
+        parts, where = _find_parts(np.stack([codes, codes], axis=2), alone, pair, cells, narrow), np.arange(len(codes))
     else:
-        parts = _find_parts(clip_boxes(release.boxes, snapshot.domains), pair, cells)
         where = release.classes.astype(np.int64)
+        sizes = np.bincount(where, minlength=len(release.boxes))
+        parts = _find_parts(clip_boxes(release.boxes, snapshot.domains), sizes, pair, cells, narrow)
         homes = release.classes if kept is None or not kept.told else kept.standing
     live, home = np.unique(homes, return_inverse=True)
     rows = csr_array((np.ones(len(home)), (home, where)), shape=(len(live), parts.shape[0]))
@@ -196,16 +228,23 @@ def _rake(shown: csr_array, rows: Int64, totals: Int64) -> csr_array:
     return shown
 
 
-def _find_parts(boxes: Int32, pair: tuple[int, ...], cells: Int32) -> csr_array:
-    """[boxes, cells]: which part of each box lies in each cell, people lying evenly."""
+def _find_parts(boxes: Int32, sizes: Int64, pair: tuple[int, ...], cells: Int32, narrow: tuple[bool, ...]) -> csr_array:
+    """[boxes, cells]: which part of each box's rows lies in each cell; sizes: int64[boxes], how many there are.
+
+    They lie evenly; along an attribute whose boxes are narrow, one of them at each end and the others evenly.
+    """
     found = []
     for first in range(0, max(1, len(boxes)), CHUNK):
-        some = boxes[first : first + CHUNK].astype(np.float64)
+        some, rows = boxes[first : first + CHUNK].astype(np.float64), sizes[first : first + CHUNK, None]
         parts = np.ones((len(some), len(cells)))
         for i, a in enumerate(pair):
-            low, high = some[:, a, :1], some[:, a, 1:]
-            shared = np.minimum(high, cells[None, :, i, 1]) - np.maximum(low, cells[None, :, i, 0]) + 1
-            parts *= np.clip(shared, 0.0, None) / (high - low + 1)
+            low, high, begin, end = some[:, a, :1], some[:, a, 1:], cells[None, :, i, 0], cells[None, :, i, 1]
+            shared = np.minimum(high, end) - np.maximum(low, begin) + 1
+            evenly = np.clip(shared, 0.0, None) / (high - low + 1)
+            if narrow[i]:
+                ends = ((begin <= low) & (low <= end)).astype(np.float64) + ((begin <= high) & (high <= end))
+                evenly = np.where((rows > 1) & (high > low), ((rows - 2) * evenly + ends) / np.maximum(rows, 1), evenly)
+            parts *= evenly
         found.append(csr_array(parts))
     return csr_array(vstack(found))
 
