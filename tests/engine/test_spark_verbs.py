@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from reissue.engine.spark.counting import count_values
 from reissue.engine.spark.found import SparkRows
 from reissue.engine.spark.tasks import pack_error, spark_schema, unpack_error
 from reissue.engine.spark.verbs import Frame, Spark, place_apart
@@ -168,3 +169,26 @@ def test_a_frame_of_many_small_partitions_is_read_by_few_tasks(spark: Spark) -> 
     assert sum(sizes) == 60
     assert len(sizes) <= spark.session.sparkContext.defaultParallelism
     assert not frame.is_cached
+
+
+def test_values_of_all_columns_are_counted_over_one_reading(spark: Spark) -> None:
+    rows = pa.table(
+        {
+            "identifier": ["a", "b", "c", "d"],
+            "i0": ["a", "x", " x", None],
+            "i1": pa.array([1.5, 2.5, 2.5, None]),
+            "i2": ["", "b", "c", "d"],
+        }
+    )
+    read = spark.session.sparkContext.accumulator(0)
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        for batch in batches:
+            read.add(batch.num_rows)
+            yield batch
+
+    frame = spark.table(rows)
+    counted = count_values(spark, frame.mapInArrow(task, frame.schema), ["i0", "i1", "i2"])
+    assert counted == [(4, 1, 1), (4, 1, 0), (4, 3, 3)]
+    assert read.value == 4
+    assert count_values(spark, frame, []) == []

@@ -97,16 +97,25 @@ def match_altered(
     return pairs, alike.count() if some else 0, fresh.count() if some else 0
 
 
-def count_values(spark: Spark, rows: DataFrame, column: str) -> tuple[int, int, int]:
-    """Of a column: (rows, rows whose value no other row has, rows that hold their own `identifier`)."""
+def count_values(spark: Spark, rows: DataFrame, columns: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Of each column: (rows, rows whose value no other row has, rows that hold their own `identifier`).
+
+    The rows are made once, whatever the number of columns.
+    """
     from pyspark.sql import functions as F
 
-    text = F.trim(F.col(column).cast("string"))
-    marked = rows.select(text.alias("value"), (text == F.col("identifier")).cast("long").alias("named"))
-    values = marked.groupBy("value").agg(F.count("*").alias("rows"), F.sum("named").alias("named"))
-    alone = F.when((F.col("rows") == 1) & F.col("value").isNotNull() & (F.col("value") != ""), 1).otherwise(0)
-    told = spark.collect(
-        values.agg(F.sum("rows").alias("rows"), F.sum(alone).alias("alone"), F.sum("named").alias("named")),
-        "values of insensitive columns",
-    ).to_pylist()[0]
-    return int(told["rows"] or 0), int(told["alone"] or 0), int(told["named"] or 0)
+    if not columns:
+        return []
+    texts = [F.trim(F.col(column).cast("string")) for column in columns]
+    cells = [
+        F.struct(F.lit(place).alias("place"), text.alias("value"), (text == F.col("identifier")).alias("named"))
+        for place, text in enumerate(texts)
+    ]
+    marked = rows.select(F.explode(F.array(*cells)).alias("cell")).select("cell.*")
+    named, value = F.sum(F.col("named").cast("long")).alias("named"), F.col("value")
+    values = marked.groupBy("place", "value").agg(F.count("*").alias("rows"), named)
+    alone = F.when((F.col("rows") == 1) & value.isNotNull() & (value != ""), 1).otherwise(0)
+    sums = [F.sum("rows").alias("rows"), F.sum(alone).alias("alone"), F.sum("named").alias("named")]
+    told = spark.collect(values.groupBy("place").agg(*sums), "values of insensitive columns").to_pylist()
+    found = {one["place"]: (int(one["rows"]), int(one["alone"]), int(one["named"] or 0)) for one in told}
+    return [found.get(place, (0, 0, 0)) for place in range(len(columns))]

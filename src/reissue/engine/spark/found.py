@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from reissue.arrays.types import Int64
 from reissue.engine.identifiers import hash_identifiers, normalize
+from reissue.engine.spark.gathering import count_cores
 from reissue.engine.spark.tasks import column_named, map_partitions, unwrap_errors
 
 if TYPE_CHECKING:
@@ -81,9 +82,8 @@ class SparkRows(Found):
         The rows are counted, which reads them once; every later pass finds them where they are kept.
         """
         kept = self.rows.persist()
-        cores = int(self.spark.session.sparkContext.defaultParallelism)
         with unwrap_errors():
-            parts = max(cores, -(-kept.count() // PIECE))
+            parts = max(count_cores(self.spark), -(-kept.count() // PIECE))
         return replace(self, identifier=identifier, rows=kept.coalesce(parts), kept=kept)
 
     def map(self, task: Task, schema: StructType, columns: Sequence[str] | None = None) -> DataFrame:

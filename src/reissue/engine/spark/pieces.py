@@ -14,6 +14,7 @@ import pyarrow.parquet
 
 from reissue.engine import read
 from reissue.engine.spark.found import PIECE, Found, Task
+from reissue.engine.spark.gathering import count_cores
 from reissue.engine.spark.tasks import on_batches
 from reissue.errors import SnapshotError
 
@@ -53,7 +54,7 @@ class Pieces(Found):
                     table = _read(piece, wanted, encoded)
                     yield from task(table, np.arange(piece.first, piece.first + piece.rows, dtype=np.int64))
 
-        cores, rows = self.spark.session.sparkContext.defaultParallelism, sum(piece.rows for piece in pieces)
+        cores, rows = count_cores(self.spark), sum(piece.rows for piece in pieces)
         tasks = max(1, min(len(pieces), max(cores, -(-rows // PIECE))))  # a task for every small file would take long
         numbers = self.spark.session.range(0, len(pieces), 1, tasks)
         return numbers.mapInArrow(on_batches(run, schema), schema)

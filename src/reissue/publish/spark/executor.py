@@ -110,7 +110,7 @@ class OnSpark(Executor):
     def measure_columns(self) -> list[ColumnTraits]:
         """Values are counted by workers; the driver gets three numbers of each column."""
         names = self._snapshot.schema.insensitive
-        counted = [count_values(self._spark, self._encoded(), f"i{place}") for place in range(len(names))]
+        counted = count_values(self._spark, self._encoded(), [f"i{place}" for place in range(len(names))])
         return [ColumnTraits(name, *numbers) for name, numbers in zip(names, counted, strict=True)]
 
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
