@@ -99,3 +99,18 @@ def test_leftovers_join_only_classes_that_stay_good(seed: int) -> None:
         for c in range(number):
             inside = [*np.flatnonzero(before == c).tolist(), row]
             assert not good(inside, values, prior, requirement, most)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_bounds_of_the_divergence_never_rule_out_what_is_near_enough(seed: int) -> None:
+    _, prior, _, _, rng = case(seed)
+    size, width = int(rng.integers(1, len(prior) - 1)), prior.shape[1]
+    before, after = (jsd(prior[:n].tolist()) for n in (size, size + 1))
+    for most in (after, after * 0.999 + 1e-7, after * 1.001):
+        far = growing._is_too_far(size * before, prior[:size].sum(axis=0), prior[size], size, most, np.empty(width))
+        assert not far or after > most
+    for most in rng.uniform(0.01, 1.0, 5):
+        if before > most:
+            wait = growing._wait_for_more(before, size, most, len(prior))
+            sooner = range(size + 1, min(size + wait, len(prior) + 1))
+            assert all(jsd(prior[:n].tolist()) > most for n in sooner), "rows that come can only be as near as that"

@@ -18,6 +18,8 @@ from reissue.model.requirement_kernels import TOLERANCE, Limits, meets, rows_to_
 
 STRETCH = 1 << 16
 """Rows in line that are worked on by themselves. Fixed, so that the classes do not depend on the machine."""
+SLACK = 1e-9
+"""By so much bounds must exceed what they bound, so that rounding decides nothing."""
 TRIES, FEWEST_TRIES = 4_000_000, 256
 """Rows left over times classes they may try, in all; and for each row at least."""
 
@@ -103,6 +105,7 @@ def _next_class(  # type: ignore[no-untyped-def]
     counts, present, total, terms = scratch
     counts[:], total[:] = 0, 0.0
     entropy, spread, found, size, at, wait = 0.0, 0.0, 0, 0, seed, limits.k
+    exact, known = 0.0, 0  # size times divergence, and for which size
     for step in range(look):
         if at >= len(order):
             return 0
@@ -111,6 +114,10 @@ def _next_class(  # type: ignore[no-untyped-def]
         if choosy:
             wider = spread + _bound_lift(total, rows.prior[row], size, terms)
             if wider > most * (size + 1):  # perhaps too far: either the row is, or the bound has grown loose
+                if known != size:
+                    exact, known = size * divergence(total, entropy, size), size
+                if _is_too_far(exact, total, rows.prior[row], size, most, terms):
+                    continue
                 apart = _divergence_with(total, rows.prior[row], entropy + rows.entropy[row], size + 1)
                 if apart > most:
                     continue
@@ -135,9 +142,41 @@ def _next_class(  # type: ignore[no-untyped-def]
             wait = rows_to_wait(counts, present, found, size, limits)
             if wait >= look - step:
                 return 0
-        elif choosy or divergence(total, entropy, size) <= most:
+        elif choosy:
             return size
+        else:
+            apart = divergence(total, entropy, size)
+            if apart <= most:
+                return size
+            wait = _wait_for_more(apart, size, most, look)
+            if wait >= look - step:
+                return 0
     return 0
+
+
+@njit(cache=True, error_model="numpy")
+def _wait_for_more(apart: float, size: int, most: float, longest: int) -> int:
+    """How many rows a class needs at least until its divergence is small enough: size times divergence never falls."""
+    return int(min(float(longest), max(1.0, np.ceil(size * apart * (1.0 - SLACK) / most - size))))
+
+
+@njit(cache=True, error_model="numpy")
+def _is_too_far(spread, total, prior, size, most, terms) -> bool:  # type: ignore[no-untyped-def]
+    """Whether a row lifts the divergence of a class above the most for certain, without a logarithm. O(values).
+
+    spread: size times divergence. It grows by the Jensen gaps of x log x over mean and prior, weighted size to 1; since
+    the second derivative is at least 1 / max(mean, prior) between them, a gap in nats is at least half of
+    size / (size + 1) (prior - mean)^2 / max(mean, prior).
+    """
+    for s in range(len(total)):
+        mean = total[s] / size
+        off, larger = prior[s] - mean, max(prior[s], mean)
+        terms[s] = off * off / larger if larger > 0.0 else 0.0
+    lift = 0.0
+    for s in range(len(total)):
+        lift += terms[s]
+    least = spread + lift * size / ((size + 1.0) * 2.0 * np.log(2.0))
+    return bool(least > most * (size + 1.0) * (1.0 + SLACK) + SLACK)
 
 
 @njit(cache=True, error_model="numpy")
@@ -188,7 +227,9 @@ def join(
         for a in range(points.shape[1]):
             middle[c, a] /= sizes[c]
     tree = plant(middle[some])
-    heap, present = heap_for(tree), np.empty(width, dtype=np.int32)
+    heap, present, terms, spread = heap_for(tree), np.empty(width, dtype=np.int32), np.empty(width), np.zeros(number)
+    for c in some:
+        spread[c] = sizes[c] * divergence(total[c], entropy[c], sizes[c])
     tries = max(FEWEST_TRIES, TRIES // max(1, len(left)))
     for row in left:
         begin(tree, heap)
@@ -197,11 +238,14 @@ def join(
             if near < 0:
                 break
             c = some[near]
-            if _divergence_with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1) > most:
+            if _is_too_far(spread[c], total[c], rows.prior[row], sizes[c], most, terms):
+                continue
+            apart = _divergence_with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1)
+            if apart > most:
                 continue
             if _takes(counts[c], rows.values[row], sizes[c], present, limits):
                 _enter(c, row, rows, sizes, counts, total, entropy)
-                classes[row] = c
+                classes[row], spread[c] = c, apart * sizes[c]
                 break
 
 
