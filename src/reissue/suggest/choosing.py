@@ -121,7 +121,7 @@ def judge_column(one: Spelled, rows: int, born: Sequence[str]) -> str | None:
     if one.is_secret and not known:
         return "nobody may learn it, as its name says; make it sensitive, too, to publish it jointly with the other."
     if born and words & set(AGE):
-        return f"{born[0]} says the same, and does not change every year."
+        return f"it says the same as {born[0]}, which does not change every year."
     return _judge_values(one, known, rows)
 
 
