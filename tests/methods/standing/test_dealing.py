@@ -116,3 +116,18 @@ def test_counts_follow_the_shares_of_classes_more_closely_than_chance() -> None:
             np.add.at(found, (cell, dealt), 1)
             off[name] += float(((found - expected) ** 2).sum())
     assert off["even"] < 0.6 * off["chance"]
+
+
+def test_a_code_that_is_far_away_takes_no_memory() -> None:
+    """A missing number is coded beyond all numbers: counting every code up to it took 8 GB."""
+    import tracemalloc
+
+    from reissue.methods.standing.dealing import _group_codes
+
+    near = np.arange(400, dtype=np.int32)[:, None]
+    far = np.where(near == 399, 2**30, near).astype(np.int32)
+    tracemalloc.start()
+    assert (_group_codes(far) == _group_codes(near)).all()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000

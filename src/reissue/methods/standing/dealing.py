@@ -56,10 +56,9 @@ def _group_codes(codes: Int32) -> NDArray[np.uint8]:
     """uint8[people, attributes]: up to `BINS` groups of about as many people each, by the order of codes."""
     groups = np.empty(codes.shape, dtype=np.uint8)
     for a in range(codes.shape[1]):
-        low = int(codes[:, a].min())
-        counts = np.bincount(codes[:, a] - low)
+        _, place, counts = np.unique(codes[:, a], return_inverse=True, return_counts=True)  # a gap's code is far away
         before = np.cumsum(counts) - counts
-        groups[:, a] = (before * BINS // len(codes)).astype(np.uint8)[codes[:, a] - low]
+        groups[:, a] = (before * BINS // len(codes)).astype(np.uint8)[place.reshape(-1)]
     return groups
 
 
