@@ -51,6 +51,13 @@ def test_a_missing_column_is_named(clinic: str) -> None:
     assert "'Age' is missing. Did you mean 'age'" in told
 
 
+def test_columns_of_one_name_are_refused_where_they_are_wanted(clinic: str) -> None:
+    twins = Query(clinic, 'SELECT id, age AS id, zip FROM health."Patients"')
+    with pytest.raises(SnapshotError, match="has more than one column named 'id'"):
+        find(twins, ["id", "zip"])
+    assert find(twins, ["zip"]).table["zip"].to_pylist() == ["00123", None]
+
+
 @pytest.mark.parametrize("sql", ["SELECT * FROM nowhere", "SELECT FROM WHERE", "DROP TABLE health.x"])
 def test_a_wrong_query(clinic: str, sql: str) -> None:
     with pytest.raises(SnapshotError, match="Check the address, the access rights and the query") as caught:

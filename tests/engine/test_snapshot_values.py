@@ -14,6 +14,7 @@ import pytest
 
 from reissue.coding import Coding
 from reissue.engine.snapshot import load
+from reissue.engine.text import as_text
 from reissue.errors import SnapshotError
 from reissue.schema import Schema
 from tests.engine.people import CLINIC, GOOD, coded, frame, message, write
@@ -144,3 +145,20 @@ def test_numbers_without_a_code_are_told_with_their_rows(tmp_path: Path) -> None
         identifier="patient", quasi_identifiers={"zip": {"prefix": [3]}}, sensitive="age", bins={"age": [0, 100]}
     )
     load(frame(age=[20, 3_000_000_000, 20]), binned)
+
+
+SECONDS = pa.timestamp("s")
+
+
+@pytest.mark.parametrize(
+    ("held", "text"),
+    [
+        (pa.array([1.0, 2.0, None, 1.0]), ["1", "2", None, "1"]),
+        (pa.array([1.5, float("nan")]), ["1.5", None]),
+        (pa.array([datetime.datetime(2026, 1, 31)], SECONDS), ["2026-01-31"]),
+        (pa.array([datetime.datetime(2026, 1, 31, 12)], SECONDS), ["2026-01-31 12:00:00"]),
+    ],
+)
+def test_a_dictionary_reads_as_what_it_holds(held: pa.Array, text: list[str | None]) -> None:
+    assert as_text(held).to_pylist() == text
+    assert as_text(held.dictionary_encode()).to_pylist() == text

@@ -67,6 +67,8 @@ def test_class_size_is_per_class_that_has_rows() -> None:
     release = by_hand()
     with_empty = ObservedRelease(1, np.concatenate([release.boxes, release.boxes[:1]]), release.classes, release.values)
     assert average_class_size(release) == average_class_size(with_empty) == 2.5
+    people = Coded(np.arange(5), np.asfortranarray(np.zeros((5, 2), dtype=np.int32)), release.values, AGE_AND_PLACE, 3)
+    assert measure(with_empty, people).classes == measure(release, people).classes == 2
     assert average_class_size(release, k=2) == 1.25
     with pytest.raises(SettingsError, match="k is 0"):
         average_class_size(release, k=0)
