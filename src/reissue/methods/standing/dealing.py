@@ -56,9 +56,14 @@ def _group_codes(codes: Int32) -> NDArray[np.uint8]:
     """uint8[people, attributes]: up to `BINS` groups of about as many people each, by the order of codes."""
     groups = np.empty(codes.shape, dtype=np.uint8)
     for a in range(codes.shape[1]):
-        _, place, counts = np.unique(codes[:, a], return_inverse=True, return_counts=True)  # a gap's code is far away
+        low, high = int(codes[:, a].min()), int(codes[:, a].max())
+        if high - low <= 8 * len(codes) + BINS:
+            place = codes[:, a] - low
+        else:  # a missing number's code is far away
+            place = np.unique(codes[:, a], return_inverse=True)[1].reshape(-1)
+        counts = np.bincount(place)
         before = np.cumsum(counts) - counts
-        groups[:, a] = (before * BINS // len(codes)).astype(np.uint8)[place.reshape(-1)]
+        groups[:, a] = (before * BINS // len(codes)).astype(np.uint8)[place]
     return groups
 
 
