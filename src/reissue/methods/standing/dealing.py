@@ -60,7 +60,7 @@ def _group_codes(codes: Int32) -> NDArray[np.uint8]:
         if high - low <= 8 * len(codes) + BINS:
             place = codes[:, a] - low
         else:  # a missing number's code is far away
-            place = np.unique(codes[:, a], return_inverse=True)[1].reshape(-1)
+            place = np.unique(codes[:, a], return_inverse=True)[1].reshape(-1).astype(np.int32)
         counts = np.bincount(place)
         before = np.cumsum(counts) - counts
         groups[:, a] = (before * BINS // len(codes)).astype(np.uint8)[place]
