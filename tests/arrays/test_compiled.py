@@ -43,6 +43,31 @@ def test_processes_that_compile_at_once_do_not_mix_their_kernels_up(tmp_path: Pa
         assert run(tmp_path, *order).wait() == 0, "and each holds what its name says"
 
 
+UNKNOWN_NUMBA = """
+from reissue.arrays import compiled
+
+assert compiled._LINKED, "the numba of the lock file is the one that `linking` knows"
+compiled._LINKED = False
+
+@compiled.njit(cache=True)
+def inner(number):
+    return number + 1
+
+@compiled.njit(cache=True)
+def outer(number):
+    return 2 * inner(number)
+
+assert outer(3) == 8
+assert outer(3.5) == 9.0
+"""
+
+
+def test_with_a_numba_of_unknown_insides_kernels_are_compiled_in_its_own_way(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(UNKNOWN_NUMBA)
+    for _ in ("compiled", "from the cache"):
+        assert run(tmp_path).wait() == 0
+
+
 SHAPES = """
 from typing import NamedTuple
 

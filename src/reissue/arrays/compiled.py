@@ -47,11 +47,12 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.types import unliteral
 
 from reissue.arrays import announce
-from reissue.arrays.linking import linking_kernels
 
 __all__ = ["njit", "processors", "warm_up"]
 
 
+_LINKED = numba.version_info.short == (0, 68)
+"""Whether `linking` knows the insides of this numba. Others compile kernels in their own way, which takes longer."""
 _NAMES = "a number drawn by the process"
 """How what was compiled is named. It belongs to the key of every kernel, so that no kernel of older names is read."""
 
@@ -168,6 +169,8 @@ def _compile_for_kernels(dispatcher: Any, kernel: Callable[..., object], options
 
 def _link_kernels(dispatcher: Any) -> None:
     """Compile what the kernel calls without making machine code of it."""
+    from reissue.arrays.linking import linking_kernels
+
     compile_one = dispatcher.compile
 
     def compile_kernel(signature: object) -> Any:
@@ -188,7 +191,8 @@ else:
             dispatcher = numba.njit(**options)(kernel)
             inner = _compile_for_kernels(dispatcher, kernel, options)
             for one in (dispatcher, inner):
-                _link_kernels(one)
+                if _LINKED:
+                    _link_kernels(one)
                 if cache:
                     one._cache = _Cache(kernel, "for kernels" if one is inner else "for Python")
             return dispatcher
