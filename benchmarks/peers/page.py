@@ -67,7 +67,7 @@ def _about(report: Report) -> str:
     names = ", ".join(report.quasi_identifiers)
     return (
         f"Measured: {report.machine}.\nVersions: {versions}.\nData: {report.title}; quasi-identifiers {names}; "
-        f"sensitive {report.sensitive}.\n\n```\n{report.command}\n```\n"
+        f"sensitive {report.sensitive}.\n\n```sh\n{report.command}\n```\n"
         "This installs the packages into an environment of its own under `.benchmarks/`; `--help` shows how to give it "
         "other data and limits.\n"
     )
