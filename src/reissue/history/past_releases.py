@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.sets import lookup_present
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Int64
 from reissue.coding import Coding
 from reissue.engine.text import Text
 from reissue.ledger import Ledger, ReleaseRecord, Shelf
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import LazySequence, ObservedRelease
-from reissue.model.release import Facts, Table
+from reissue.model.release import Facts, Table, add_segment, join_by_subject, list_segments
 
 ABSENT = "series/absent"
 
@@ -106,49 +106,20 @@ def read_releases(
     return LazySequence(len(meant), read)
 
 
-def remember_absent(before: Table | None, previous: Facts | None, release: Facts) -> Table:
-    """What was last published about each subject who was published once and is not in `release`.
+def list_left(previous: Facts, release: Facts) -> Table:
+    """What was last published about each subject of the release before who is not in `release`.
 
     Columns subject int64 ascending, release int32, value int32, code0..codeN int32. With the facts of the last
-    release this is the last word on everybody, without rereading older releases.
+    release these tables are the last word on everybody, without rereading older releases: who came back is in the last
+    release, and who left again in a newer table.
     """
-    attributes = release.codes.shape[1]
-    table = _list_absent(before, attributes)
-    if previous is not None:
-        left = previous.real & ~lookup_present(release.subjects, previous.subjects)[0]
-        rows = _absent_rows(previous, np.flatnonzero(left))
-        table = {name: np.concatenate([table[name], rows[name]]) for name in table}
-    keep = ~lookup_present(release.subjects, table["subject"])[0]
-    order = np.flatnonzero(keep)[np.argsort(table["subject"][keep], kind="stable")]
-    return {name: column[order] for name, column in table.items()}
-
-
-def _absent_rows(facts: Facts, rows: Int64) -> dict[str, np.ndarray]:
+    left = np.flatnonzero(previous.real & ~lookup_present(release.subjects, previous.subjects)[0])
     return {
-        "subject": facts.subjects[rows],
-        "release": np.full(len(rows), facts.number, dtype=np.int32),
-        "value": facts.values[rows],
-        **{f"code{a}": facts.codes[rows, a] for a in range(facts.codes.shape[1])},
+        "subject": previous.subjects[left],
+        "release": np.full(len(left), previous.number, dtype=np.int32),
+        "value": previous.values[left],
+        **{f"code{a}": previous.codes[left, a] for a in range(previous.codes.shape[1])},
     }
-
-
-def _list_absent(before: Table | None, attributes: int) -> dict[str, np.ndarray]:
-    if before is not None:
-        return dict(before)
-    return {
-        "subject": np.empty(0, dtype=np.int64),
-        **{
-            name: np.empty(0, dtype=np.int32) for name in ("release", "value", *(f"code{a}" for a in range(attributes)))
-        },
-    }
-
-
-def read_absent_codes(table: Table, attributes: int) -> Int32:
-    """int32[subjects, attributes] of an absent table."""
-    codes = np.empty((len(table["subject"]), attributes), dtype=np.int32, order="F")
-    for a in range(attributes):
-        codes[:, a] = table[f"code{a}"]
-    return codes
 
 
 def codes_agree(now: Coding, then: Coding) -> bool:
@@ -162,8 +133,17 @@ def fold_caches(
     strategy: Strategy, caches: Mapping[str, Table], previous: Facts | None, release: Facts
 ) -> dict[str, Table]:
     """All caches after `release`: the strategy's own, and the series' memory of who is absent."""
-    own = {name: table for name, table in caches.items() if name != ABSENT}
-    return {**strategy.remember(own, release), ABSENT: remember_absent(caches.get(ABSENT), previous, release)}
+    own = strategy.remember(own_caches(caches), release)
+    absent = {name: caches[name] for name in list_segments(caches, ABSENT)}
+    if previous is not None:
+        absent = add_segment(absent, ABSENT, list_left(previous, release), join_by_subject)
+    return {**own, **absent}
+
+
+def own_caches(caches: Mapping[str, Table]) -> dict[str, Table]:
+    """Those of the strategy: without the memory of who is absent."""
+    absent = list_segments(caches, ABSENT)
+    return {name: table for name, table in caches.items() if name not in absent}
 
 
 def rebuild_caches(strategy: Strategy, releases: Sequence[Facts]) -> dict[str, Table]:

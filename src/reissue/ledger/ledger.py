@@ -178,7 +178,7 @@ class Ledger:
     def caches(self, fragment: int | None = None) -> dict[str, Table]:
         """The strategy's caches after the last release, of one fragment if the series is divided."""
         self._current("cache")
-        return self.shelf.caches(fragment)
+        return {name: dict(table) for name, table in self.shelf.caches(fragment).items()}
 
     @property
     def has_older_caches(self) -> bool:

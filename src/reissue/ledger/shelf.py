@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,27 @@ from reissue.model.release import Facts, Table
 
 OF_FRAGMENTS = ("facts", "shape", "cache", "identities")
 """Files of these roles belong to one fragment each, where a series is divided."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTable(Mapping[str, NDArray[np.generic]]):
+    """A cache as it lies in the ledger, read when a column is first asked for; one that nobody reads costs nothing."""
+
+    store: Store
+    file: PrivateFile
+
+    @cached_property
+    def _read(self) -> Table:
+        return parquet.unpack(self.store.read(self.file))
+
+    def __getitem__(self, column: str) -> NDArray[np.generic]:
+        return self._read[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read)
+
+    def __len__(self) -> int:
+        return len(self._read)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +141,10 @@ class Shelf:
         return [replace(self, state=replace(self.state, files={**shared, **files})) for files in own]
 
     def caches(self, fragment: int | None = None) -> dict[str, Table]:
-        """The strategy's caches after the last release, of one fragment if the series is divided."""
+        """The caches after the last release, of one fragment if the series is divided; none is read yet."""
         end = part_name("", fragment)
         return {
-            file.name.removesuffix(end): parquet.unpack(self.read(file))
+            file.name.removesuffix(end): StoredTable(self.store, file)
             for file in self.state.of_role("cache")
             if file.name.endswith(end)
         }

@@ -24,7 +24,7 @@ from reissue.ledger.disk import (
     sync_tree,
 )
 from reissue.ledger.records import CatalogueState, Document, Layout, PublicFile, ReleaseRecord
-from reissue.ledger.shelf import name_of, part_name
+from reissue.ledger.shelf import StoredTable, name_of, part_name
 from reissue.ledger.store import Staged, Store, reveal
 from reissue.ledger.system import force_folder
 from reissue.model.release import Facts, Table
@@ -57,10 +57,14 @@ class PartWriter:
         return self._write(table, "rows", part_name(name_of(self.number), self.fragment))
 
     def caches(self, caches: Mapping[str, Table]) -> list[Staged]:
-        """The strategy's caches after this release."""
+        """The strategy's caches after this release; one that is as it was stays where it is."""
         written = []
         for name, table in caches.items():
-            written.append(self._write(parquet.pack(table), "cache", part_name(name, self.fragment)))
+            own = part_name(name, self.fragment)
+            if isinstance(table, StoredTable) and table.file.name == own:
+                written.append(Staged(None, table.file))
+            else:
+                written.append(self._write(parquet.pack(table), "cache", own))
             fault("stage.caches")
         return written
 

@@ -48,9 +48,9 @@ IN_CLEAR = ("fragments", "common_classes")
 
 @dataclass(frozen=True)
 class Staged:
-    """A file that is written but not yet in its place."""
+    """A file that is written but not yet in its place. path: None where it is in its place already, and stays."""
 
-    path: Path
+    path: Path | None
     file: PrivateFile
 
 
@@ -98,6 +98,8 @@ class Store:
         """Force files to disk and move them into place. One that is there already is replaced by its equal."""
         with explain_os_errors("Moving private files into place"):
             for one in staged:
+                if one.path is None:
+                    continue
                 force_file(one.path)
                 move(one.path, self._layout.files / one.file.path)
                 fault(moving)
@@ -109,7 +111,7 @@ class Store:
 
     def read_staged(self, staged: Staged) -> pa.Table:
         """Read a file that is not in its place yet."""
-        return self._read(staged.file, staged.path)
+        return self.read(staged.file) if staged.path is None else self._read(staged.file, staged.path)
 
     def _read(self, file: PrivateFile, path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         try:

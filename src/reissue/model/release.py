@@ -1,8 +1,8 @@
-"""What strategies read and make: a coded snapshot, the history of a series, a candidate for the next release."""
+"""What strategies read and make: a coded snapshot, the history of a series, its caches, a candidate for a release."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from reissue.arrays.sets import lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
@@ -216,3 +217,80 @@ class Candidate:
             anatomized=self.anatomized,
             extras=extras,
         )
+
+
+# Caches that grow release by release are kept in segments, so that what is old is neither read nor written again. A
+# segment is a cache of its own, whose name ends in its place and its number of rows: how long it is must be known
+# without reading it. Rows that come are a new segment; one that is not twice as long as the next is joined with it. So
+# there are few segments, and a row is written O(log rows) times in its life. Of rows of one subject the newest counts.
+
+Join = Callable[[Table, Table], Table]
+"""An older and a newer table as one."""
+
+
+def list_segments(caches: Mapping[str, Table], name: str) -> list[str]:
+    """The names of the segments, the oldest first. What has no place is older: a whole cache of an earlier version."""
+    return sorted((one for one in caches if one == name or one.startswith(f"{name}/")), key=_read_place)
+
+
+def add_segment(caches: Mapping[str, Table], name: str, rows: Table, join: Join) -> dict[str, Table]:
+    """The caches with more rows, which are newer than all others."""
+    found, count = dict(caches), _count_rows(rows)
+    if count == 0:
+        return found
+    names = list_segments(caches, name)
+    while names and "/" in names[-1].removeprefix(name) and _read_rows(names[-1]) < 2 * count:
+        rows = join(found.pop(names.pop()), rows)
+        count = _count_rows(rows)
+    place = _read_place(names[-1]) + 1 if names else 0
+    return {**found, f"{name}/{place}.{count}": rows}
+
+
+def read_segments(caches: Mapping[str, Table], name: str) -> list[Table]:
+    """The tables, the newest first; each is read when it is looked at."""
+    return [caches[one] for one in reversed(list_segments(caches, name))]
+
+
+def join_rows(older: Table, newer: Table) -> Table:
+    """One after the other."""
+    return {column: np.concatenate([older[column], newer[column]]) for column in newer}
+
+
+def join_by_subject(older: Table, newer: Table) -> Table:
+    """Ascending by `subject`; who is in both is there as in the newer one."""
+    stays = ~lookup(newer["subject"], older["subject"])[1]  # type: ignore[arg-type]
+    both = {column: np.concatenate([older[column][stays], newer[column]]) for column in newer}
+    order = np.argsort(both["subject"], kind="stable")
+    return {column: both[column][order] for column in both}
+
+
+def find_newest(tables: Sequence[Table], wanted: np.ndarray, columns: Sequence[str]) -> tuple[np.ndarray, Table]:
+    """(bool[wanted] which are in any table; their columns as in the newest, of no meaning where there is none).
+
+    tables: the newest first, ascending by `subject`; wanted: int64[n]. Older ones are read only while somebody is
+    missing.
+    """
+    known = np.zeros(len(wanted), dtype=np.bool_)
+    found: dict[str, np.ndarray] = {column: np.full(len(wanted), -1, dtype=np.int32) for column in columns}
+    for table in tables:
+        missing = np.flatnonzero(~known)
+        if not len(missing):
+            break
+        at, here = lookup(table["subject"], wanted[missing])  # type: ignore[arg-type]
+        for column in columns:
+            found[column][missing[here]] = table[column][at[here]]
+        known[missing[here]] = True
+    return known, found
+
+
+def _count_rows(rows: Table) -> int:
+    return len(next(iter(rows.values())))
+
+
+def _read_place(name: str) -> int:
+    place = name.rpartition("/")[2].partition(".")
+    return int(place[0]) if place[1] else -1
+
+
+def _read_rows(name: str) -> int:
+    return int(name.rpartition(".")[2])

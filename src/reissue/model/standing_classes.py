@@ -53,7 +53,7 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.standing)
 
-    def part(self, which: Bool) -> Tokens:
+    def part(self, which: Bool | Int64) -> Tokens:
         return Tokens(self.standing[which], self.value[which], self.count[which], self.made_up[which])
 
     def of_classes(self, standing: Int32) -> Tokens:

@@ -23,9 +23,8 @@ from reissue.coding import Coding
 from reissue.engine.identifiers import hash_identifiers, simplify
 from reissue.engine.text import text_of
 from reissue.errors import ChangeError, show_text
-from reissue.history.past_releases import read_absent_codes
 from reissue.methods.strategy import Strategy
-from reissue.model.release import Facts, Table
+from reissue.model.release import Facts, Table, find_newest
 from reissue.schema import Schema
 
 SHOWN = 5
@@ -55,8 +54,11 @@ class ComparedRows:
         return replace(self, back=self.back & ~rows, moved=self.moved & ~rows[:, None], updated=self.updated & ~rows)
 
 
-def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, absent: Table | None) -> ComparedRows:
-    """Look every row's subject up in the last release, then among the absent. O(n log n)."""
+def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, absent: Sequence[Table]) -> ComparedRows:
+    """Look every row's subject up in the last release, then among the absent. O(n log n).
+
+    absent: as `list_left` lists them, the newest first; not read unless somebody is back.
+    """
     rows, attributes = codes.shape
     if last is None:
         nothing = np.zeros(rows, dtype=np.bool_)
@@ -76,12 +78,15 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
     stayed = np.zeros(len(subjects), dtype=np.bool_)
     stayed[where] = True
     gone = subjects[~stayed]
-    if absent is not None:
-        back, where = lookup_present(absent["subject"], numbers)  # type: ignore[arg-type]
-        back &= ~found
-        found |= back
-        old_codes[back] = read_absent_codes(absent, attributes)[where]
-        old_values[back] = absent["value"][where]
+    missing = np.flatnonzero((numbers >= 0) & ~found)
+    if len(missing):
+        columns = [f"code{a}" for a in range(attributes)]
+        known, then = find_newest(absent, numbers[missing], ["value", *columns])
+        missing = missing[known]
+        back[missing] = found[missing] = True
+        old_values[missing] = then["value"][known]
+        for a, column in enumerate(columns):
+            old_codes[missing, a] = then[column][known]
     return ComparedRows(
         numbers=np.where(found, numbers, -1),
         back=back,

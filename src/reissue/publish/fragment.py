@@ -16,12 +16,12 @@ from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.identifiers import Identifiers
 from reissue.errors import InfeasiblePolicy, show_text
 from reissue.history.identities import Identities
-from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, rebuild_caches
+from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, own_caches, rebuild_caches
 from reissue.ledger import Marks, Shelf
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts
 from reissue.model.observed import Words, count_paths
-from reissue.model.release import Candidate, Coded, Facts, History, Table, derive_seed, take_rows
+from reissue.model.release import Candidate, Coded, Facts, History, Table, derive_seed, read_segments, take_rows
 from reissue.publish.changes import ComparedRows, PermittedRows, compare, permit
 from reissue.publish.self_check import (
     CommonCheck,
@@ -135,7 +135,7 @@ class FragmentJob:
     def compare_with_past(self, rows: SnapshotRows) -> PermittedRows:
         """The rows against the last word on each subject of this fragment."""
         last = self.past[-1] if len(self.past) else None
-        compared = compare(rows.numbers, rows.codes, rows.values, last, self.caches.get(ABSENT))
+        compared = compare(rows.numbers, rows.codes, rows.values, last, read_segments(self.caches, ABSENT))
         left_out = self.strategy.left_out(compared.numbers, self._history(None))
         if left_out is not None:
             compared = compared.without(left_out)
@@ -196,8 +196,7 @@ class FragmentJob:
         return FragmentRelease(coded, candidate, kept, caches, candidate.steps, tuple(stopped), lost=lost)
 
     def _history(self, whole: TableCounts | None) -> History:
-        own = {name: table for name, table in self.caches.items() if name != ABSENT}
-        return History(self.past, own, self.own_seed, self.first_new, whole, self.fragment)
+        return History(self.past, own_caches(self.caches), self.own_seed, self.first_new, whole, self.fragment)
 
     def _coded(self, rows: SnapshotRows, compared: ComparedRows, first: int) -> Coded:
         new = compared.numbers < 0

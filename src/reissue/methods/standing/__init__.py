@@ -8,8 +8,9 @@ How a release is kept: `Facts.classes` and `Facts.boxes` are the boxes that rows
 The class for life, the tokens of the classes that have somebody present, the token dealt to each person, who waits and
 what was drawn for them, and the noise of the totals are private facts in its extras, read and written by
 `reissue.model.standing_classes`. Rows stand in their own boxes, so all that measures or writes boxes works as for any
-release; only who reads values must ask for the tokens. Two caches are folded from the facts: everybody's last place
-(class, value, dealt token) and the tokens of every class.
+release; only who reads values must ask for the tokens. Two caches are folded from the facts, in segments
+of those who entered in some releases: people's places (class, value, dealt token) and the tokens of classes. They are
+read only for people who are back; all others have the place that the last release says.
 
 - strategy:   the settings, and the order of the steps
 - newcomers:  classes among those who have none yet; blending, waiting, dealing

@@ -1,12 +1,13 @@
 """The finished release against the promise, by code that did not make it.
 
-It shares nothing with the maker but the names under which facts are kept, and the cache of places, which
+It shares nothing with the maker but the names under which facts are kept, and the caches of places and tokens, which
 `verify --rebuild` proves from the facts: those who were in the last release are compared with that release itself, only
-returners with the cache. Everything is recounted from rows and tokens by sorting.
+returners with the caches. Everything is recounted from rows and tokens by sorting.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Protocol
@@ -14,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.model.release import Facts, History
+from reissue.model.release import Facts, History, Table
 from reissue.model.standing_classes import StandingClasses, Tokens
 
 
@@ -42,19 +43,36 @@ class StandingPromise(Protocol):
 class PromiseCase:
     """A release laid beside what was known before it.
 
-    last: the release before, if it has standing classes; people: the last place of everybody, ascending by subject;
-    tokens: of all earlier classes; first: the lowest number that a new class may have
+    last: the release before; before: its standing classes, if it has any; first: the lowest number that a new class
+    may have; returned: int64[] rows of people who were published, but not in the last release
     """
 
     def __init__(self, release: Facts, facts: StandingClasses, history: History) -> None:
         self.release, self.facts = release, facts
         self.last = history.releases[-1] if len(history) else None
         self.before = None if self.last is None else StandingClasses.read(self.last.extras)
-        self.people = history.caches.get("standing/people", {})
-        kept = history.caches.get("standing/tokens")
-        self.tokens = Tokens.none() if kept is None else Tokens.read(kept)
-        self.first = int(self.tokens.standing.max(initial=-1)) + 1
+        self.caches = history.caches
+        state = self.caches.get("standing/state", {})
+        if "next" in state:
+            self.first = int(state["next"][0])
+        else:
+            self.first = (
+                max((int(one["standing"].max(initial=-1)) for one in self.read("standing/tokens")), default=-1) + 1
+            )
         self.fresh = facts.standing >= self.first
+        there = np.zeros(len(release.subjects), dtype=np.bool_)
+        if self.last is not None and self.before is not None:
+            there = np.isin(release.subjects, self.last.subjects)
+        if history.first_new is not None:
+            there |= release.subjects >= history.first_new
+        self.returned = np.flatnonzero(~there)
+
+    def read(self, name: str) -> list[Table]:
+        """The segments of a cache, the newest first: `name`/2.50, `name`/1.100, ..., `name`."""
+        own = [one for one in self.caches if one == name or one.startswith(name + "/")]
+        return [
+            self.caches[one] for one in sorted(own, key=lambda one: (len(one.partition(".")[0]), one), reverse=True)
+        ]
 
 
 def find_fault(promise: StandingPromise, release: Facts, history: History) -> str | None:
@@ -133,13 +151,13 @@ def _check_places(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
         real = case.last.subjects >= 0
         places = (case.last.subjects[real], case.before.standing[real], case.last.values[real], case.before.dealt[real])
         yield from _compare_places(case, *places)
-    if len(case.people):
-        where = (case.people[name] for name in ("subject", "standing", "value", "dealt"))
-        yield from _compare_places(case, *where)  # type: ignore[arg-type]
-    known = (
-        np.isin(case.release.subjects, case.people["subject"]) if len(case.people) else np.zeros(len(case.fresh), bool)
-    )
-    if (~known & ~case.fresh).any():
+    left = case.returned
+    for people in case.read("standing/people") if len(left) else ():
+        subject, *place = (people[name] for name in ("subject", "standing", "value", "dealt"))
+        back = np.isin(subject, case.release.subjects[left])  # nobody else: who stayed may have an older place here
+        yield from _compare_places(case, subject[back], *(column[back] for column in place))  # type: ignore[arg-type]
+        left = left[~np.isin(case.release.subjects[left], subject[back])]
+    if not case.fresh[left].all():
         yield "somebody who was never published has an old class"
 
 
@@ -163,14 +181,17 @@ def _check_tokens(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     told, inhabited = (np.flatnonzero(np.bincount(each)) for each in (tokens.standing, case.facts.standing))
     if not np.array_equal(told, inhabited):
         yield "the classes with tokens are not the classes of the people present"
-    old = tokens.part(tokens.standing < case.first)
-    if not _same_tokens(old, case.tokens.part(np.isin(case.tokens.standing, old.standing))):
-        yield "the tokens of a class would change"
-    if case.before is not None:
-        both = np.intersect1d(old.standing, case.before.tokens.standing)
-        earlier = case.before.tokens.part(np.isin(case.before.tokens.standing, both))
-        if not _same_tokens(old.part(np.isin(old.standing, both)), earlier):
+    left = tokens.part(tokens.standing < case.first)
+    earlier = [] if case.before is None else [case.before.tokens]
+    for told_before in itertools.chain(earlier, (Tokens.read(one) for one in case.read("standing/tokens"))):
+        if not len(left):
+            break
+        same = np.isin(left.standing, told_before.standing)
+        if not _same_tokens(left.part(same), told_before.part(np.isin(told_before.standing, left.standing))):
             yield "the tokens of a class would change"
+        left = left.part(~same)
+    if len(left):
+        yield "the tokens of a class would change"
 
 
 def _check_dealing(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:

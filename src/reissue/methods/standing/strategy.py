@@ -80,7 +80,7 @@ class Standing(Strategy):
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         """Give newcomers a class for life, then everybody present a row in a box of its own."""
-        places = recall(history.caches)
+        places = recall(history)
         standing, dealt = places.find(snapshot)  # int32[rows], -1 = newcomer
         new = np.flatnonzero(standing < 0)
         stayed = np.sort(snapshot.subjects[standing >= 0])
@@ -103,7 +103,7 @@ class Standing(Strategy):
 
     def survey(self, snapshot: Coded, history: History) -> FragmentCounts:
         """What its rows will show, and where they lie: a fragment too small for a box shares one with the next."""
-        places = recall(history.caches)
+        places = recall(history)
         standing, dealt = places.find(snapshot)
         new = standing < 0
         newcomers = replace(
@@ -158,7 +158,7 @@ class Standing(Strategy):
         return StandingClasses(
             standing=standing,
             dealt=dealt,
-            tokens=places.tokens.followed_by(fresh).of_classes(live),
+            tokens=places.tokens_of(live[live < places.next_class]).followed_by(fresh),
             told=self.form == "told",
             waiting=snapshot.subjects[~present],
             draw=formed.draw,
