@@ -65,7 +65,7 @@ class PartWriter:
                 written.append(Staged(None, table.file))
             else:
                 written.append(self._write(parquet.pack(table), "cache", own))
-            fault("stage.caches")
+        fault("stage.caches")
         return written
 
     def identities(self, identifiers: pa.Array, numbers: NDArray[np.int64]) -> list[Staged]:
