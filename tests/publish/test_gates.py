@@ -10,7 +10,9 @@ import pytest
 
 import reissue as ri
 from reissue.errors import GateStopped, SettingsError
-from reissue.publish.gates import GATES
+from reissue.ledger import ReleaseRecord
+from reissue.publish.changes import ColumnTraits
+from reissue.publish.gates import GATES, GateInput, find_stops
 
 pytestmark = pytest.mark.gates
 
@@ -195,6 +197,74 @@ def test_thresholds_stand_in_the_config(tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(config + "few-rows = 0.9")
     with ri.Series.from_config(tmp_path / "c", tmp_path / "c.toml") as made:
         assert "[gates]\nfew-rows = 0.9" in (made.path / "reissue.toml").read_text()
+
+
+COUNTS = {"snapshot": 1000, "new": 0, "gone": 0, "changed": 0, "suppressed": 0}
+FLU = {("flu",): (1000, 0)}
+
+
+def gates_that_stop(*, rows: int = 1000, before: int | None = None, **given: object) -> set[str]:
+    """The gates that stop a snapshot of so many rows, all known; counts are given as such, the rest as `GateInput`."""
+    counts = {**COUNTS, "snapshot": rows, **{name: given.pop(name) for name in (*COUNTS, *MADE) if name in given}}
+    made = {"strategy": "static", "settings": {}, "seed": 0, "coding_version": 1}
+    last = None if before is None else ReleaseRecord(number=3, counts={"rows": {"snapshot": before}}, **made)
+    case: dict[str, object] = {
+        "counts": counts, "fingerprint": "", "values": FLU, "sensitive": ("illness",), "columns": (), "respelled": {},
+        "same": None, "last": last, "stands": False,
+    }  # fmt: skip
+    looked = GateInput(**{**case, **given})
+    return {stop.gate for after in ("snapshot", "release") for stop in find_stops(looked, {}, (), after)}
+
+
+MADE = ("counterfeits", "blended")
+NUMBERS = {(label,): (1, 0) for label in ("7", "-8.5", "12", "13", "-9", "99")}
+BOUNDS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
+    "lone values, a share": ("near-unique", {"columns": [ColumnTraits("x", 1000, 50, 0)]},
+                             {"columns": [ColumnTraits("x", 1000, 51, 0)]}),
+    "lone values, few": ("near-unique", {"columns": [ColumnTraits("x", 20, 9, 0)]},
+                         {"columns": [ColumnTraits("x", 20, 10, 0)]}),
+    "fewer rows, a share": ("few-rows", {"before": 2000}, {"before": 2001}),
+    "fewer rows, few": ("few-rows", {"rows": 2, "before": 11}, {"rows": 2, "before": 12}),
+    "nobody known": ("nobody-known", {"before": 1000, "new": 999, "gone": 1}, {"before": 1000, "new": 1000, "gone": 1}),
+    "nobody known, nobody gone": ("nobody-known", {"before": 0, "new": 1000}, {"before": 1, "new": 1000, "gone": 1}),
+    "changed, a share": ("all-changed", {"new": 500, "changed": 450}, {"new": 500, "changed": 451}),
+    "changed, few": ("all-changed", {"rows": 4, "changed": 4}, {"rows": 5, "changed": 5}),
+    "respelled, a share": ("reformatted", {"new": 400, "respelled": {"zip": 30}},
+                           {"new": 400, "respelled": {"zip": 31}}),
+    "respelled, few": ("reformatted", {"rows": 20, "respelled": {"zip": 9}}, {"rows": 20, "respelled": {"zip": 10}}),
+    "codes among numbers": ("missing-codes", {"values": NUMBERS},
+                            {"values": {**NUMBERS, (" Unknown ",): (1, 0)}}),
+    "numbers among words": ("missing-codes", {"values": {("flu",): (1, 0), ("98",): (1, 0)}},
+                            {"values": {("flu",): (1, 0), ("99",): (1, 0)}}),
+    "numbers among versions": ("missing-codes", {"values": NUMBERS},
+                               {"values": {("1.2.3",): (1, 0), ("4.5.6",): (1, 0), ("99",): (1, 0)}}),
+    "values, a share": ("many-values", {"rows": 60, "values": {(f"v{i}",): (2, 0) for i in range(30)}},
+                        {"rows": 60, "values": {(f"v{i}",): (2, 0) for i in range(31)}}),
+    "values, few": ("many-values", {"rows": 20, "values": {(f"v{i}",): (1, 0) for i in range(19)}},
+                    {"rows": 20, "values": {(f"v{i}",): (1, 0) for i in range(20)}}),
+    "suppressed, a share": ("suppressed", {"suppressed": 50}, {"suppressed": 51}),
+    "suppressed, few": ("suppressed", {"rows": 20, "suppressed": 9}, {"rows": 20, "suppressed": 10}),
+    "suppressed, who wait": ("suppressed", {"stands": True, "suppressed": 60}, {"suppressed": 60}),
+    "counterfeits, a share": ("counterfeits", {"counterfeits": 50}, {"counterfeits": 51}),
+    "counterfeits, few": ("counterfeits", {"rows": 20, "counterfeits": 9}, {"rows": 20, "counterfeits": 10}),
+    "blended, a share": ("blended", {"stands": True, "blended": 20, "suppressed": 30},
+                         {"stands": True, "blended": 21, "suppressed": 30}),
+    "blended, few": ("blended", {"rows": 20, "stands": True, "blended": 5, "suppressed": 4},
+                     {"rows": 20, "stands": True, "blended": 5, "suppressed": 5}),
+    "blended, who do not wait": ("blended", {"blended": 50, "suppressed": 49}, {"blended": 51, "suppressed": 49}),
+    "lost": ("lost-before", {}, {"lost": "The promise"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_every_gate_opens_up_to_its_bound_and_stops_beyond(bound: str) -> None:
+    gate, within, beyond = BOUNDS[bound]
+    assert gate not in gates_that_stop(**within)
+    assert gate in gates_that_stop(**beyond)
+
+
+def test_every_gate_has_its_bound_tested() -> None:
+    assert {gate for gate, _, _ in BOUNDS.values()} == {gate.name for gate in GATES} - {"same-snapshot"}
 
 
 def test_every_gate_is_on_its_page() -> None:

@@ -128,3 +128,48 @@ def test_more_are_left_out_by_the_seed_alone_and_no_more_than_needed(seed: int) 
     met = classes_meet(limits, np.where(mixed < 0, 0, -1).astype(np.int32), values, 1)[0]
     assert met or len(more) == 12
     assert len(more) > 0
+
+
+def skewed_town(seed: int) -> tuple[Coded, BayFrame]:
+    """People of two attributes, values of any shares, and a policy so close that many fit no class."""
+    rng = np.random.default_rng(seed)
+    rows, kinds = int(rng.integers(100, 800)), int(rng.integers(3, 7))
+    values = rng.choice(kinds, rows, p=rng.dirichlet(np.ones(kinds))).astype(np.int32)
+    codes = np.asfortranarray(np.stack([rng.integers(0, 100, rows), rng.integers(0, 50, rows)], axis=1), dtype=np.int32)
+    snapshot = Coded(np.arange(rows), codes, values, (Domain("age", 0, 99), Domain("town", 0, 49)), kinds)
+    k, J = int(rng.integers(2, 10)), float(rng.choice([0.005, 0.01, 0.02, 0.05]))
+    return snapshot, BayFrame(k=k, J=J, t=float(rng.choice([0.02, 0.03, 0.05, 0.1, 0.2])), most_suppressed=1.0)
+
+
+@pytest.mark.parametrize("seed", [66, 499, 525])
+def test_whose_class_is_undone_after_others_were_left_out_may_still_join_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot, strategy = skewed_town(seed)
+    tried, drawn = np.zeros(len(snapshot), dtype=np.bool_), np.zeros(len(snapshot), dtype=np.bool_)
+    mix, mixed = making.leave_out_more, []
+
+    def note_join(left: np.ndarray, *given: object) -> None:
+        tried[left] = True
+        join(left, *given)
+
+    def note_mix(classes: np.ndarray, *given: object) -> np.ndarray:
+        assert (tried | drawn)[classes < 0].all(), "suppressed without having tried all classes"
+        kept = mix(classes, *given)
+        drawn[(classes >= 0) & (kept < 0)] = True
+        tried[kept >= 0] = False
+        mixed.append((kept < 0).sum())
+        return kept
+
+    monkeypatch.setattr(making, "join", note_join)
+    monkeypatch.setattr(making, "leave_out_more", note_mix)
+    strategy.publish(snapshot, History([], {}, seed))
+    assert len(mixed) > 1
+
+
+def test_where_nobody_would_be_left_it_is_refused() -> None:
+    snapshot, strategy = skewed_town(38)
+    with pytest.raises(InfeasiblePolicy, match=r"274 of 274 rows \(100%\) would be left out") as told:
+        strategy.publish(snapshot, History([], {}, 38))
+    assert "and somebody must be left. The nearest conditions that do are" in str(told.value)
+    assert "raise most_suppressed" not in str(told.value)

@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 from reissue.arrays.types import Float64
-from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, remember_beliefs
+from reissue.methods.beliefs.attack import BackgroundKnowledge
+from reissue.methods.beliefs.classes import estimate_priors
+from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, read_applied, remember_beliefs
+from reissue.methods.beliefs.estimated_knowledge import MoveCounts
+from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.posterior import compute_posteriors
 from reissue.methods.beliefs.revision import Claims, Moves
-from reissue.model.release import Facts, Table
-from tests.support.histories import EVERYTHING, generate
+from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.release import Coded, Facts, History, Table
+from tests.support.histories import EVERYTHING, generate, toy_domains
+from tests.support.words import PlainWords
 
 VALUES = 4
 
@@ -171,3 +177,51 @@ def test_releases_made_without_beliefs_are_read_by_their_own_statistics() -> Non
     assert np.allclose(found.prior.sum(axis=1), 1.0)
     moved = sum(len(np.intersect1d(one.subjects, other.subjects)) for one, other in itertools.pairwise(series))
     assert found.counts.pairs.sum() == moved
+
+
+SMOOTHING = 3.0
+
+
+def two_releases_without_beliefs(seed: int) -> tuple[list[Coded], list[Facts], Float64, Float64]:
+    """(snapshots, releases, shares of the values in the second, moves into it), the statistics by their definition.
+
+    In the second nobody has the last value any more: its share is what smoothing gives it.
+    """
+    facts = [replace(one, extras={}) for one in releases(seed, number=2)]
+    facts[1] = replace(facts[1], values=facts[1].values % (VALUES - 1))
+    snapshots = [Coded(one.subjects, one.codes, one.values, toy_domains(), VALUES) for one in facts]
+    shares = np.array([(facts[1].values == value).sum() + SMOOTHING / VALUES for value in range(VALUES)])
+    shares /= len(facts[1].values) + SMOOTHING
+    had = dict(zip(facts[0].subjects.tolist(), facts[0].values.tolist(), strict=True))
+    both = np.array([had.get(subject, -1) for subject in facts[1].subjects.tolist()], dtype=np.int32)
+    stay = both >= 0
+    moved = MoveCounts.none(VALUES).plus(np.full(stay.sum(), -1, np.int32), both[stay], facts[1].values[stay], VALUES)
+    return snapshots, facts, shares, moved.one_step(shares, SMOOTHING)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_publisher_estimates_moves_and_shares_with_smoothing(seed: int) -> None:
+    snapshots, facts, shares, one = two_releases_without_beliefs(seed)
+    caches = remember_beliefs({}, facts[0], Reasoning(), SMOOTHING)
+    knowledge = Knowledge(values="uniform", smoothing=SMOOTHING)
+    _, made = estimate_priors(snapshots[1], History(facts[:1], caches, 1), knowledge, ReadKnowledge(), Reasoning())
+    assert np.allclose(made.moves.one, one)
+    read = read_applied(BeliefState.read(caches), facts[1], 1, SMOOTHING)
+    assert np.allclose(read.moves.one, one)
+    assert np.allclose(read.shares, shares)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_attacker_estimates_the_publishers_moves(seed: int) -> None:
+    snapshots, facts, _, one = two_releases_without_beliefs(seed)
+    observed = [
+        ObservedRelease(f.number, f.boxes, f.classes, f.values, Members(f.subjects, f.classes, f.codes, f.values))
+        for f in facts
+    ]
+    series = Observed(observed, snapshots[0].domains, VALUES, PlainWords())
+    attack = BackgroundKnowledge(knowledge=Knowledge(values="uniform", smoothing=SMOOTHING))
+    estimated, given = (
+        list(attack.inform(known).learn(series, Claims.none())) for known in (ReadKnowledge(), ReadKnowledge(one=one))
+    )
+    assert np.allclose(estimated[1].belief, given[1].belief)
+    assert np.ptp(given[1].belief) > 0

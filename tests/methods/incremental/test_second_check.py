@@ -39,6 +39,28 @@ def test_the_second_form_equals_enumeration(seed: int) -> None:
         assert (found is not None) == bool(traced(series.releases[-2], series.releases[-1], k))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_of_large_releases_some_classes_are_traced_and_all_where_there_are_no_more(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = Counter[bool]()
+    for series, k, _ in tiny_cases(500 + seed):
+        older, newer = (PlainRelease(release, series.value_count) for release in series.releases[-2:])
+        whole = second_tracing.find_trace(older, newer, k, np.random.default_rng(0))
+        with monkeypatch.context() as large:
+            large.setattr(second_tracing, "FEW", 0)
+            large.setattr(second_tracing, "STARTS", (1, 7))
+            known = second_tracing._Known(older, newer, np.random.default_rng(seed))
+            found = second_tracing.find_trace(older, newer, k, np.random.default_rng(seed))
+        some = min(len(older.boxes), 1 + len(older.subjects) // 7)
+        assert len(set(known.lefts)) == some
+        assert set(known.rights) == {right for left in known.lefts for right in newer.find_meeting(older.boxes[left])}
+        every = some == len(older.boxes)
+        looked[every] += 1
+        assert (found is None) == (whole is None) if every else found is None or whole is not None
+    assert min(looked[True], looked[False]) > 1
+
+
 def common_value(series: Observed, c: Fraction) -> bool:
     return any(left and max(left.values()) > c * left.total() for left in intersections(series.releases).values())
 

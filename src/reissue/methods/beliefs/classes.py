@@ -123,7 +123,7 @@ def propose(
     if grown == 0:
         _refuse(promise, prior, history)
     left = int((classes < 0).sum())
-    if left > most_suppressed * len(snapshot):
+    if _is_too_many(left, most_suppressed, len(snapshot)):
         _refuse_runaway(snapshot, history, rows, line, promise, left, most_suppressed)
     candidate = _make_candidate(snapshot, history, promise, classes, applied)
     if unmatched and history.whole is None:  # a fragment knows its own people only
@@ -187,7 +187,7 @@ def _group_rows(
 
 
 def leave_out_more(classes: Int32, values: Int32, limits: Limits, seed: int) -> Int32:
-    """The classes without some, drawn by the secret seed, until those left out are as are_mixed as a class must be.
+    """The classes without some, drawn by the secret seed, until those left out are as mixed as a class must be.
 
     Rows that fit no class tend to have a value in common: by themselves, their absence would reveal it. Whole classes
     are left out beside them, whatever their values are. All, if nothing less will do. O(rows log classes).
@@ -265,6 +265,11 @@ def _refuse(promise: SimilarityPromise, prior: Float64, history: History) -> Non
     )
 
 
+def _is_too_many(left: int, most: float, size: int) -> bool:
+    """Whether more rows are left out than may be, or everybody is: a release of nobody is none."""
+    return left == size or left > most * size
+
+
 def _refuse_runaway(
     snapshot: Coded, history: History, rows: BeliefRows, line: Int64, promise: SimilarityPromise, left: int, most: float
 ) -> None:
@@ -276,17 +281,18 @@ def _refuse_runaway(
     low, high, size = 0, RELAX_AT_MOST, len(snapshot)
     found = count_left(high)
     nearest = "No looser J, beta or t helps: lower k"
-    if found <= most * size:
+    if not _is_too_many(found, most, size):
         while high - low > 1:
             middle = (low + high) // 2
             fewer = count_left(middle)
-            low, high, found = (low, middle, fewer) if fewer <= most * size else (middle, high, found)
+            low, high, found = (middle, high, found) if _is_too_many(fewer, most, size) else (low, middle, fewer)
         near = promise.relax(high).sentence()
-        nearest = f"The nearest conditions that do are {near}, with {100 * found / size:.2g}% suppressed: use them"
+        nearest = f"The nearest conditions that do are {near}, with {100 * found / size:.3g}% suppressed: use them"
+    more = ", or raise most_suppressed" if left < size else ""
     raise InfeasiblePolicy(
-        f"With {promise.sentence()}, {left:,} of {size:,} rows ({100 * left / size:.2g}%) would be left out: those "
+        f"With {promise.sentence()}, {left:,} of {size:,} rows ({100 * left / size:.3g}%) would be left out: those "
         f"that fit no class, and others among whom their absence reveals nothing; at most {100 * most:.4g}% may be "
-        f"suppressed (most_suppressed = {most:g}). {nearest}, or raise most_suppressed."
+        f"suppressed (most_suppressed = {most:g}), and somebody must be left. {nearest}{more}."
     )
 
 
@@ -314,6 +320,6 @@ def _describe_steps(snapshot: Coded, promise: SimilarityPromise, classes: Int32,
     if suppressed:
         said.append(
             f"{suppressed:,} rows are suppressed: those that fitted no class, and whole classes drawn at random, until "
-            "the values of those left out are as are_mixed as a class must be."
+            "the values of those left out are as mixed as a class must be."
         )
     return tuple(said)
