@@ -37,6 +37,7 @@ FLOORS = [
     {"hierarchy"},
     {"model"},
     {"arrays"},
+    {"arguments"},
     {"errors", "lazy", "progress", "showing"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}

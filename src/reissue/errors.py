@@ -24,7 +24,7 @@ when it was interrupted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
 
@@ -133,6 +133,16 @@ class GuaranteeBroken(ReissueError):
     """The finished release failed its own check. Nothing was published."""
 
     exit_code = 3
+
+
+def name_release(number: int, label: str | None = None) -> str:
+    """What people call a release: its label, or its number."""
+    return label or str(number)
+
+
+def list_releases(labels: Mapping[int, str | None]) -> str:
+    """ "1 (2024-01), 2": by their numbers, where a number is asked for. labels: of each number, if it has one."""
+    return ", ".join(f"{number} ({label})" if label else str(number) for number, label in labels.items()) or "none"
 
 
 def did_you_mean(received: object, known: Iterable[str]) -> str:

@@ -152,7 +152,7 @@ def test_a_committed_release_whose_files_vanished_blocks_the_next(series: Path) 
     (series / "private" / "catalogue.sha256").write_text("open\n")
     ledger = Ledger.open(series)
     assert {damage.file for damage in ledger.verify()} == {"releases/0001/data.csv", "releases/0001/more/about.json"}
-    with pytest.raises(LedgerDamaged, match="release 1 is committed, but its public files are neither"):
+    with pytest.raises(LedgerDamaged, match="releases/0001 is missing: the release is committed, but its public"):
         publish(ledger, 2)
 
 

@@ -12,9 +12,9 @@ from reissue.errors import InputError
 from reissue.report import charts, render_audit
 from reissue.report.pages import prepare_audit
 from reissue.report.text import (
+    call_releases,
     choose_unit,
     format_share,
-    list_numbers,
     list_settings,
     open_sentence,
 )
@@ -154,12 +154,14 @@ def test_a_share_never_rounds_to_nothing_or_all(value: float | None, text: str) 
 
 
 def test_words_around_numbers_and_names() -> None:
-    assert list_numbers([1, 2, 4, 5, 6, 9]) == "1, 2, 4 to 6, 9"
-    assert list_numbers([]) == ""
     assert (choose_unit("people", 1), choose_unit("people", 2), choose_unit("share of one value", 1)) == (
         "person",
         "people",
         "share of one value",
+    )
+    assert (choose_unit("possible values", 1), choose_unit("possible values", 2)) == (
+        "possible value",
+        "possible values",
     )
     assert (choose_unit("people on each side", 1), choose_unit("people on each side", 2)) == (
         "person on each side",
@@ -175,7 +177,7 @@ def test_words_around_numbers_and_names() -> None:
 
 def test_lines_can_be_told_apart_and_nobody_at_risk_has_none() -> None:
     document = long_series(3)
-    chart = charts.draw_risk(document["attacks"])
+    chart = charts.draw_risk(document["attacks"], call_releases(document["releases"]))
     assert chart is not None
     encoding = chart["encoding"]
     assert isinstance(encoding, dict)
@@ -183,11 +185,11 @@ def test_lines_can_be_told_apart_and_nobody_at_risk_has_none() -> None:
     assert len(set(looks)) == 10
     for attack in document["attacks"][1:]:
         attack["at_risk"] = [{**at, "subjects": 0} for at in attack["at_risk"]]
-    chart = charts.draw_risk(document["attacks"])
+    chart = charts.draw_risk(document["attacks"], call_releases(document["releases"]))
     assert chart is not None
     assert chart["encoding"]["color"]["scale"]["domain"] == ["Attack 0"]  # type: ignore[index]
     document["attacks"][0]["at_risk"] = [{**at, "subjects": 0} for at in document["attacks"][0]["at_risk"]]
-    assert charts.draw_risk(document["attacks"]) is None
+    assert charts.draw_risk(document["attacks"], call_releases(document["releases"])) is None
     assert "No attack puts anybody at risk in any release." in Elements(render_audit(document)).text
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
+from reissue.arguments import check_arguments
 from reissue.arrays.types import Int64
 from reissue.audit.attacks import check_given, choose_attacks, read_risk, run_attacks
 from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from reissue.engine.read import Source
 
 
+@check_arguments
 def audit(
     releases: Sequence[Source],
     schema: Schema,

@@ -29,7 +29,7 @@ def find_folders(ledger: Ledger) -> list[Path]:
 def note_missing_files(ledger: Ledger, schema: Schema) -> list[str]:
     """What is not known because public files are gone: the ledger keeps no insensitive columns."""
     places = zip(ledger.releases, find_folders(ledger), strict=True) if schema.insensitive else ()
-    gone = [str(one.number) for one, folder in places if find_public_table(folder) is None]
+    gone = [one.name for one, folder in places if find_public_table(folder) is None]
     if not gone:
         return []
     many = f"releases {', '.join(gone)}" if len(gone) > 1 else f"release {gone[0]}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from reissue.arguments import check_arguments
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
 from reissue.audit.attacks import STATUSES, AttackResult
@@ -140,25 +141,29 @@ class Audit(Shown):
             [{key: to_plain(getattr(one, key)) for key in IN_FRAME.names} for one in self.findings], schema=IN_FRAME
         )
 
+    @check_arguments
     def to_dict(self, *, findings: int | None = None) -> dict[str, object]:
         """The document `reissue-audit/1` (docs/audit-json.md); `findings` limits those listed of each attack."""
         return make_document(self, findings)
 
+    @check_arguments
     def to_json(self, path: str | PathLike[str] | None = None, *, public: bool = False) -> str:
         """The document as text, also written to `path` if one is given, for its owner only unless it is public."""
         return write_json(self.to_dict(), path, public)
 
+    @check_arguments
     def to_html(self, path: str | PathLike[str] | None = None, *, public: bool = False) -> str:
         """One self-contained offline page, also written to `path` if one is given, for its owner only unless public."""
         from reissue.report import render_audit
 
         return write_text(render_audit(self.to_dict(findings=IN_REPORT)), path, public)
 
-    def look_up(self, identifier: str) -> Person:
+    @check_arguments
+    def look_up(self, identifier: str | int) -> Person:
         """What the series reveals about one person: their classes, what attackers see of them, who finds them."""
         from reissue.audit.person import look_up
 
-        return look_up(self, identifier)
+        return look_up(self, str(identifier))
 
     def describe(self) -> str:
         """The audit in a few lines, for a terminal."""

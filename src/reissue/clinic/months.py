@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from reissue.arguments import check_arguments
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.clinic.illness import EXAMS, Dependence, first_results, next_results, usual_weight
 from reissue.errors import SettingsError
@@ -30,6 +31,7 @@ MOVE = 0.03
 """How often a patient gives another zip when a new episode begins."""
 
 
+@check_arguments
 def month_names(months: int) -> list[str]:
     """ "2024-01", "2024-02", ..."""
     return [f"{FIRST_YEAR + i // 12}-{i % 12 + 1:02d}" for i in range(months)]
@@ -136,6 +138,7 @@ def _make_table(people: _Patients, rows: Int64, now: Int64) -> pa.Table:
     )
 
 
+@check_arguments
 def clinic_months(
     *,
     seed: int = 2024,

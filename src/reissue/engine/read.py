@@ -298,7 +298,10 @@ def _frame(source: ArrowStream, wanted: Sequence[str] | None) -> Read:
             f"A {kind} cannot be read as a table. Give a path to a CSV or Parquet file, 'postgresql://...#SELECT ...', "
             "or a data frame of pandas, polars or pyarrow."
         )
-    table = source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
+    try:
+        table = source if isinstance(source, pa.Table) else pa.RecordBatchReader.from_stream(source).read_all()
+    except pa.ArrowInvalid as error:
+        raise SnapshotError(f"A {kind} is no table: give a data frame with all columns of the schema.") from error
     positions = [table.column_names.index(name) for name in choose_columns(table.column_names, wanted)]
     return Read(f"the {kind}", tuple(table.column_names), table.select(positions))
 

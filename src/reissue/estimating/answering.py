@@ -8,6 +8,7 @@ from os import PathLike
 import numpy as np
 import pyarrow as pa
 
+from reissue.arguments import check_arguments
 from reissue.arrays.types import Int32
 from reissue.coding import Coding
 from reissue.coding.numeric import MISSING_CODE
@@ -48,6 +49,7 @@ class Estimate:
         return f"{told}\nThat is {self.rate:.1%} of {of} (95%: {self.rate_low:.1%} to {self.rate_high:.1%})."
 
 
+@check_arguments
 def estimate(
     release: str | PathLike[str] | InFolder, query: Query, *, config: str | PathLike[str] | Schema | None = None
 ) -> Estimate:
@@ -84,6 +86,7 @@ def make_spread(boxes: Int32, coding: Coding, a: int) -> Spread:
     )
 
 
+@check_arguments
 def weights(release: str | PathLike[str] | InFolder, *, config: str | PathLike[str] | Schema | None = None) -> pa.Table:
     """Every row with each value it may have and how much it counts there, as survey weights.
 

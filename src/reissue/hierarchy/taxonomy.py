@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from reissue.arguments import check_arguments
 from reissue.arrays.types import Int32
 from reissue.errors import SchemaError
 from reissue.hierarchy import files
@@ -37,12 +38,14 @@ class Hierarchy:
     # --- builders ---------------------------------------------------------------------------------------------
 
     @staticmethod
+    @check_arguments
     def from_file(path: str | PathLike[str]) -> Hierarchy:
         """By the ending: .json and .toml are nested tables, anything else is ARX's CSV."""
         readers = {".json": files.read_json, ".toml": files.read_toml}
         return Hierarchy(readers.get(Path(path).suffix.lower(), files.read_arx)(Path(path)), source=Path(path).name)
 
     @staticmethod
+    @check_arguments
     def from_arx_csv(path: str | PathLike[str]) -> Hierarchy:
         return Hierarchy(files.read_arx(Path(path)), source=Path(path).name)
 
@@ -52,10 +55,12 @@ class Hierarchy:
         return Hierarchy(files.from_lines(list(enumerate(map(list, rows), start=1)), source), source=source)
 
     @staticmethod
+    @check_arguments
     def from_json(path: str | PathLike[str]) -> Hierarchy:
         return Hierarchy(files.read_json(Path(path)), source=Path(path).name)
 
     @staticmethod
+    @check_arguments
     def from_toml(path: str | PathLike[str]) -> Hierarchy:
         return Hierarchy(files.read_toml(Path(path)), source=Path(path).name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,8 @@ def check(layout: Layout, catalogue: Catalogue, store: Store) -> list[Damage]:
     for record in state.releases:
         if record.number not in state.waiting or not layout.staged_public(record.number).exists():
             found += _public(layout, record)
+    labels = {record.number: record.label for record in state.releases}
+    found = [replace(damage, label=labels.get(damage.release or 0)) for damage in found]
     return found + list(_unknown_releases(layout, state))
 
 

@@ -312,9 +312,10 @@ class Ledger:
             return
         if not os.access(self._layout.private, os.W_OK):
             if self._state.waiting:
+                waits = next(one for one in self._state.releases if one.number == self._state.waiting[0])
                 raise SeriesError(
-                    f"An interrupted run left release {self._state.waiting[0]} of {self.path} committed but not yet "
-                    "visible, and the folder may not be written. Open the series once with permission to write."
+                    f"An interrupted run left release {waits.name} of {self.path} committed but not yet visible, and "
+                    "the folder may not be written. Open the series once with permission to write."
                 )
             return
         try:

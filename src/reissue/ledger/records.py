@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reissue.errors import name_release
+
 Document = dict[str, object]
 """A JSON object: keys are strings; values are numbers, strings, booleans, None, lists and objects of these."""
 
 
 _MEANINGS = {
-    "facts": "who was in which class of release {release}",
-    "shape": "the boxes of release {release}",
-    "cache": "the cache '{name}' after release {release}",
+    "facts": "who was in which class",
+    "shape": "the boxes of its classes",
+    "cache": "the cache '{name}'",
     "identities": "which identifier has which subject number, part {name}",
     "coding": "the coding, version {number}",
     "meta": "the schema and the policy",
@@ -23,7 +25,7 @@ _MEANINGS = {
     "fragments": "how the table is divided into fragments",
     "before": "the catalogue as an older version wrote it",
     "event": "what was done to the series, number {number}",
-    "withdrawn": "that release {release} was withdrawn, and why",
+    "withdrawn": "that it was withdrawn, and why",
 }
 
 
@@ -69,6 +71,11 @@ class ReleaseRecord:
         return None if label is None else str(label)
 
     @property
+    def name(self) -> str:
+        """Its label, or its number."""
+        return name_release(self.number, self.label)
+
+    @property
     def common_classes(self) -> bool:
         """Whether the fragments it was made in have their classes in common; else each has classes of its own."""
         return bool(self.counts.get("common_classes", False))
@@ -98,21 +105,29 @@ class PrivateFile:
     def meaning(self) -> str:
         """What it holds, for a message."""
         what = _MEANINGS.get(self.role, "an unknown part of the ledger")
-        return what.format(release=self.release, name=self.name, number=self.name.lstrip("0") or "0")
+        return what.format(name=self.name, number=self.name.lstrip("0") or "0")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Damage:
-    """Something in a series that is not what the ledger says. `release` is None if it belongs to no release."""
+    """Something in a series that is not what the ledger says.
+
+    release: None if it belongs to no release; label: what people call that release, if not by its number
+    """
 
     file: str
     reason: str
     remedy: str
     release: int | None = None
+    label: str | None = None
+
+    @property
+    def where(self) -> str:
+        """ " (release 2024-01)"; nothing where it belongs to no release."""
+        return f" (release {name_release(self.release, self.label)})" if self.release else ""
 
     def __str__(self) -> str:
-        where = f" (release {self.release})" if self.release else ""
-        return f"{self.file}{where}: {self.reason} {self.remedy}"
+        return f"{self.file}{self.where}: {self.reason} {self.remedy}"
 
 
 @dataclass(frozen=True)

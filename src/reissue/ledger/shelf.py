@@ -56,6 +56,11 @@ class Shelf:
         return [self.store.unseal(record) for record in self.state.releases if record.number not in self.state.waiting]
 
     @property
+    def labels(self) -> dict[int, str]:
+        """What people call each release by its number, where they do not call it by that."""
+        return {record.number: record.label for record in self.releases if record.label is not None}
+
+    @property
     def coding_versions(self) -> list[int]:
         """The versions of the coding that are kept, ascending."""
         return [int(file.name) for file in self.state.of_role("coding")]

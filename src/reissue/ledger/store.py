@@ -275,12 +275,10 @@ def reveal(layout: Layout, catalogue: Catalogue, number: int) -> None:
     if staged.exists():
         if shown.exists() and os.listdir(shown):
             raise LedgerDamaged(
-                f"{place} exists already, but the ledger has not put it there. Release {number} is committed and waits "
+                f"{place} exists already, but the ledger has not put it there. The release is committed and waits "
                 f"in {layout.relative(staged)}. Move the folder {place} away and open the series again."
             )
-        with explain_os_errors(
-            f"Revealing release {number} (it is committed; opening the series again will reveal it)"
-        ):
+        with explain_os_errors(f"Revealing {place} (it is committed; opening the series again will reveal it)"):
             move(staged, shown)
             fault("commit.renamed")
             force_folder(layout.releases)
@@ -288,7 +286,7 @@ def reveal(layout: Layout, catalogue: Catalogue, number: int) -> None:
         fault("commit.synced-reveal")
     elif not shown.exists():
         raise LedgerDamaged(
-            f"{place} is missing: release {number} is committed, but its public files are neither there nor in "
+            f"{place} is missing: the release is committed, but its public files are neither there nor in "
             f"{layout.relative(staged)}. Restore them from a backup of the series."
         )
     with catalogue.writing() as connection:

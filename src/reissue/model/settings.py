@@ -106,6 +106,8 @@ def find_problems(name: str, value: object, declared: object) -> Iterator[str]:
     listed = next((kind for kind in kinds if get_origin(kind) is tuple), None)
     if value is None and type(None) in kinds:
         return
+    if hasattr(value, "__array__") and not isinstance(value, Real):  # its comparisons are no answers
+        value = f"of type {type(value).__name__}"
     if isinstance(value, bool) and bool not in kinds:
         number = any(kind in (int, float) for kind in kinds) or any(isinstance(word, int) for word in words)
         yield f"{name} is {str(value).lower()}; give {'a number' if number else 'its value'}, not true or false."

@@ -114,7 +114,7 @@ def _refuse_after_standing(strategy: Strategy, releases: Sequence[ReleaseRecord]
     if standing and not strategy.stands:
         first = standing[0]
         raise SettingsError(
-            f"Release {first.number} was made by '{first.strategy}': its classes stand for life, its rows show dealt "
+            f"Release {first.name} was made by '{first.strategy}': its classes stand for life, its rows show dealt "
             f"values, so '{strategy.name}' cannot build on it. Go on with '{first.strategy}', or begin a new series."
         )
 
@@ -129,14 +129,14 @@ def _refuse_strangers(strategy: Strategy, count: int, releases: Sequence[Release
         with_common, without = "makes one plan for all fragments", "makes every fragment by itself"
         one, other = (with_common, without) if apart[0].common_classes else (without, with_common)
         raise SettingsError(
-            f"Release {apart[0].number} was made by '{apart[0].strategy}', which {one}; '{strategy.name}' {other}, and "
+            f"Release {apart[0].name} was made by '{apart[0].strategy}', which {one}; '{strategy.name}' {other}, and "
             f"cannot follow it in a series of {count} fragments. Begin a new series, or go on with a strategy like it."
         )
     follows = strategy.follows
     others = [record for record in releases if follows is not None and record.strategy not in follows]
     if others:
         raise SettingsError(
-            f"Release {others[0].number} was made by '{others[0].strategy}'. In a series of {count} fragments "
+            f"Release {others[0].name} was made by '{others[0].strategy}'. In a series of {count} fragments "
             f"'{strategy.name}' can only follow {' and '.join(follows or ())}: others do not keep what it would need "
             "to know of all fragments. Begin a new series, or go on with another strategy."
         )

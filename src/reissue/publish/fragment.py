@@ -154,7 +154,7 @@ class FragmentJob:
         """The release without its rows, from what all fragments counted of so many rows."""
         assert isinstance(self.strategy, Planner)
         counted = CountedSnapshot(rows, self.coding.domains, len(self.coding.values), combinations)
-        words = CodingWords(self.coding, "subject {}".format)
+        words = self._make_words("subject {}".format)
         try:
             plan = self.strategy.plan(counted, self._history(None))
         except InfeasiblePolicy as error:
@@ -165,7 +165,7 @@ class FragmentJob:
         """The release of all fragments, found sound. paths: those of everybody, added up."""
         assert isinstance(self.strategy, Planner)
         boxes = [*(facts.boxes for facts in self.past), plan.boxes]
-        words = CodingWords(self.coding, lambda _: "somebody")
+        words = self._make_words(lambda _: "somebody")
         return check_common(self.strategy, boxes, paths, self.coding.domains, len(self.coding.values), words)
 
     def make(
@@ -175,7 +175,7 @@ class FragmentJob:
         coded = self._coded(rows, compared, first)
         strategy = self._prepared(rows, coded.subjects)
         history = self._history(whole)
-        words = CodingWords(self.coding, _name_rows(rows.identifiers, coded.subjects))
+        words = self._make_words(_name_rows(rows.identifiers, coded.subjects))
         candidate = self._anonymized(strategy, coded, history, words)
         absent = candidate.classes < 0
         if absent.any() or self.fragments > 1:  # of all fragments, or their facts could not be joined
@@ -203,6 +203,11 @@ class FragmentJob:
         subjects = compared.numbers.copy()
         subjects[new] = np.arange(first, first + new.sum())
         return Coded(subjects, rows.codes, rows.values, self.coding.domains, len(self.coding.values))
+
+    def _make_words(self, name: Callable[[int], str]) -> CodingWords:
+        """Releases are counted here, so what people call each goes by its place; the one to be made has a number."""
+        called = {place: one.name for place, one in enumerate(self.shelf.releases, start=1)}
+        return CodingWords(self.coding, name, {**called, len(self.past) + 1: str(self.number)})
 
     def _prepared(self, rows: SnapshotRows, subjects: Int64) -> Strategy:
         """The strategy with its knowledge read in the series' terms, if it wants any."""

@@ -52,8 +52,8 @@ class GateInput:
         return self.counts["snapshot"]
 
     @property
-    def number_before(self) -> int:
-        return 0 if self.last is None else self.last.number
+    def name_before(self) -> str:
+        return "" if self.last is None else self.last.name
 
     @property
     def known(self) -> int:
@@ -115,7 +115,7 @@ def _check_rows(case: GateInput, limit: float) -> str | None:
     if before - case.rows < LEAST or case.rows >= (1 - limit) * before:
         return None
     return (
-        f"The snapshot has {case.rows:,} rows; that of release {case.number_before} had {before:,}. Is the export "
+        f"The snapshot has {case.rows:,} rows; that of release {case.name_before} had {before:,}. Is the export "
         f"complete? (More than {limit:.0%} are missing.)"
     )
 
@@ -124,7 +124,7 @@ def _check_same(case: GateInput, limit: float) -> str | None:
     if case.same is None:
         return None
     return (
-        f"This snapshot has been published already, as release {case.same.number} on {case.same.created[:10]}: the "
+        f"This snapshot has been published already, as release {case.same.name} on {case.same.created[:10]}: the "
         "same people with the same values. Is it the file that was meant?"
     )
 
@@ -134,7 +134,7 @@ def _check_known(case: GateInput, limit: float) -> str | None:
         return None
     return (
         f"None of the {case.rows:,} people were ever published, and all {case.counts['gone']:,} of release "
-        f"{case.number_before} are gone. If they are the same people under other identifiers, nothing protects them. "
+        f"{case.name_before} are gone. If they are the same people under other identifiers, nothing protects them. "
         "Use the identifiers of the earlier snapshots; for other people, begin a new series."
     )
 

@@ -91,7 +91,7 @@ class Publishing:
         try:
             self.executor.after(record)
         except ReissueError as error:  # the release is out: what comes after it has not made it fail
-            said = f"Release {record.number} is committed, but what was to be done with it afterwards failed. {error}"
+            said = f"Release {record.name} is committed, but what was to be done with it afterwards failed. {error}"
             record = replace(record, warnings=(*record.warnings, said))
         return record
 

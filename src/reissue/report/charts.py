@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, cast
 
 from reissue.errors import MissingExtra
 from reissue.report.render import NEEDED, Spec
+from reissue.report.text import call_releases
 
 if TYPE_CHECKING:
     import altair
 
 Rows = list[dict[str, object]]
+Names = Mapping[int, str]
+"""What each release is called, by its number, in their order."""
 COLOURS = [f"var(--s{i})" for i in range(1, 9)]
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
 RISK_LINES = {"EMA 9%": 0.09, "ARX 20%": 0.2}
@@ -53,25 +56,25 @@ def draw_audit(document: Mapping[str, object]) -> dict[str, Spec]:
     """Chart id -> chart; a chart without data is left out."""
     releases = cast("Sequence[Mapping[str, object]]", document["releases"])
     attacks = cast("Sequence[Mapping[str, object]]", document["attacks"])
-    verdict = cast("Mapping[str, object]", document["verdict"])
+    verdict, names = cast("Mapping[str, object]", document["verdict"]), call_releases(releases)
     charts = {
-        "overview": draw_overview(cast("Sequence[Mapping[str, int | None]]", verdict["at_risk"])),
-        "timeline": draw_timeline(releases),
-        "risk": draw_risk(attacks),
-        "arx": draw_arx_risk(releases),
-        "loss": draw_loss(releases),
-        "sizes": draw_sizes(releases),
+        "overview": draw_overview(cast("Sequence[Mapping[str, int | None]]", verdict["at_risk"]), names),
+        "timeline": draw_timeline(releases, names),
+        "risk": draw_risk(attacks, names),
+        "arx": draw_arx_risk(releases, names),
+        "loss": draw_loss(releases, names),
+        "sizes": draw_sizes(releases, names),
     }
     return {name: chart for name, chart in charts.items() if chart is not None}
 
 
-def draw_overview(at_risk: Sequence[Mapping[str, int | None]]) -> Spec | None:
+def draw_overview(at_risk: Sequence[Mapping[str, int | None]], names: Names) -> Spec | None:
     """People at risk from any attack out of all, release by release; nothing where nobody is."""
     if not any(at["subjects"] for at in at_risk):
         return None
     alt = import_altair()
     rows: Rows = [
-        {"release": at["release"], "what": what, "people": people, "order": order}
+        {"release": names[at["release"] or 0], "what": what, "people": people, "order": order}
         for at in at_risk
         for order, (what, people) in enumerate(
             {"at risk": at["subjects"] or 0, "not at risk": (at["of"] or 0) - (at["subjects"] or 0)}.items()
@@ -80,22 +83,23 @@ def draw_overview(at_risk: Sequence[Mapping[str, int | None]]) -> Spec | None:
     ]
     colour = alt.Scale(domain=["at risk", "not at risk"], range=["var(--bad)", "var(--line)"])
     y = alt.Y("people:Q", title="people", axis=alt.Axis(tickCount=4))
-    return finish(_stack_bars(rows, _make_release_axis(at_risk, "release"), y, colour), 120)
+    return finish(_stack_bars(rows, _make_release_axis(rows, names), y, colour), 120)
 
 
-def draw_timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_timeline(releases: Sequence[Mapping[str, object]], names: Names) -> Spec | None:
     """Who is in each release: stayed, came back, new; and below the line who left."""
     rows: Rows = []
     for release in releases:
+        name = names[cast("int", release["number"])]
         changes = cast("Mapping[str, int] | None", release["changes"])
         members = cast("int | None", release["members"])
         if changes is None or members is None:
-            rows.append({"release": release["number"], "what": "rows", "people": release["rows"], "order": 0})
+            rows.append({"release": name, "what": "rows", "people": release["rows"], "order": 0})
             continue
         stayed = members - changes["new"] - changes["back"]
         parts = {"stayed": stayed, "came back": changes["back"], "new": changes["new"], "left": -changes["gone"]}
         rows += [
-            {"release": release["number"], "what": what, "people": people, "order": order}
+            {"release": name, "what": what, "people": people, "order": order}
             for order, (what, people) in enumerate(parts.items())
         ]
     alt = import_altair()
@@ -109,7 +113,7 @@ def draw_timeline(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     }
     y = alt.Y("people:Q", title="people" if "stayed" in what else "rows")
     colour = alt.Scale(domain=what, range=[colours[one] for one in what])
-    return finish(_stack_bars(rows, _make_release_axis(releases), y, colour), 200)
+    return finish(_stack_bars(rows, _make_release_axis(rows, names), y, colour), 200)
 
 
 def _stack_bars(rows: Rows, x: object, y: object, colour: object) -> altair.Chart:
@@ -129,7 +133,7 @@ def _stack_bars(rows: Rows, x: object, y: object, colour: object) -> altair.Char
     return chart
 
 
-def draw_risk(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_risk(attacks: Sequence[Mapping[str, object]], names: Names) -> Spec | None:
     """The share of people at risk in each release, a line for each attack that puts anybody at risk."""
     rows: Rows = []
     for attack in attacks:
@@ -139,21 +143,23 @@ def draw_risk(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
         for at in risks:
             if at["of"]:
                 share = (at["subjects"] or 0) / at["of"]
-                rows.append({"attack": attack["title"], "release": at["release"], "share": share, **_counts(at)})
+                rows.append(
+                    {"attack": attack["title"], "release": names[at["release"] or 0], "share": share, **_counts(at)}
+                )
     if not rows:
         return None
     alt = import_altair()
-    names = list(dict.fromkeys(str(row["attack"]) for row in rows))
-    colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
-    dashes = [DASHES[(i + i // len(COLOURS)) % len(DASHES)] for i in range(len(names))]
+    titles = list(dict.fromkeys(str(row["attack"]) for row in rows))
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(titles))]
+    dashes = [DASHES[(i + i // len(COLOURS)) % len(DASHES)] for i in range(len(titles))]
     chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=alt.OverlayMarkDef(size=50), strokeWidth=2.5)
         .encode(
-            x=_make_release_axis(rows, "release"),
+            x=_make_release_axis(rows, names),
             y=alt.Y("share:Q", title="share of people at risk", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
-            color=alt.Color("attack:N", legend=None, scale=alt.Scale(domain=names, range=colours)),
-            strokeDash=alt.StrokeDash("attack:N", legend=None, scale=alt.Scale(domain=names, range=dashes)),
+            color=alt.Color("attack:N", legend=None, scale=alt.Scale(domain=titles, range=colours)),
+            strokeDash=alt.StrokeDash("attack:N", legend=None, scale=alt.Scale(domain=titles, range=dashes)),
             opacity=alt.condition(picks("attack"), alt.value(1.0), alt.value(0.15)),
             tooltip=[
                 "attack:N",
@@ -164,14 +170,14 @@ def draw_risk(attacks: Sequence[Mapping[str, object]]) -> Spec | None:
         )
         .add_params(alt.param(name=PICKED, value=""))
     )
-    return with_legend(finish(chart, 240), names, colours, dashes)
+    return with_legend(finish(chart, 240), titles, colours, dashes)
 
 
 def _counts(at: Mapping[str, int | None]) -> dict[str, object]:
     return {"subjects": at["subjects"], "of": at["of"]}
 
 
-def draw_arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_arx_risk(releases: Sequence[Mapping[str, object]], names: Names) -> Spec | None:
     """Re-identification in each release alone, by ARX's three attackers."""
     rows: Rows = []
     for release in releases:
@@ -181,14 +187,15 @@ def draw_arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
             "journalist, highest": risk["journalist"]["highest"],
             "marketer, average": risk["marketer"]["success_rate"],
         }
-        rows += [{"release": release["number"], "attacker": name, "risk": value} for name, value in three.items()]
+        called = names[cast("int", release["number"])]
+        rows += [{"release": called, "attacker": name, "risk": value} for name, value in three.items()]
     alt = import_altair()
-    names = list(dict.fromkeys(row["attacker"] for row in rows))
+    attackers = list(dict.fromkeys(row["attacker"] for row in rows))
     legend = _make_line_legend()
-    colours, dashes = (alt.Scale(domain=names, range=some[:3]) for some in (COLOURS, DASHES))
+    colours, dashes = (alt.Scale(domain=attackers, range=some[:3]) for some in (COLOURS, DASHES))
     base = alt.Chart(alt.Data(values=rows))
     lines = base.mark_line(point=True, strokeWidth=2).encode(
-        x=_make_release_axis(releases),
+        x=_make_release_axis(rows, names),
         y=alt.Y("risk:Q", title="chance of re-identification", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True)),
         color=alt.Color("attacker:N", title=None, scale=colours, legend=legend),
         strokeDash=alt.StrokeDash("attacker:N", title=None, scale=dashes, legend=legend),
@@ -200,11 +207,11 @@ def draw_arx_risk(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     return finish(lines + rule + named, 200)
 
 
-def draw_loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_loss(releases: Sequence[Mapping[str, object]], names: Names) -> Spec | None:
     """The share of the quasi-identifiers' detail that each release gives up."""
     rows: Rows = [
-        {"release": release["number"], "lost": cast("Mapping[str, float | None]", release["utility"])["gcp"]}
-        for release in releases
+        {"release": names[number], "lost": cast("Mapping[str, float | None]", release["utility"])["gcp"]}
+        for number, release in zip(names, releases, strict=True)
     ]
     rows = [row for row in rows if row["lost"] is not None]
     if not rows:
@@ -214,7 +221,7 @@ def draw_loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=True, strokeWidth=2, color=COLOURS[0])
         .encode(
-            x=_make_release_axis(releases),
+            x=_make_release_axis(rows, names),
             y=alt.Y("lost:Q", title="detail lost", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
             tooltip=["release:O", alt.Tooltip("lost:Q", title="detail lost", format=".1%")],
         )
@@ -222,18 +229,18 @@ def draw_loss(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     return finish(chart, 200)
 
 
-def draw_sizes(releases: Sequence[Mapping[str, object]]) -> Spec | None:
+def draw_sizes(releases: Sequence[Mapping[str, object]], names: Names) -> Spec | None:
     """Smallest, median and largest class of each release, on a logarithmic scale."""
     rows: Rows = []
     for release in releases:
         sizes = cast("Mapping[str, float]", release["sizes"])
         if sizes["smallest"]:
             keys = {key: sizes[key] for key in ("smallest", "median", "largest")}
-            rows.append({"release": release["number"], **keys})
+            rows.append({"release": names[cast("int", release["number"])], **keys})
     if not rows:
         return None
     alt = import_altair()
-    base = alt.Chart(alt.Data(values=rows)).encode(x=_make_release_axis(releases))
+    base = alt.Chart(alt.Data(values=rows)).encode(x=_make_release_axis(rows, names))
     scale = alt.Scale(type="log", nice=True)
     axis = alt.Axis(values=_choose_ticks(max(cast("float", row["largest"]) for row in rows)), format=",")
     tips = ["release:O", *(alt.Tooltip(f"{key}:Q", format=",") for key in ("smallest", "median", "largest"))]
@@ -245,11 +252,13 @@ def draw_sizes(releases: Sequence[Mapping[str, object]]) -> Spec | None:
     return finish(span + ends + middle, 200)
 
 
-def _make_release_axis(releases: Sequence[Mapping[str, object]], key: str = "number") -> altair.X:
+def _make_release_axis(rows: Rows, names: Names) -> altair.X:
+    """The releases of the rows, in their order, by what people call them."""
     alt = import_altair()
-    several = len({release[key] for release in releases})
-    axis = alt.Axis(labelAngle=0, labelOverlap=True, grid=False)
-    return cast("altair.X", alt.X("release:O", title="release" if several > 1 else None, axis=axis))
+    several = len({row["release"] for row in rows})
+    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=8, labelLimit=100, grid=False)
+    title = "release" if several > 1 else None
+    return cast("altair.X", alt.X("release:O", title=title, sort=list(names.values()), axis=axis))
 
 
 def _make_line_legend() -> altair.Legend:

@@ -9,7 +9,7 @@ from reissue.documents import AUDIT, COMPARISON
 from reissue.errors import InputError
 from reissue.report import charts, comparison_charts, pictures, rate_charts
 from reissue.report.render import Spec, render_page, render_picture
-from reissue.report.text import clean_all, count_words
+from reissue.report.text import call_releases, clean_all, count_words, list_in_order
 
 KEYS = ("series", "verdict", "thresholds", "attributes", "sensitive", "releases", "attacks", "traceable", "notes")
 JUDGED = ("promise", "beyond", "advice", "at_risk")
@@ -42,8 +42,9 @@ def prepare_audit(
         raise InputError(f"The report cannot be made from this document: it lacks {', '.join(missing)}.")
     audit = cast("dict[str, object]", clean_all(document))
     attributes = cast("Sequence[Object]", audit["attributes"])
+    names = call_releases(cast("Sequence[Object]", audit["releases"]))
     attacks = [
-        _prepare_attack(_select_findings(one, release), attributes, findings)
+        _prepare_attack(_select_findings(one, release), attributes, findings, names)
         for one in cast("Sequence[Object]", audit["attacks"])
     ]
     look, headline = _choose_headline(audit)
@@ -52,6 +53,7 @@ def prepare_audit(
     rates = cast("Sequence[Object]", audit.get("rates") or ())
     return {**charts.draw_audit(audit), **rate_charts.draw_series_rates(audit)}, {
         "audit": audit,
+        "names": names,
         "rates": [
             {**one, "by": {at["release"]: at for at in cast("Sequence[Object]", one["releases"])}} for one in rates
         ],
@@ -62,7 +64,7 @@ def prepare_audit(
         "smallest": min(sizes, default=None),
         "threshold": releases[0]["risk"]["threshold"] if releases else None,
         "ran": [one for one in attacks if one["status"] != "skipped" and attack in (None, one["name"])],
-        "grid": _prepare_grid(audit),
+        "grid": _prepare_grid(audit, names),
     }
 
 
@@ -73,14 +75,17 @@ def _select_findings(attack: Object, release: int | None) -> Object:
     return {**attack, "findings": about}
 
 
-def _prepare_attack(attack: Object, attributes: Sequence[Object], limit: int) -> dict[str, object]:
+def _prepare_attack(
+    attack: Object, attributes: Sequence[Object], limit: int, names: Mapping[int, str]
+) -> dict[str, object]:
     listed = cast("Sequence[Object]", attack["findings"])
     shown = []
     for place, finding in enumerate(listed[:limit]):
-        classes = cast("Sequence[Object]", finding["classes"])
+        classes = [{**one, "release": names[one["release"]]} for one in cast("Sequence[Any]", finding["classes"])]
         shown.append(
             {
                 **finding,
+                "called": list_in_order(cast("Sequence[int]", finding["releases"]), names),
                 "open": attack["status"] == "breached" and place == 0,
                 "picture": pictures.draw(classes, attributes),
                 "pictured": classes[: pictures.CLASSES],
@@ -129,17 +134,16 @@ def _choose_headline(audit: Object) -> tuple[str, str]:
     return "good", f"✓ {'Your promise holds, and no' if state == 'kept' else 'No'} attack succeeded{left}"
 
 
-def _prepare_grid(audit: Object) -> dict[str, object]:
+def _prepare_grid(audit: Object, names: Mapping[int, str]) -> dict[str, object]:
     """People at risk, attack by release: the numbers of the chart as a table."""
-    numbers = [release["number"] for release in cast("Sequence[Object]", audit["releases"])]
     rows = []
     for attack in cast("Sequence[Object]", audit["attacks"]):
         by = {at["release"]: at for at in cast("Sequence[Object]", attack["at_risk"])}
         if by:
-            cells = [by.get(number) for number in numbers]
+            cells = [by.get(number) for number in names]
             rows.append({"title": attack["title"], "cells": [_prepare_cell(cell) for cell in cells]})
     gaps = any(cell["subjects"] is None for row in rows for cell in cast("Sequence[Object]", row["cells"]))
-    return {"numbers": numbers, "rows": rows, "gaps": gaps}
+    return {"names": list(names.values()), "rows": rows, "gaps": gaps}
 
 
 def _prepare_cell(at: Object | None) -> dict[str, object]:

@@ -97,7 +97,6 @@ def make_environment(*packages: str, reword: Callable[[str], str] = str) -> jinj
         plural=text.count_words,
         settings=text.list_settings,
         unit=text.choose_unit,
-        numbers=text.list_numbers,
         opening=text.open_sentence,
         capital=text.capitalize,
         short=lambda value, longest=60: text.clean(str(value), longest),

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import cast
+
+from reissue.errors import name_release
 
 IN_WORDS = {"invariant": "the same values for life"}
 """Thresholds that are there or not, and have no number."""
@@ -79,19 +84,31 @@ def _is_share(unit: str) -> bool:
 
 
 def choose_unit(name: str, value: float | None) -> str:
-    """The unit behind a number: 1 person on each side, 2 people on each side."""
-    return f"person{name.removeprefix('people')}" if value == 1 and name.split(" ")[0] == "people" else name
+    """The unit behind a number: 1 person on each side, 2 people on each side; 1 possible value."""
+    if value != 1:
+        return name
+    return "possible value" if name == "possible values" else re.sub(r"^people\b", "person", name)
 
 
-def list_numbers(given: Sequence[int]) -> str:
-    """Ascending numbers with runs told by their ends: 1, 3 to 6, 9."""
+def call_releases(releases: Iterable[Mapping[str, object]]) -> dict[int, str]:
+    """By its number what each release is called, in order: its label, or its number; both where two would be alike."""
+    numbers = {int(str(one["number"])): cast("str | None", one.get("label")) for one in releases}
+    names = {number: name_release(number, label) for number, label in numbers.items()}
+    twice = {name for name, count in Counter(names.values()).items() if count > 1}
+    return {number: f"{name} (number {number})" if name in twice else name for number, name in names.items()}
+
+
+def list_in_order(given: Sequence[int], names: Mapping[int, str]) -> str:
+    """Releases by what they are called, runs of them by their ends: 1, 3 to 6, 9. names: of all, in order."""
+    place = {number: place for place, number in enumerate(names)}
     runs: list[list[int]] = []
     for one in given:
-        if runs and one == runs[-1][-1] + 1:
+        if runs and place[one] == place[runs[-1][-1]] + 1:
             runs[-1].append(one)
         else:
             runs.append([one])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(str(one) for one in run) for run in runs)
+    told = [[names[one] for one in run] for run in runs]
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in told)
 
 
 def open_sentence(sentence: str) -> str:

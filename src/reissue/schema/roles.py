@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, cast, get_args
 
+from reissue.arguments import check_arguments
 from reissue.errors import SchemaError
 from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, restore_attribute
 from reissue.schema.bins import Bins
@@ -38,6 +39,7 @@ class Schema:
     bins: Mapping[str, Bins]
     spelling: Spelling
 
+    @check_arguments
     def __init__(
         self,
         *,
@@ -117,6 +119,7 @@ class Schema:
         return proposal
 
     @staticmethod
+    @check_arguments
     def from_toml(path: str | PathLike[str]) -> Schema:
         """The [schema] of a config; paths of hierarchies are relative to the file."""
         from reissue.schema.config import read_config
@@ -124,6 +127,7 @@ class Schema:
         return read_config(path).schema
 
     @staticmethod
+    @check_arguments
     def from_dict(given: Mapping[str, object], base: str | PathLike[str] = ".") -> Schema:
         """From the shape of the config's [schema], or from `to_dict`; paths of hierarchies are relative to `base`."""
         from reissue.schema.config import schema_of

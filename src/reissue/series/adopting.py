@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reissue.arguments import check_arguments
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.foreign.series import ForeignSeries, read_series
 from reissue.audit.result import Audit
@@ -88,6 +89,7 @@ class Adopted:
         return "\n".join([*lines, self.audit.describe()])
 
 
+@check_arguments
 def adopt(
     path: str | PathLike[str],
     releases: Sequence[Source],

@@ -82,7 +82,7 @@ class Preview:
 
     def describe(self) -> str:
         """The preview in a few lines, for a terminal."""
-        steps = "\n  ".join([f"Release {self.release.number} would be published as follows:", *self.release.steps])
+        steps = "\n  ".join([f"Release {self.release.name} would be published as follows:", *self.release.steps])
         parts = [steps, "\n".join(self._describe_gates()), *self._describe_audit()]
         return "\n\n".join([*parts, "This was a preview: nothing was published, written or remembered."])
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from reissue.arguments import check_arguments
 from reissue.coding import Coding
-from reissue.errors import MissingExtra, SeriesError, SettingsError
+from reissue.errors import MissingExtra, SeriesError, SettingsError, list_releases, name_release
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
@@ -88,12 +89,13 @@ class Release(Shown):
     @property
     def name(self) -> str:
         """Its label, or its number."""
-        return self.label or str(self.number)
+        return name_release(self.number, self.label)
 
     def _sketch(self) -> Sketch:
         counts = {"rows": self.counts.get("published"), "classes": self.counts.get("classes")}
         return self.name, {"strategy": self.strategy, **counts, "folder": self.path}
 
+    @check_arguments
     def to_arrow(self, table: str | None = None) -> pa.Table:
         """The rows as outsiders get them. table: another table of the release by its file's name, such as "values"."""
         from reissue.audit.row_linkage import find_public_table
@@ -151,9 +153,9 @@ def list_members(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
 
     Where classes stand for life, class is that one, beside the box that the row shows and the value dealt to it.
     """
-    numbers = [record.number for record in ledger.releases]
-    if number not in numbers:
-        raise SeriesError(f"There is no release {number}; the series has {', '.join(map(str, numbers)) or 'none'}.")
+    labels = {record.number: record.label for record in ledger.releases}
+    if number not in labels:
+        raise SeriesError(f"There is no release {number}; the series has {list_releases(labels)}.")
     facts = ledger.facts(number)
     identifiers, known = ledger.identities()
     subject = pa.nulls(len(facts.subjects), pa.string())

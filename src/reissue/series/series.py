@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reissue.arguments import check_methods
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.hierarchy import Hierarchy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from reissue.series.preview import Preview
 
 
+@check_methods
 class Series(Shown):
     """The releases of one table, and the ledger that keeps them private side by side.
 
@@ -213,9 +215,8 @@ class Series(Shown):
     ) -> Preview:
         """The next release as `publish` would make it, and what the series would then give away; nothing is written.
 
-        It is made and checked in the memory of this machine, whatever the engine of the series. audit: whether to
-        attack the series with it and without it, by `attacks` if some are named; that takes most of the time. early:
-        gets the preview without the attacks, as soon as it is there.
+        It is made and checked in this machine's memory, whatever the engine. audit: whether to attack the series with
+        it and without it, by `attacks` if some are named: most of the time. early: gets the preview before that.
         """
         from reissue.publish.embedded import Embedded
         from reissue.series.preview import audit_twice, make_preview
@@ -280,8 +281,8 @@ class Series(Shown):
         """Attack the series in every way that applies: `audit.findings`, `audit.breaches`, `audit.to_html(path)`.
 
         attacks: only these, by name. thresholds (k=5, c=0.5, ...) instead of those of the policy; for both, what the
-        series was created with (`audit`) holds where nothing is given. names: show people by identifier, not by number.
-        engine: where attacks run that can be divided ("embedded" or "spark"); the audit is the same on both.
+        series was created with (`audit`) holds where nothing is given. names: show people by identifier. engine: where
+        attacks run that can be divided ("embedded" or "spark"); the audit is the same on both.
         """
         from reissue.audit import audit_series
         from reissue.audit.attacks import resolve_request
@@ -308,11 +309,11 @@ class Series(Shown):
                 damages = mend_caches(self._ledger, self.strategy, self.coding)
         return damages
 
-    def forget(self, *identifiers: str, file: str | Path | None = None, erase: bool = False) -> Receipt:
+    def forget(self, *identifiers: object, file: str | Path | None = None, erase: bool = False) -> Receipt:
         """Delete the only link from people to the ledger's numbers, all at once; what was promised stays in force.
 
-        file: a table whose column, called as the schema's identifier, names more of them. A one-way mark is left by
-        which a returner is known again; erase: not even that, so that a returner counts as somebody new.
+        identifiers: one by one, or in a list or column. file: a table with more of them. A one-way mark is left, by
+        which a returner is known again; erase: not even that.
         """
         from reissue.series.upkeep import forget
 

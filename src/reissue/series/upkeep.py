@@ -7,11 +7,23 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
+from reissue.arguments import describe_given, list_items
 from reissue.coding import Coding
 from reissue.documents import write_zip
 from reissue.engine.identifiers import normalize
 from reissue.engine.read import find
-from reissue.errors import LedgerDamaged, SchemaError, SeriesError, SettingsError, SnapshotError, show_text
+from reissue.errors import (
+    LedgerDamaged,
+    SchemaError,
+    SeriesError,
+    SettingsError,
+    SnapshotError,
+    list_releases,
+    show_text,
+)
 from reissue.hierarchy import Hierarchy
 from reissue.history.identities import Identities
 from reissue.history.past_releases import PastReleases, compare_caches, rebuild_caches
@@ -35,9 +47,11 @@ def read_assignments(assignments: Sequence[str]) -> list[tuple[str, str, Hierarc
     return read
 
 
-def forget(ledger: Ledger, schema: Schema, identifiers: Sequence[str], file: str | Path | None, erase: bool) -> Receipt:
+def forget(
+    ledger: Ledger, schema: Schema, identifiers: Sequence[object], file: str | Path | None, erase: bool
+) -> Receipt:
     """Forget these people and those whom the file names: all of them, in one transaction, or nobody."""
-    wanted, sha256 = [one.strip() for one in identifiers], None  # snapshots are read without surrounding spaces, too
+    wanted, sha256 = [one for given in identifiers for one in list_identifiers(given)], None
     if file is not None:
         wanted += _read_identifiers(Path(file), schema)
         sha256 = hash_file(Path(file))
@@ -48,6 +62,22 @@ def forget(ledger: Ledger, schema: Schema, identifiers: Sequence[str], file: str
         if receipt.unknown:
             raise SeriesError(_explain_unknown(ledger, receipt.unknown))
     return receipt
+
+
+def list_identifiers(given: object) -> list[str]:
+    """One identifier, or those of a list, a set, an array or a column, as a snapshot with them would be read."""
+    items = (given,) if isinstance(given, str | int) else list_items(given)
+    try:
+        column = pa.array([None] if items is None else items, None if items else pa.string())
+        text, bad = normalize(pa.chunked_array([column]))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
+        text, bad = pa.array([None]), np.zeros(1, dtype=np.int64)
+    if len(bad) or text.null_count or isinstance(given, bool):
+        raise SettingsError(
+            f"The identifier is {describe_given(given)}; give texts or whole numbers, one by one or in a list. For a "
+            "file of them say file=. Nobody was forgotten."
+        )
+    return [str(one) for one in text.to_pylist()]
 
 
 def _read_identifiers(path: Path, schema: Schema) -> list[str]:
@@ -147,10 +177,10 @@ def withdraw(
         raise SeriesError("Nothing has been published, so there is nothing to withdraw.")
     last = ledger.releases[-1]
     if last.strategy == ADOPTED:
-        raise SeriesError(f"Release {last.number} was published with another tool and adopted: it cannot be withdrawn.")
+        raise SeriesError(f"Release {last.name} was published with another tool and adopted: it cannot be withdrawn.")
     if not not_handed_out:
         told = (
-            f"Release {last.label or last.number} may have been handed out, and what was handed out cannot be taken "
+            f"Release {last.name} may have been handed out, and what was handed out cannot be taken "
             "back: the ledger must remember it, so that the next release is safe in view of it. Ask recipients to "
             "delete it, and publish a corrected snapshot as the next release. Only if nobody outside has it"
         )
@@ -169,7 +199,9 @@ def pack(ledger: Ledger, number: int | None, target: Path) -> ReleaseRecord:
     found = {record.number: record for record in ledger.releases}
     record = ledger.releases[-1] if number is None else found.get(number)
     if record is None:
-        raise SeriesError(f"There is no release {number}; the series has {', '.join(map(str, found))}.")
+        raise SeriesError(
+            f"There is no release {number}; the series has {list_releases({n: one.label for n, one in found.items()})}."
+        )
     content = {}
     for file in record.files:
         path = Layout(ledger.path).release(record.number) / file.name

@@ -46,8 +46,7 @@ class SparkAttacks(Workers):
     def __init__(self, spark: Spark, ledger: Ledger, coding: Coding, names: bool = True) -> None:
         self._spark, self._shelf, self._coding, self._names_shown = spark, ledger.shelf, coding, names
         self.names = SparkNames(spark, self._shelf)
-        labels = {one.number: one.label for one in ledger.releases if one.label is not None}
-        self.words = CodingWords(coding, self.names.name if names else "subject {}".format, labels)
+        self.words = CodingWords(coding, self.names.name if names else "subject {}".format, ledger.shelf.labels)
         self._whole = FragmentReader(self._shelf, coding)
         self.view = SeriesView(FragmentReader.every(self._shelf, coding, self._shelf.separate), self)
         self._kept = ExitStack()

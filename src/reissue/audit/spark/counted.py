@@ -50,7 +50,7 @@ def attack_paths(spark: Spark, readers: Sequence[FragmentReader], attack: Attack
         *columns, counts, people = (np.array(column) for column in table.sort_by("first").select(schema.names))
         boxes = [readers[0].boxes_of(position, None) for position in range(releases)]
         paths = Combinations(tuple(columns), counts)
-        words = CodingWords(coding, "subject {}".format)
+        words = CodingWords(coding, "subject {}".format, readers[0].shelf.labels)
         counted = make_counted_releases(boxes, paths, people)
         return attack.run(Observed(counted, coding.domains, len(coding.values), words))
 

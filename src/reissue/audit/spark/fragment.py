@@ -105,7 +105,7 @@ class FragmentReader(SeriesFragment):
         words: Words = TokenWords()
         if attack.looks_for_names:
             known = Identities(*self.shelf.identities()) if names else None
-            words = CodingWords(self.coding, "subject {}".format if known is None else known.name)
+            words = CodingWords(self.coding, "subject {}".format if known is None else known.name, self.shelf.labels)
         series = self.observe(words)
         return attack.run(series if attack.in_order else replace(series, releases=list(series.releases)))
 

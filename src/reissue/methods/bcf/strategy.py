@@ -261,11 +261,11 @@ class BCF(Planner):
         steps = [f"Counted {len(search.task.items.values):,} distinct combinations of {made.records:,} records."]
         if renewed:
             steps.append(
-                f"Started a new chain with release {number}, {renewed}: {rows - published:,} records of earlier chains "
-                "are left out."
+                f"Started a new chain with this release, {renewed}: {rows - published:,} records of earlier chains are "
+                "left out."
             )
         elif published < rows:
-            steps.append(f"Left out {rows - published:,} records of chains before release {log.start}.")
+            steps.append(f"Left out {rows - published:,} records of earlier chains.")
         if search.task.check is not None:
             steps.append("Earlier releases are not global cuts of these taxonomies: every step was checked by flows.")
         steps.append(

@@ -24,7 +24,7 @@ from reissue.methods.correlation.explanations import explain, tell_pair
 from reissue.methods.correlation.inference import GIVEN, Restricted, World, build_world, infer
 from reissue.methods.correlation.prior_sets import PriorSets, read_prior_sets
 from reissue.methods.correlation.simulation import draw_compromised, simulate
-from reissue.methods.wording import name_subjects
+from reissue.methods.wording import name_releases, name_subjects
 from reissue.model.observed import Names, Observed, ObservedRelease
 from reissue.model.settings import PeopleCount, Within
 
@@ -170,7 +170,7 @@ class HistoricalCorrelation(Attack):
         if involving is not None and last > 1:
             lost = difference(lost, np.sort(self._known_before(world, releases[:-1], people, told)))
         disclosed = lost[told.left[lost] == 1]
-        summary = self._measure(world, measures) if self.p is not None else []
+        summary = self._measure(series, world, measures) if self.p is not None else []
         accepted = self.h is not None and not summary
         for number in at_risk if not accepted else ():
             here = intersection(follow_rows(releases[number - 1]).subjects, world.subjects[disclosed])
@@ -197,7 +197,7 @@ class HistoricalCorrelation(Attack):
             found = [replace(finding, breach=False) for finding in found]
         return [*summary, *found], note, len(summary) + len(lost)
 
-    def _measure(self, world: World, measures: dict[str, float]) -> list[Finding]:
+    def _measure(self, series: Observed, world: World, measures: dict[str, float]) -> list[Finding]:
         """Draw again and again; a finding if more people are disclosed than h allows. Adds to the measures."""
         assert self.p is not None
         degree = int(measures["smallest_difference"]) or int(self.n)
@@ -218,9 +218,9 @@ class HistoricalCorrelation(Attack):
                 threshold=self.h,
                 breach=True,
                 sentence=(
-                    f"With {100 * self.p:.3g}% of the people known, chains of reasoning over releases {numbers[0]} to "
-                    f"{numbers[-1]} disclose {100 * measured:.3g}% of the others (mean of {self.trials} draws); the "
-                    f"policy allows {100 * self.h:.3g}%."
+                    f"With {100 * self.p:.3g}% of the people known, chains of reasoning over "
+                    f"{name_releases(series.words, numbers)} disclose {100 * measured:.3g}% of the others (mean of "
+                    f"{self.trials} draws); the policy allows {100 * self.h:.3g}%."
                 ),
                 details={"predicted": measures["predicted_breach"], "measured_once": measures["measured_once"]},
             )

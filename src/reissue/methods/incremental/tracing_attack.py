@@ -50,8 +50,8 @@ class RecordTracing(Attack):
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
         found = self._traces(older, newer)
         once, fit = _find_first(found), found.fit
-        where = f"Releases {older.number} and {newer.number}"
-        lost = () if found.complete else (f"{where}: values have changed, rows cannot be traced.",)
+        between = f"from {series.words.release(older.number)} to {series.words.release(newer.number)}"
+        lost = () if found.complete else (f"Values have changed {between}: rows cannot be traced there.",)
         worst = once[np.lexsort((found.kind[once], fit[once]))][: self.limit]
         return Outcome(
             attack=self.name,
