@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -13,7 +15,9 @@ import reissue as ri
 from reissue.audit import audit
 from reissue.errors import ReleaseError, SeriesBusy, SeriesError, SettingsError
 from reissue.methods.registry import STRATEGIES, find_strategy
+from reissue.model.observed import Members, ObservedRelease
 from reissue.series import adopt
+from reissue.series.adopting import _rows_of_nobody
 from reissue.series.creating import NewSeries
 from reissue.series.outlook import Outlook, recommend
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
@@ -231,6 +235,20 @@ def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
                 adopt(tmp_path / "t", [FIRST], SNAPSHOTS[:1], schema=schema, strategy=strategy)
         assert (tmp_path / "t").exists() == (kind == "there before")
     assert list((tmp_path / "t").iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_beyond_the_members_are_rows_of_nobody(seed: int) -> None:
+    """As many of each value in each class as it shows more than its members have; values that nobody shows, too."""
+    rng = np.random.default_rng(seed)
+    classes, values = (rng.integers(0, 4, 12).astype(np.int32) for _ in range(2))
+    some = rng.permutation(12)[: int(rng.integers(0, 13))]
+    own = np.where(rng.random(len(some)) < 0.2, 7, values[some]).astype(np.int32)  # altered before it was published
+    members = Members(np.arange(len(some)), classes[some], np.zeros((len(some), 1), dtype=np.int32), own)
+    release = ObservedRelease(1, np.zeros((4, 1, 2), dtype=np.int32), classes, values, members)
+    found = Counter(zip(*(part.tolist() for part in _rows_of_nobody(release)), strict=True))
+    shown = Counter(zip(classes.tolist(), values.tolist(), strict=True))
+    assert found == shown - Counter(zip(members.classes.tolist(), own.tolist(), strict=True))
 
 
 def interrupt(*_: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -194,6 +195,21 @@ def test_what_is_wrong_with_a_seal_is_told_of_the_seal(series: Path, seal: bytes
         assert re.search(said, found["private/catalogue.sqlite"])
         with pytest.raises(LedgerDamaged, match=said):
             publish(ledger, 2)
+
+
+def test_a_catalogue_damaged_while_it_is_open_is_not_sealed(series: Path) -> None:
+    seal = series / "private" / "catalogue.sha256"
+    with Ledger.open(series) as ledger, ledger.publisher():
+        seal.write_bytes(b"open\n")  # as it is while a transaction runs
+        with contextlib.closing(sqlite3.connect(series / "private" / "catalogue.sqlite")) as damaged, damaged:
+            damaged.execute("CREATE TABLE beside(this)")
+            damaged.execute("INSERT INTO beside VALUES (NULL)")
+            damaged.execute("PRAGMA writable_schema = ON")
+            damaged.execute("UPDATE sqlite_schema SET sql = 'CREATE TABLE beside(this NOT NULL)' WHERE name = 'beside'")
+    assert seal.read_bytes() == b"open\n"
+    with pytest.raises(LedgerDamaged, match=r"integrity check says: NULL value in beside\.this\. Restore private/"):
+        publish(Ledger.open(series), 2)
+    assert seal.read_bytes() == b"open\n"
 
 
 def test_links_are_called_links(series: Path, tmp_path: Path) -> None:

@@ -249,6 +249,7 @@ BOUNDS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
     "counterfeits, few": ("counterfeits", {"rows": 20, "counterfeits": 9}, {"rows": 20, "counterfeits": 10}),
     "blended, a share": ("blended", {"stands": True, "blended": 20, "suppressed": 30},
                          {"stands": True, "blended": 21, "suppressed": 30}),
+    "waiting, a share": ("blended", {"stands": True, "suppressed": 50}, {"stands": True, "suppressed": 51}),
     "blended, few": ("blended", {"rows": 20, "stands": True, "blended": 5, "suppressed": 4},
                      {"rows": 20, "stands": True, "blended": 5, "suppressed": 5}),
     "blended, who do not wait": ("blended", {"blended": 50, "suppressed": 49}, {"blended": 51, "suppressed": 49}),

@@ -22,7 +22,19 @@ from reissue.methods.registry import (
     make_strategy,
     write_policy,
 )
-from reissue.model.settings import LARGEST, Within
+from reissue.model.settings import (
+    LARGEST,
+    Chance,
+    PeopleCount,
+    RowCount,
+    Share,
+    SignatureSize,
+    Spare,
+    ValueCount,
+    Within,
+)
+from reissue.series.creating import check_fragments, parse_settings, read_formats
+from reissue.series.release import check_engine, check_formats, check_on_change, choose_label
 from tests.support.hospital import hospital_schema
 
 NUMBERS = (int, float, int | None, float | None, Literal[1, 2])
@@ -57,6 +69,38 @@ def test_every_strategy_and_many_settings_are_looked_at() -> None:
     assert set(ATTACKS) == {name for name, _ in OF_ATTACKS}
     for name, settings in RIGHT.items():
         assert make_strategy({"strategy": name, **settings}) == find_strategy(name)(**settings)
+
+
+UNSET: dict[str, dict[str, float]] = {
+    "standing": {"k": 8, "c": 0.4, "l": 4, "row_k": 5, "row_l": 2, "known": 0},
+    "static": {"c": 1, "suppress": 0},
+    "merge": {"c": 1},
+    "bcf": {"suppress": 0},
+    "bay-frame": {"steps": 1, "most_suppressed": 0.25},
+    "js-reduce": {"steps": 1, "most_suppressed": 0.25},
+    "checked-mondrian": {"c": 1},
+    "checked-incognito": {"c": 1, "suppress": 0},
+    "intersection": {"c": 0.5},
+    "difference": {"k": 2, "c": 0.5},
+    "record-tracing": {"k": 2},
+    "correspondence": {"k": 2, "seconds": 10},
+    "association": {"m": 2},
+    "equivalence": {"e": 2, "nodes": 2000},
+    "historical-correlation": {"n": 2, "trials": 10, "seed": 0},
+    "background-knowledge": {"threshold": 0.5, "steps": 1, "sigma": 0, "confidence": 0.9, "seed": 0},
+    "possible-worlds": {"c": 0.5, "m": 2, "seconds": 5},
+    "learning": {"c": 0.5},
+    "known-algorithm": {"c": 0.5},
+}
+"""Numbers that hold where nothing is said; of attacks also a limit of 100 findings."""
+
+
+def test_numbers_that_nobody_sets_are_those_that_are_written_down() -> None:
+    for name, kind in {name: find_strategy(name) for name in STRATEGIES}.items() | {
+        name: find_attack(name) for name in ATTACKS
+    }.items():
+        found = {one.name: one.default for one in fields(kind) if type(one.default) in (int, float)}
+        assert found == {**UNSET.get(name, {}), **({"limit": 100} if name in ATTACKS else {})}, name
 
 
 @pytest.mark.parametrize(("name", "key"), OF_STRATEGIES)
@@ -125,6 +169,26 @@ def test_true_is_refused_inside_lists_and_tables(policy: dict[str, object], wron
 def test_a_policy_is_corrected_in_plain_words(policy: dict[str, object], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
         make_strategy(policy)
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "refused"),
+    [
+        (RowCount, (1, LARGEST), (0, -1)),
+        (PeopleCount, (1, 2), (0, -1)),
+        (Share, (1e-9, 0.5, 1.0), (0.0, -0.5, 1.01, math.inf, math.nan)),
+        (ValueCount, (1.0, 1.5, 1e9), (0.99, math.inf, math.nan)),
+        (SignatureSize, (2, 50), (1, 0)),
+        (Chance, (0.0, 0.5, 1.0), (-0.01, 1.01, math.nan)),
+        (Spare, (0.0, 0.2), (-0.01, 0.21, math.nan)),
+    ],
+)
+def test_what_lies_within_is_held_up_to_the_bound(
+    kind: object, held: tuple[float, ...], refused: tuple[float, ...]
+) -> None:
+    _, within = get_args(kind)
+    assert [value for value in held if not within.holds(value)] == []
+    assert [value for value in refused if within.holds(value)] == []
 
 
 def test_what_may_be_true_or_whole_stays_allowed() -> None:
@@ -205,3 +269,55 @@ def test_fragments_are_a_number_of_at_least_one(fragments: int, tmp_path: Path) 
     with pytest.raises(SettingsError, match=f"^fragments is {fragments}; it must be a whole number of at least 1"):
         ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2), fragments=fragments)
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("label", ["", "  ", "x" * 81, "tab\there", "two\nlines", "\u202e"])
+def test_a_label_that_nobody_could_read_is_refused(label: str) -> None:
+    with pytest.raises(SettingsError, match="is empty, longer than 80 characters, or not printable"):
+        choose_label(label, "2.csv", [])
+
+
+def test_a_label_is_what_was_asked_for_or_the_name_of_the_file() -> None:
+    assert choose_label(" May ", "2.csv", ["2"]) == "May"
+    assert choose_label("x" * 80, "2.csv", []) == "x" * 80
+    with pytest.raises(SettingsError, match="The label 'May' is that of an earlier release"):
+        choose_label(" May ", "2.csv", ["April", "May"])
+    assert choose_label(None, Path("data/2024-01.csv.gz"), []) == "2024-01"
+    assert choose_label(None, "data/2024-01.csv", ["2024-01"]) is None, "used already"
+    for nameless in ("data/.csv", "table:people", "postgresql://host/people", "s3a://bucket/people.parquet", object()):
+        assert choose_label(None, nameless, []) is None
+
+
+def test_fragments_are_a_whole_number_of_at_least_one() -> None:
+    assert [check_fragments(number) for number in (None, 1, 7)] == [0, 1, 7]
+    for wrong in (0, -1, True, False):
+        with pytest.raises(SettingsError, match=f"fragments is {wrong}; it must be a whole number of at least 1"):
+            check_fragments(wrong)
+
+
+def test_formats_engines_and_changes_are_known_by_name() -> None:
+    assert check_formats("csv") == ["csv"]
+    assert check_formats(("csv", "parquet", "csv")) == ["parquet", "csv"]
+    for formats in ((), ("csv", "xlsx")):
+        with pytest.raises(SettingsError, match="parquet, csv or both"):
+            check_formats(formats)
+    assert list(read_formats({"formats": "csv"})) == ["csv"]
+    assert check_formats(read_formats({})) == ["parquet", "csv"]
+    assert check_engine("embedded") == {"name": "embedded"}
+    assert check_engine({"name": "spark", "master": "local[2]", "settings": {}}) == {
+        "name": "spark",
+        "master": "local[2]",
+    }
+    for engine, said in (("dask", "is 'dask'"), ({"name": "spark", "memory": 4}, "unknown setting 'memory'")):
+        with pytest.raises(SettingsError, match=f"engine .*{said}"):
+            check_engine(engine)
+    assert check_on_change("new-subject") == "new-subject"
+    with pytest.raises(SettingsError, match="on_change is 'guess'; it must be one of"):
+        check_on_change("guess")
+
+
+def test_settings_on_the_command_line_are_values_of_toml_or_words() -> None:
+    found = parse_settings(["k=5", "c=0.5", "algorithm=incognito", "names=[1, 2]", "text=a=b"])
+    assert found == {"k": 5, "c": 0.5, "algorithm": "incognito", "names": [1, 2], "text": "a=b"}
+    with pytest.raises(SettingsError, match="'k' is not KEY=VALUE"):
+        parse_settings(["k"])

@@ -56,6 +56,16 @@ def test_without_newcomers_everything_is_old_and_only_f_and_c_apply() -> None:
     assert pair.anonymity() == {"FA": 2, "CA": 2}
 
 
+def test_a_single_newcomer_counts_as_well() -> None:
+    """All records of the second value are old, so that nobody new can be in the second class."""
+    boxes = np.array([[[0, 0]], [[1, 1]]], dtype=np.int32)
+    left = GroupedRelease.of(np.array([[[0, 1]]], dtype=np.int32), np.array([0, 0]), np.array([0, 1]), np.array([2, 3]))
+    right = GroupedRelease.of(boxes, np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([3, 1, 2]))
+    pair = compare(left, right)
+    assert (pair.newcomers, pair.old.tolist()) == (1, [2, 1, 2])
+    assert pair.anonymity() == {"FA": 2, "CA": 2, "BA": 0}
+
+
 @pytest.mark.parametrize("kind", ["cuts", "boxes"])
 def test_most_and_old_equal_the_enumeration_of_all_buddy_assignments(kind: str) -> None:
     rng = np.random.default_rng(41 if kind == "cuts" else 42)
