@@ -146,7 +146,11 @@ def permute_ids(numbers: Int64, count: int, seed: int) -> Int64:
 def hash_numbers(numbers: UInt64, seed: int) -> UInt64:
     """Numbers that look random, one for each: a hash keyed by the seed."""
     key = np.random.SeedSequence([seed, 4]).generate_state(1, np.uint64)[0]
-    return mix_bits(mix_bits(numbers) ^ key)
+    found = np.empty(len(numbers), dtype=np.uint64)
+    block = 1 << 15  # a block at a time: numbers in the cache are hashed twice as fast
+    for start in range(0, len(numbers), block):
+        found[start : start + block] = mix_bits(mix_bits(numbers[start : start + block].astype(np.uint64)) ^ key)
+    return found
 
 
 def mix_bits(x: UInt64) -> UInt64:
@@ -158,7 +162,5 @@ def mix_bits(x: UInt64) -> UInt64:
 
 
 def sum_hashes(numbers: UInt64, seed: int) -> int:
-    """The sum, modulo 2**64, of `hash_numbers`. A block at a time: numbers in the cache are hashed twice as fast."""
-    block = 1 << 15
-    parts = [hash_numbers(numbers[start : start + block], seed) for start in range(0, len(numbers), block)]
-    return sum(int(part.sum(dtype=np.uint64)) for part in parts) % 2**64
+    """The sum, modulo 2**64, of `hash_numbers`."""
+    return int(hash_numbers(numbers, seed).sum(dtype=np.uint64))

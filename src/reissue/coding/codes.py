@@ -103,7 +103,12 @@ class Coding:
     # --- labels -----------------------------------------------------------------------------------------------
 
     def labels(self, a: int | str, lo: Int32, hi: Int32) -> NDArray[np.object_]:
-        """object[n]: the label of each interval of attribute `a`; each distinct interval is named once. O(n log n)."""
+        """object[n]: the label of each interval of attribute `a`. O(n log n)."""
+        named, which = self.name_intervals(a, lo, hi)
+        return named[which]
+
+    def name_intervals(self, a: int | str, lo: Int32, hi: Int32) -> tuple[NDArray[np.object_], Int32]:
+        """(object[distinct] labels, int32[n] which is each interval's): each distinct one is named once. O(n log n)."""
         packed = (np.asarray(lo).astype(np.int64) << 32) | (np.asarray(hi).astype(np.int64) & 0xFFFFFFFF)
         distinct, inverse = np.unique(packed, return_inverse=True)
         low, high = (distinct >> 32).tolist(), distinct.astype(np.int32).tolist()  # the low half is hi again
@@ -111,7 +116,7 @@ class Coding:
         find = self.numbers[name].label if name in self.numbers else self.hierarchies[name].label
         named = np.empty(len(distinct), dtype=np.object_)
         named[:] = [find(one, other) for one, other in zip(low, high, strict=True)]
-        return cast("NDArray[np.object_]", named[inverse.reshape(-1)])
+        return named, inverse.reshape(-1).astype(np.int32)
 
     def label(self, a: int | str, lo: int, hi: int) -> str:
         name = self._name(a)

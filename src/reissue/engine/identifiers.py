@@ -119,7 +119,7 @@ class Repeated:
 
 
 def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
-    """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows)."""
+    """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows log rows)."""
     known = identifiers.drop_null()
     if len(known) >= MANY and not have_twins(hash_identifiers(known)):  # distinct hashes prove distinct text
         return 0, []
@@ -137,11 +137,9 @@ def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repe
 
 
 def have_twins(hashes: NDArray[np.uint64]) -> bool:
-    """Whether two of them are equal. O(n)."""
-    from reissue.arrays.texts import match_hashes
-
-    same, _ = match_hashes(hashes, hashes[:0])
-    return bool((same != np.arange(len(same), dtype=np.int32)).any())
+    """Whether two of them are equal. O(n log n), by NumPy's sort, which is faster than a table in memory."""
+    ordered = np.sort(hashes)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def join_identifiers(known: tuple[pa.Array, Int64], identifiers: pa.Array) -> Int64:

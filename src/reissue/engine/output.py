@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
+from numpy.typing import NDArray
 
+from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Int32, Int64
-from reissue.engine.text import Text
+from reissue.engine.text import GroupText, Text, count_occurrences
 
 Format = Literal["parquet", "csv"]
 _CSV_ROWS = 1 << 18  # written at a time
@@ -33,14 +35,14 @@ def added_name(name: str, taken: Collection[str]) -> str:
 
 
 def generalized_table(
-    quasi_identifiers: Mapping[str, Text],
+    quasi_identifiers: Mapping[str, Text | GroupText],
     sensitive: Mapping[str, Text],
     insensitive: pa.Table | None = None,
     rows: Int64 | None = None,
 ) -> pa.Table:
     """One row per published row: labels of its class, its sensitive value, its insensitive columns.
 
-    quasi_identifiers: Text(label by class, class of each published row)
+    quasi_identifiers: GroupText(labels, label by class, class of each published row), or by row
     sensitive:         Text(label by value code, value of each published row)
     rows: int64[published], the row of `insensitive` that each one comes from; -1 (a counterfeit) leaves them null.
     """
@@ -162,31 +164,37 @@ def _spread(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _publish_texts(columns: Mapping[str, Text]) -> dict[str, pa.Array]:
+def _publish_texts(columns: Mapping[str, Text | GroupText]) -> dict[str, pa.Array]:
     """The columns as they are published; what many have in common, the rows' classes, is counted once."""
-    counts: dict[tuple[int, int], Int64] = {}
+    counted: dict[tuple[int, int], Int64] = {}
     published = {}
     for name, text in columns.items():
-        same = id(text.index), len(text.labels)
-        if same not in counts:
-            counts[same] = text.counts
-        published[name] = _publish_text(text, counts[same])
+        if isinstance(text, Text):
+            published[name] = _publish_text(text.labels, text.index, np.flatnonzero(text.counts))
+            continue
+        same = id(text.group), len(text.label)
+        if same not in counted:
+            counted[same] = np.flatnonzero(count_occurrences(text.group, len(text.label)))
+        used = sorted_unique(text.label[counted[same]]).astype(np.int64)
+        published[name] = _publish_text(text.labels, text.group, used, text.label)
     return published
 
 
-def _publish_text(text: Text, counts: Int64) -> pa.DictionaryArray:
+def _publish_text(
+    labels: Sequence[str] | NDArray[np.object_], index: Int32, used: Int64, label: Int32 | None = None
+) -> pa.DictionaryArray:
     """The rows' labels over a sorted dictionary of just the labels that occur: Parquet writes dictionaries whole.
 
-    counts: int64[labels], rows of each label
+    used: int64[], the labels that occur; label: int32[groups], where `index` has each row's group, not its label
     """
-    used = np.flatnonzero(counts)
-    occurring = pa.array(text.labels, pa.string()).take(pa.array(used)).dictionary_encode()
+    occurring = pa.array(labels, pa.string()).take(pa.array(used)).dictionary_encode()
     rank = pc.rank(occurring.dictionary)  # from 1, distinct
-    place = np.full(len(text.labels) + 1, -1, dtype=np.int32)
-    place[used] = (np.asarray(rank).astype(np.int32) - 1)[np.asarray(occurring.indices)]
-    index = place[text.index]
+    size = np.min_scalar_type(-len(rank) - 1)  # few labels need a quarter of the memory
+    place = np.full(len(labels) + 1, -1, dtype=size)
+    place[used] = (np.asarray(rank).astype(size) - 1)[np.asarray(occurring.indices)]
+    found = (place if label is None else place[label])[index]
     return pa.DictionaryArray.from_arrays(
-        pa.array(index, mask=index < 0 if index.min(initial=0) < 0 else None),
+        pa.array(found, mask=found < 0 if found.min(initial=0) < 0 else None),
         pc.take(occurring.dictionary, pc.sort_indices(occurring.dictionary)),
     )
 

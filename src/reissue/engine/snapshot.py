@@ -107,15 +107,23 @@ def load(source: Source, schema: Schema) -> Snapshot:
 
 def join_labels(columns: list[Text]) -> tuple[tuple[tuple[str | None, ...], ...], Int32]:
     """(distinct tuples of labels that occur, int32[rows] place of each row's tuple). O(rows log rows) if several."""
-    key = np.zeros(len(columns[0]), dtype=np.int64)
-    for text in columns:  # after each column the key is dense again, so it cannot overflow
-        key = key * (len(text.labels) + 1) + (text.index + 1)
-        key = _compact(key)
-    first = find_first_places(key.astype(np.int32), int(key.max(initial=-1)) + 1)
+    key = _number_labels(columns[0])
+    for text in columns[1:]:  # after each column the key is dense again, so it cannot overflow
+        wide = key.astype(np.int64) * (len(text.labels) + 1) + (text.index + 1)
+        key = _compact(wide).astype(np.int32)
+    first = find_first_places(key, count_occurrences(key, int(key.max(initial=-1)) + 1))
     parts = [
         [None if place < 0 else str(text.labels[place]) for place in text.index[first].tolist()] for text in columns
     ]
-    return tuple(zip(*parts, strict=True)), key.astype(np.int32)
+    return tuple(zip(*parts, strict=True)), key
+
+
+def _number_labels(text: Text) -> Int32:
+    """int32[rows]: the labels that occur numbered 0, 1, ... in their order, after null."""
+    present = np.append(text.counts > 0, False)
+    place = np.cumsum(present, dtype=np.int32) - np.int32(text.nulls == 0)
+    place[-1] = 0
+    return place[text.index]
 
 
 def _compact(key: Int64) -> Int64:
@@ -134,7 +142,8 @@ def count_labels(labels: Sequence[Label], index: Int32, places: Int64 | None = N
 
     places: int64[rows] ascending, where each row stands in its source; None: they are the rows of the source
     """
-    return _tell_counts(labels, count_occurrences(index, len(labels)), find_first_places(index, len(labels)), places)
+    counts = count_occurrences(index, len(labels))
+    return _tell_counts(labels, counts, find_first_places(index, counts), places)
 
 
 def count_text(text: Text, places: Int64 | None = None) -> dict[str | None, tuple[int, int]]:
@@ -221,4 +230,5 @@ class Ahead:
 def _load_and_summarize(source: Source, schema: Schema) -> Snapshot:
     snapshot = load(source, schema)
     _ = snapshot.seen  # is kept: whoever publishes asks for it first
+    pa.default_memory_pool().release_unused()  # else Arrow keeps as much again for the next table
     return snapshot

@@ -36,25 +36,57 @@ class Text:
     @cached_property
     def first(self) -> Int64:
         """int64[labels]: the first row (from 0) of each label, -1 for a label of no row. O(rows)."""
-        return find_first_places(self.index, len(self.labels))
+        return find_first_places(self.index, self.counts)
 
     @property
     def nulls(self) -> int:
         return int(np.count_nonzero(self.index < 0))
 
 
+@dataclass(frozen=True, eq=False)
+class GroupText:
+    """A column of text of which groups of rows have the same; row i says labels[label[group[i]]].
+
+    labels: str each; may repeat; label: int32[groups]; group: int32[rows]
+    """
+
+    labels: Sequence[str] | NDArray[np.object_]
+    label: Int32
+    group: Int32
+
+
+_BLOCK = 1 << 16
+"""Rows that are looked at together, so that what is made of them stays in the processor's cache."""
+
+
 def count_occurrences(index: Int32, count: int) -> Int64:
     """int64[count]: how often each of 0..count-1 occurs in `index`; entries of -1 are ignored."""
-    known = index if index.min(initial=0) >= 0 else index[index >= 0]
-    return np.bincount(known, minlength=count).astype(np.int64, copy=False)
+    found = np.zeros(count, dtype=np.int64)
+    block = max(_BLOCK, count)
+    for start in range(0, len(index), block):
+        part = index[start : start + block]
+        found += np.bincount(part if part.min() >= 0 else part[part >= 0], minlength=count)
+    return found
 
 
-def find_first_places(index: Int32, count: int) -> Int64:
-    """int64[count]: where each of 0..count-1 first occurs in `index`, -1 if it does not; entries of -1 are ignored."""
-    first = np.full(count + 1, -1, dtype=np.int64)  # the extra place takes the entries of -1
-    backwards = np.arange(len(index) - 1, -1, -1, dtype=np.int64)
-    first[index[::-1]] = backwards  # of repeated assignments the last one, that is the first row, stays
-    return first[:count]
+def find_first_places(index: Int32, counts: Int64) -> Int64:
+    """int64[labels]: where each label first occurs in `index`, -1 if it does not; entries of -1 are ignored.
+
+    counts: int64[labels], how often each occurs: once all have been found, the rest is not looked at.
+    """
+    first = np.full(len(counts), -1, dtype=np.int64)
+    missing, block = np.count_nonzero(counts), max(_BLOCK, len(counts))
+    for start in range(0, len(index) if missing else 0, block):
+        part = index[start : start + block]
+        found = np.full(len(counts) + 1, -1, dtype=np.int64)  # the extra place takes the entries of -1
+        # of repeated assignments the last one, that is the first row, stays
+        found[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
+        new = np.flatnonzero((first < 0) & (found[:-1] >= 0))
+        first[new] = found[new]
+        missing -= len(new)
+        if not missing:
+            break
+    return first
 
 
 def text_of(column: pa.ChunkedArray | pa.Array, plain: bool | None = None) -> Text:

@@ -21,7 +21,7 @@ from reissue.engine.output import (
     generalized_table,
     values_table,
 )
-from reissue.engine.text import Text
+from reissue.engine.text import GroupText, Text
 from reissue.errors import ReleaseError
 from reissue.hierarchy import RANGE
 from reissue.methods.registry import write_policy
@@ -111,7 +111,7 @@ def make_public_tables(
         )
         return {"quasi_identifiers": first, "values": second}
     labels = {
-        domain.name: Text(coding.labels(a, facts.boxes[:, a, 0], facts.boxes[:, a, 1]), classes)
+        domain.name: GroupText(*coding.name_intervals(a, facts.boxes[:, a, 0], facts.boxes[:, a, 1]), classes)
         for a, domain in enumerate(coding.domains)
     }
     if kept is not None and kept.told:
@@ -123,7 +123,7 @@ def make_public_tables(
 
 def _told_tables(
     kept: StandingClasses,
-    labels: Mapping[str, Text],
+    labels: Mapping[str, Text | GroupText],
     insensitive: pa.Table | None,
     rows: Int64 | None,
     order: Int64,

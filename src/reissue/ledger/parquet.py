@@ -27,8 +27,8 @@ _STORABLE = "biufSUMm"  # kinds of NumPy dtypes that are plain bytes
 def write_table(path: Path, table: pa.Table, key: bytes | None = None) -> tuple[str, int]:
     """Write a table to a new owner-only file; its SHA-256 and size. O(bytes), hashed on the way; not yet synced.
 
-    Integers are delta-coded (codes and ascending numbers become a few bits each). No statistics: they would repeat
-    values, and nothing here filters by them.
+    Numbers of subjects are delta-coded (ascending, they become a few bits each), codes are split into their bytes, of
+    which most are zeros. No statistics: they would repeat values, and nothing here filters by them.
     """
     with open_private(path) as file:
         hashing = HashingFile(file)
@@ -44,14 +44,14 @@ def to_bytes(table: pa.Table, key: bytes | None = None) -> bytes:
 
 
 def _write(table: pa.Table, sink: pa.NativeFile, key: bytes | None) -> None:
-    integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    codings = {pa.int32(): "BYTE_STREAM_SPLIT", pa.int64(): "DELTA_BINARY_PACKED"}
     pq.write_table(
         table,
         sink,
         compression="zstd",
         compression_level=1,
         use_dictionary=False,
-        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+        column_encoding={field.name: codings[field.type] for field in table.schema if field.type in codings},
         write_statistics=False,
         encryption_properties=None if key is None else load_encryption().create_encryption_properties(key),
     )

@@ -137,7 +137,9 @@ class Stage:
 
     def number_subjects(self, numbers: NDArray[np.int64]) -> None:
         """Note that these numbers are given to new subjects."""
-        ordered = np.sort(np.asarray(numbers, dtype=np.int64))
+        ordered = np.asarray(numbers, dtype=np.int64)
+        if (ordered[1:] <= ordered[:-1]).any():
+            ordered = np.sort(ordered)
         if len(ordered) == 0:
             return
         if int(ordered[0]) < self._next_subject or bool((ordered[1:] == ordered[:-1]).any()):

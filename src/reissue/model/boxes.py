@@ -44,9 +44,13 @@ def widen_to_nodes(boxes: Int32, domains: Sequence[Domain]) -> Int32:
 def contain(boxes: Int32, codes: Int32, classes: Int32) -> Bool:
     """bool[rows]: whether each row's codes lie in the box of its class (rows of class -1: True)."""
     inside = np.ones(len(codes), dtype=np.bool_)
+    block = 1 << 16  # a block at a time: what is made of it stays in the processor's cache
     for a in range(codes.shape[1]):
         lo, hi = np.ascontiguousarray(boxes[:, a, 0]), np.ascontiguousarray(boxes[:, a, 1])
-        inside &= (codes[:, a] >= lo[classes]) & (codes[:, a] <= hi[classes])
+        for start in range(0, len(codes), block):
+            some = slice(start, start + block)
+            own, code = classes[some], codes[some, a]
+            inside[some] &= (code >= lo[own]) & (code <= hi[own])
     return inside | (classes < 0)
 
 

@@ -62,7 +62,7 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
     rows, attributes = codes.shape
     if last is None:
         nothing = np.zeros(rows, dtype=np.bool_)
-        unmoved = np.zeros((rows, attributes), dtype=np.bool_)
+        unmoved = np.zeros((rows, attributes), dtype=np.bool_, order="F")
         gone = np.empty(0, dtype=np.int64)
         return ComparedRows(np.full(rows, -1, dtype=np.int64), nothing, unmoved, nothing, codes, values, gone)
     found = np.zeros(rows, dtype=np.bool_)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.compiled import processors
 from reissue.arrays.distinct import Combinations
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
@@ -19,13 +20,13 @@ from reissue.engine.text import text_of
 from reissue.history.identities import Identities, refuse_lookalikes
 from reissue.history.past_releases import UnseenRelease
 from reissue.history.public_files import Extent, add_standing, find_sources, make_public_tables
-from reissue.ledger import Ledger, ReleaseRecord, Stage
+from reissue.ledger import Ledger, PartWriter, ReleaseRecord, Stage
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.fragments import Fragments, divide, draw_sample, join_facts, number_globally
 from reissue.model.release import Facts
-from reissue.publish.changes import ColumnTraits, measure_columns
+from reissue.publish.changes import ColumnTraits, ComparedRows, measure_columns
 from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
 from reissue.publish.executor import Executor
 from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
@@ -35,6 +36,7 @@ from reissue.schema import Schema
 if TYPE_CHECKING:
     from reissue.engine.read import Source
     from reissue.engine.snapshot import Ahead
+    from reissue.ledger.store import Staged
     from reissue.model.requirement import Requirement
 
 
@@ -69,7 +71,10 @@ class Embedded(Executor):
     def survey(
         self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage | None
     ) -> list[FragmentChanges]:
-        self._jobs, self._parts = jobs, division.parts(self._rows)
+        rows = self._rows
+        self._text, self._new, self._insensitive = rows.identifiers.text, rows.numbers < 0, rows.insensitive
+        self._jobs, self._parts = jobs, division.parts(rows)
+        del rows, self._rows  # its columns would lie beside those of its parts
         permitted = [job.compare_with_past(part) for job, part in zip(jobs, self._parts, strict=True)]
         self._compared = [one.compared for one in permitted]
         pairs = zip(jobs, self._parts, self._compared, strict=True)
@@ -78,12 +83,12 @@ class Embedded(Executor):
         return [FragmentChanges.of(one, part, job.coding) for job, part, one in each]
 
     def measure_columns(self) -> list[ColumnTraits]:
-        return measure_columns(self._rows.insensitive, self._rows.identifiers.text)
+        return measure_columns(self._insensitive, self._text)
 
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
-        rows, place = self._rows, f"{self._name}: column '{self._coding.schema.identifier}'"
+        place = f"{self._name}: column '{self._coding.schema.identifier}'"
         gone = np.concatenate([compared.gone for compared in self._compared])
-        refuse_lookalikes(rows.identifiers.text, rows.numbers < 0, gone, self._identities, place)
+        refuse_lookalikes(self._text, self._new, gone, self._identities, place)
 
     def find_name(self, number: int) -> str:
         return self._identities.name(number)
@@ -95,7 +100,7 @@ class Embedded(Executor):
     def plan(self) -> None:
         told = [counts.planned for counts in self._counts if counts is not None]
         sums = {name: Combinations.sum([one[name] for one in told]) for name in told[0]}
-        self._plan = TableCounts({}, plan=self._jobs[0].plan(len(self._rows), sums))
+        self._plan = TableCounts({}, plan=self._jobs[0].plan(sum(map(len, self._parts)), sums))
 
     def make(
         self, firsts: Sequence[int], observed: Sequence[Domain], tables: Sequence[TableCounts] | None
@@ -117,14 +122,13 @@ class Embedded(Executor):
 
     def write(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
         """Private files beside the public ones: writing releases the interpreter."""
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor(processors()) as pool:  # of each a few fragments at a time, or all would be copied
             written = []
             for job, rows, compared, made in zip(self._jobs, self._parts, self._compared, self._made, strict=True):
                 writer = stage.writer(job.fragment)
-                new = np.flatnonzero(compared.numbers < 0)
                 written += [
                     pool.submit(writer.facts, made.facts),
-                    pool.submit(writer.identities, rows.identifiers.take(new), made.coded.subjects[new]),
+                    pool.submit(_write_identities, writer, rows, compared, made),
                     pool.submit(writer.caches, made.caches),
                 ]
             names = self._write_public(stage, formats, extent)
@@ -166,7 +170,16 @@ class Embedded(Executor):
         order = np.random.default_rng([job.seed, 2]).permutation(len(facts.subjects))
         tables = make_public_tables(facts, insensitive, rows, order, job.coding)
         add_standing(tables, facts, extent.classes, job.seed, job.coding)
+        del facts, rows, insensitive, order  # while the files are written, others copy fragments
         return [path.name for path in write_release(stage.public, tables, formats)]
+
+
+def _write_identities(
+    writer: PartWriter, rows: SnapshotRows, compared: ComparedRows, made: FragmentRelease
+) -> list[Staged]:
+    """The new people of a fragment and their numbers."""
+    new = np.flatnonzero(compared.numbers < 0)
+    return writer.identities(rows.identifiers.take(new), made.coded.subjects[new])
 
 
 def _find_sources(

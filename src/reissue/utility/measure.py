@@ -66,6 +66,8 @@ def suppressed(release: Facts | ObservedRelease, snapshot: Coded) -> int:
     members = as_release(release).members
     if members is None:
         return max(0, len(snapshot) - len(release.classes))
+    if np.array_equal(snapshot.subjects, members.subjects):
+        return 0
     return int((~np.isin(snapshot.subjects, members.subjects)).sum())
 
 
