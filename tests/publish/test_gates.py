@@ -210,7 +210,7 @@ def gates_that_stop(*, rows: int = 1000, before: int | None = None, **given: obj
     last = None if before is None else ReleaseRecord(number=3, counts={"rows": {"snapshot": before}}, **made)
     case: dict[str, object] = {
         "counts": counts, "fingerprint": "", "values": FLU, "sensitive": ("illness",), "columns": (), "respelled": {},
-        "same": None, "last": last, "stands": False,
+        "changed": {}, "same": None, "last": last, "stands": False,
     }  # fmt: skip
     looked = GateInput(**{**case, **given})
     return {stop.gate for after in ("snapshot", "release") for stop in find_stops(looked, {}, (), after)}

@@ -7,6 +7,7 @@ measure their own rows, wherever they are; their traits add up to those of the t
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -229,7 +230,8 @@ def _describe_moved(
     shown = []
     for row in rows[:SHOWN]:
         a = int(np.flatnonzero(compared.moved[row])[0])
-        old, new = (_name_code(coding, a, int(code)) for code in (compared.old_codes[row, a], codes[row, a]))
+        both = (side[row : row + 1, a] for side in (compared.old_codes, codes))
+        old, new = (show_text(str(coding.labels(a, one, one)[0])) for one in both)
         shown.append(f"{show_text(name_row(int(row)))} ({coding.domains[a].name} {old} -> {new})")
     return ForbiddenChange("moved", len(rows), tuple(shown), columns)
 
@@ -245,11 +247,6 @@ def _describe_updated(
     return ForbiddenChange("updated", len(rows), tuple(shown))
 
 
-def _name_code(coding: Coding, attribute: int, code: int) -> str:
-    one = np.array([code], dtype=np.int32)
-    return show_text(str(coding.labels(attribute, one, one)[0]))
-
-
 def mark_subject(number: int) -> str:
     """A person whose name is put in later, by who has the map of all; no text from a table can hold such a mark."""
     return f"\x00subject:{number}\x00"
@@ -258,19 +255,21 @@ def mark_subject(number: int) -> str:
 @dataclass(frozen=True)
 class SnapshotTraits:
     """hashes: the sums, modulo 2**64, of two hashes of each row; respelled: by column, people whose value changed in
-    nothing but zeros in front, capitals or a '.0' at the end."""
+    nothing but zeros in front, capitals or a '.0' at the end; changed: by column, people whose value changed at all."""
 
     hashes: tuple[int, int]
     respelled: Mapping[str, int]
+    changed: Mapping[str, int]
 
     @staticmethod
     def sum(parts: Sequence[SnapshotTraits]) -> SnapshotTraits:
         """Those of the whole table."""
         one, other = (sum(part.hashes[place] for part in parts) % 2**64 for place in (0, 1))
-        columns = {name for part in parts for name in part.respelled}
-        return SnapshotTraits(
-            (one, other), {name: sum(part.respelled.get(name, 0) for part in parts) for name in sorted(columns)}
+        respelled, changed = (
+            dict(sum(map(Counter, counts), Counter[str]()).most_common())
+            for counts in zip(*((part.respelled, part.changed) for part in parts), strict=True)
         )
+        return SnapshotTraits((one, other), respelled, changed)
 
     def fingerprint(self, rows: int, seed: int) -> str:
         """The snapshot's people, quasi-identifiers and sensitive values, in any order of rows, as one keyed hash."""
@@ -296,7 +295,9 @@ def measure_traits(
         for a, here in moved.items()
         if here.any()
     }
-    return SnapshotTraits((hashes[0], hashes[1]), respelled)
+    changed = {domain.name: int(compared.moved[:, a].sum()) for a, domain in enumerate(coding.domains)}
+    changed[" + ".join(coding.schema.sensitive)] = int(compared.updated.sum())
+    return SnapshotTraits((hashes[0], hashes[1]), respelled, changed)
 
 
 def _hash_codes(coding: Coding, a: int, name: str, codes: Int32) -> tuple[int, UInt64]:

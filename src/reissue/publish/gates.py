@@ -32,7 +32,7 @@ class GateInput:
     """What gates look at. counts: of the rows, and once it is made of the release; last: the record before, if any.
 
     values: the sensitive values with (rows, the first of them), one entry of each for each of the columns `sensitive`
-    same: the release made of a snapshot with the same fingerprint; respelled: as `SnapshotTraits`
+    same: the release made of a snapshot with the same fingerprint; respelled, changed: as `SnapshotTraits`
     lost: what standing classes cannot keep of people whom another strategy published before, in words; "" if nothing
     """
 
@@ -42,6 +42,7 @@ class GateInput:
     sensitive: Sequence[str]
     columns: Sequence[ColumnTraits]
     respelled: Mapping[str, int]
+    changed: Mapping[str, int]
     same: ReleaseRecord | None
     last: ReleaseRecord | None
     stands: bool
@@ -143,9 +144,11 @@ def _check_changed(case: GateInput, limit: float) -> str | None:
     changed = case.counts["changed"]
     if changed < LEAST // 2 or changed <= limit * case.known:
         return None
+    where = ", ".join(f"'{name}' of {count:,}" for name, count in case.changed.items() if count > changed / 2)
     return (
-        f"{changed:,} of the {case.known:,} people who were published before have changed. Is a column written in "
-        "another way than it was, or sorted apart from the others?"
+        f"{changed:,} of the {case.known:,} people who were published before have changed{where and ': '}{where}. Is a "
+        "column written in another way than it was, or sorted apart from the others? Is it about the visit, not the "
+        "person (give each visit an identifier of its own, or leave the column out)?"
     )
 
 

@@ -160,6 +160,7 @@ class Publishing:
             sensitive=self.coding.schema.sensitive,
             columns=self.executor.measure_columns(),
             respelled=traits.respelled,
+            changed=traits.changed,
             same=next((one for one in reversed(releases) if one.counts.get("fingerprint") == fingerprint), None),
             last=releases[-1] if releases else None,
             stands=self.strategy.stands,
