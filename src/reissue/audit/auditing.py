@@ -294,7 +294,7 @@ def _attack_all(
         ],
         names_shown=case.names_shown,
         risk_threshold=read_risk(risk_threshold),
-        promised=() if strategy is None else strategy.stops,
+        promised=() if strategy is None else strategy.promised,
         policy=promised,
         pairs=pairs,
     )

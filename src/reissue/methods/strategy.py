@@ -77,6 +77,11 @@ class Strategy(ABC):
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
         """The caches after `release`, given those before it: a pure fold over facts, so they can be rebuilt."""
 
+    @property
+    def promised(self) -> tuple[str, ...]:
+        """Those of `stops` that are promised under these settings: all, unless a limit is too weak for one."""
+        return self.stops
+
     @abstractmethod
     def thresholds(self) -> Mapping[str, float]:
         """The promises by name (k, c, m, e, n, ...): what the self-check and the audit measure against."""
@@ -110,6 +115,10 @@ class Strategy(ABC):
     def check(self, release: Facts, history: History) -> str | None:
         """An independent test of a promise that is no attack: why the finished release breaks it, None if not."""
         return None
+
+    def count_weaker(self, release: Facts) -> int:
+        """How many people of the release keep what weaker settings of an earlier release gave them for life."""
+        return 0
 
     def check_shared(self, shared: Sequence[Int64]) -> str | None:
         """Why boxes that several fragments show break a promise, None if they do not.

@@ -322,6 +322,10 @@ def describe_steps(
         steps += results[0].steps
     else:
         steps += [f"Fragment {i}: {step}" for i, one in enumerate(results, start=1) for step in one.steps]
-    stopped = ", ".join(results[0].stopped if check is None else check.stopped)
+    stopped = ", ".join(
+        [name for name in results[0].stopped if all(name in one.stopped for one in results)]
+        if check is None
+        else check.stopped
+    )
     against = f", and against the attacks it promises to stop ({stopped})" if stopped else ""
     return [*steps, f"Checked the finished release against the policy{against}."]

@@ -194,7 +194,7 @@ LOOKED_AT = ("intersection", "difference")
 
 @dataclass(frozen=True)
 class EarlierLoss:
-    """What standing classes cannot keep of people whom another strategy published before: how many, and in words."""
+    """What standing classes cannot keep of people whom earlier releases gave less: how many, and in words."""
 
     people: int
     sentence: str
@@ -212,11 +212,14 @@ def check_joint_series(
 
     Beside releases that the proof does not cover attacks are run: measured is c (of a strategy without c: 1/m),
     whatever the number of people left. Of standing classes the loss is returned, for the steward to decide; any other
-    strategy then raises InfeasiblePolicy. records: of the earlier releases, which are read only if some are of another
-    kind.
+    strategy then raises InfeasiblePolicy. Classes that weaker settings formed are a loss, too. records: of the earlier
+    releases, which are read only if some are of another kind.
     """
+    weaker = strategy.count_weaker(facts)
+    weakened = EarlierLoss(weaker, _describe_weaker(strategy)) if weaker else None
     if not strategy.proved or all(_is_covered(strategy, one.strategy) for one in records):
-        return [f"{name} by proof" for name in strategy.proved], None
+        proved = [f"{name} by proof" for name in strategy.proved if name in strategy.promised]
+        return ([], weakened) if weakened else (proved, None)
     whole = [*(history.releases[position] for position in range(len(history))), facts]
     releases = observe_classes(whole, snapshot.domains) if strategy.stands else map(ObservedRelease.of, whole)
     words = EpisodeWords(words) if strategy.stands else words
@@ -243,8 +246,16 @@ def check_joint_series(
             losses[name] = EarlierLoss(people, sentence + more)
         else:
             refuse_unfinished(name, outcome)
-    worst = max(losses.values(), key=lambda loss: loss.people, default=None)
-    return [name for name in names if name not in losses], worst
+    worst = max([*losses.values(), *([weakened] if weakened else [])], key=lambda loss: loss.people, default=None)
+    return [name for name in names if name not in losses and not weakened], worst
+
+
+def _describe_weaker(strategy: Strategy) -> str:
+    limits = ", ".join(f"{name} = {limit:g}" for name, limit in strategy.thresholds().items())
+    return (
+        f"The settings are stricter than those of earlier releases ({limits} now). People keep the class that they "
+        "have for life: newcomers get what the settings promise, others only what was promised when they came."
+    )
 
 
 def _is_covered(strategy: Strategy, earlier: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.release import Facts, History, Table
 from reissue.model.standing_classes import StandingClasses, Tokens
 
@@ -123,21 +123,48 @@ def _find_small_box(promise: StandingPromise, sizes: Int64, shown: Int64) -> str
     return None
 
 
+class _ClassSizes:
+    """Classes by their tokens. label: int32[classes]; size, most, kinds: int64[classes] all, of one value, values."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.label, home = np.unique(tokens.standing, return_inverse=True)
+        count = tokens.count.astype(np.int64)
+        self.size = np.bincount(home, count, len(self.label)).astype(np.int64)
+        self.most = np.zeros(len(self.label), dtype=np.int64)
+        np.maximum.at(self.most, home, count)
+        self.kinds = np.bincount(home[count > 0], minlength=len(self.label))
+
+    def are_small(self, promise: StandingPromise) -> Bool:
+        return np.asarray(self.size < promise.k)
+
+    def are_uneven(self, promise: StandingPromise) -> Bool:
+        share = Fraction(promise.c).limit_denominator(1_000_000)
+        return np.asarray(self.most * share.denominator > share.numerator * (self.size - promise.known))
+
+    def are_alike(self, promise: StandingPromise) -> Bool:
+        return np.asarray(self.kinds < promise.l)
+
+
+def count_weaker(promise: StandingPromise, release: Facts) -> int:
+    """How many people of the release are in classes that do not meet the promise, since settings were weaker then."""
+    facts = StandingClasses.read(release.extras)
+    if facts is None:
+        return 0
+    sizes = _ClassSizes(facts.tokens)
+    weaker = sizes.label[sizes.are_small(promise) | sizes.are_uneven(promise) | sizes.are_alike(promise)]
+    return int(np.isin(facts.standing[release.real], weaker).sum())
+
+
 def _check_new_classes(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
     """Every new class meets k, c, l and known, and its tokens are its people's values and the made-up ones."""
     tokens = case.facts.tokens
     new = tokens.standing >= case.first
-    label, home = np.unique(tokens.standing[new], return_inverse=True)
-    count = tokens.count[new].astype(np.int64)
-    size = np.bincount(home, count, len(label)).astype(np.int64)
-    share = Fraction(promise.c).limit_denominator(1_000_000)
-    most = np.zeros(len(label), dtype=np.int64)
-    np.maximum.at(most, home, count)
-    if (size < promise.k).any():
-        yield f"a class is formed of {int(size.min()):,} tokens, where k is {promise.k}"
-    if (most * share.denominator > share.numerator * (size - promise.known)).any():
+    sizes = _ClassSizes(tokens.part(new))
+    if sizes.are_small(promise).any():
+        yield f"a class is formed of {int(sizes.size.min()):,} tokens, where k is {promise.k}"
+    if sizes.are_uneven(promise).any():
         yield f"a class is formed in which one value has a share above c = {promise.c:g}"
-    if (np.bincount(home[count > 0], minlength=len(label)) < promise.l).any():
+    if sizes.are_alike(promise).any():
         yield f"a class is formed with fewer than l = {promise.l} values"
     entered = _counted(case.facts.standing[case.fresh], case.release.values[case.fresh])
     own = np.stack([tokens.standing[new], tokens.value[new], tokens.count[new] - tokens.made_up[new]], axis=1)

@@ -13,7 +13,7 @@ from reissue.methods.standing.blind_cuts import cut_blindly
 from reissue.methods.standing.newcomers import Newcomers, foresee_dealt, form_classes
 from reissue.methods.standing.notes import describe_reading
 from reissue.methods.standing.places import Places, recall, remember
-from reissue.methods.standing.promise_check import find_fault, find_shared_fault
+from reissue.methods.standing.promise_check import count_weaker, find_fault, find_shared_fault
 from reissue.methods.standing.sharing import ROWS, count_rows, find_shared_box, refuse_rows
 from reissue.methods.standing.totals import add_noise, is_quiet
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
@@ -67,6 +67,16 @@ class Standing(Strategy):
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.class_requirement
+
+    @property
+    def promised(self) -> tuple[str, ...]:
+        """Without association where a value may have more than half of a class: nothing then keeps two values even.
+
+        Where a class may show a single value, nobody can promise that two people of it are not known to share one.
+        """
+        lost = {"association"} if self.c > 0.5 else set()
+        lost |= {"equivalence"} if self.c == 1 and self.l == 1 else set()
+        return tuple(name for name in self.stops if name not in lost)
 
     @property
     def class_requirement(self) -> Requirement:
@@ -210,6 +220,9 @@ class Standing(Strategy):
     def check(self, release: Facts, history: History) -> str | None:
         """Whether the finished release is what was promised, by code that did not make it."""
         return find_fault(self, release, history)
+
+    def count_weaker(self, release: Facts) -> int:
+        return count_weaker(self, release)
 
     def check_shared(self, shared: Sequence[Int64]) -> str | None:
         return find_shared_fault(self, shared)
