@@ -24,11 +24,10 @@ from reissue.engine.output import (
 from reissue.engine.text import GroupText, Text
 from reissue.errors import ReleaseError
 from reissue.hierarchy import RANGE
+from reissue.history.lending import LentColumns
 from reissue.methods.registry import write_policy
 from reissue.methods.strategy import Strategy
-from reissue.model.boxes import hilbert_keys
-from reissue.model.counterfeit_rows import draw_columns
-from reissue.model.release import Coded, Facts, Style
+from reissue.model.release import Facts, Style
 from reissue.model.standing_classes import StandingClasses
 
 FORMAT = "reissue-release/1"
@@ -95,13 +94,11 @@ def add_standing(tables: dict[str, pa.Table], facts: Facts, classes: int, seed: 
         tables["totals"] = totals_table(facts.standing.totals, coding)
 
 
-def make_public_tables(
-    facts: Facts, insensitive: pa.Table | None, rows: Int64 | None, order: Int64, coding: Coding
-) -> dict[str, pa.Table]:
+def make_public_tables(facts: Facts, lent: LentColumns | None, order: Int64, coding: Coding) -> dict[str, pa.Table]:
     """What is published of these facts, by the name of the file; its rows in this order."""
     class_name, kept = name_class_column(coding), facts.standing
     classes, values = facts.classes[order], facts.values[order] if kept is None else kept.dealt[order]
-    rows = None if rows is None else rows[order]
+    rows, insensitive = (None, None) if lent is None else (lent.rows[order], lent.table)
     if facts.anatomized:
         exact = {
             domain.name: _label_exactly(coding, a, facts.codes[order, a]) for a, domain in enumerate(coding.domains)
@@ -165,37 +162,6 @@ def write_description(
     """Write `release.json`: what a recipient needs to read the files. It says nothing of counterfeits or steps."""
     about = describe_release(number, style, extent, coding, strategy, files)
     (directory / README).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def find_sources(coded: Coded, facts: Facts, insensitive: pa.Table, seed: int) -> tuple[Int64, pa.Table]:
-    """(int64[published], table): the row of the table whose insensitive columns each published row carries.
-
-    A real row carries its own; for counterfeits, whose empty cells or copies would give them away, rows are added to
-    the table that have each column from another person near them.
-    """
-    order = np.argsort(coded.subjects, kind="stable")
-    real = facts.real
-    rows = np.empty(len(facts.subjects), dtype=np.int64)
-    rows[real] = order[np.searchsorted(coded.subjects[order], facts.subjects[real])]
-    fakes = int((~real).sum())
-    if fakes == 0 or insensitive.num_columns == 0:
-        return np.where(real, rows, 0), insensitive
-    rows[~real] = np.arange(len(coded), len(coded) + fakes) if len(coded) else -1
-    if len(coded) == 0:
-        return rows, insensitive
-    keys = hilbert_keys(np.concatenate([coded.codes, facts.codes[~real]]), coded.domains)
-    near = np.argsort(keys[: len(coded)], kind="stable")
-    places = np.minimum(np.searchsorted(keys[near], keys[len(coded) :]), len(near) - 1)
-    codes = np.stack([_number_cells(column) for column in insensitive.columns], axis=1)
-    drawn = draw_columns(codes, near, places, np.random.default_rng([seed, 5]))
-    more = [column.take(pa.array(drawn[:, a])) for a, column in enumerate(insensitive.columns)]
-    return rows, pa.concat_tables([insensitive, pa.Table.from_arrays(more, schema=insensitive.schema)])
-
-
-def _number_cells(column: pa.ChunkedArray) -> Int32:
-    """int32[rows]: equal cells have equal numbers, empty ones have -1."""
-    column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    return np.asarray(column.combine_chunks().indices.fill_null(-1)).astype(np.int32)
 
 
 def name_class_column(coding: Coding) -> str:

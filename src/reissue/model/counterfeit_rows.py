@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.distinct import distinct
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.model.boxes import find_neighbours
 
 WIDE = 8
@@ -21,6 +21,13 @@ WIDE = 8
 _ATTEMPTS, _CHOICE = 24, 16
 _MOST_ROWS = 20_000
 """Rows, drawn at random, among which it is looked up what occurs together."""
+_EXCHANGES, _ALIKE = 160, 0.03
+"""How often lent columns are exchanged at most; who is as near to a person as this, in doublings a set, stays."""
+_ALONE, _UNSEEN, _MORE = 2.0, 2.5, 1.5
+"""What it costs to repeat where the person does not, in doublings; and how much dearer than its doublings it is to be
+like nobody where the person is not, and to be more frequent: copying makes frequent. `make counterfeits` decides."""
+_MOST_KNOWN = 2_000_000
+"""Rows, drawn at random from larger tables, by which lent columns are judged."""
 
 
 def draw_columns(codes: Int32, order: Int64, places: Int64, rng: np.random.Generator) -> Int64:
@@ -52,6 +59,39 @@ def draw_columns(codes: Int32, order: Int64, places: Int64, rng: np.random.Gener
         odd = np.where(_are_new(taken, _hash_rows(said)), pairs.count_unlike(said, left), np.iinfo(np.int64).max)
         better = odd < oddness[left]
         found[left[better]], oddness[left[better]] = drawn[better], odd[better]
+    return found
+
+
+def lend_columns(own: Int32, lent: Int32, order: Int64, places: Int64, said: Int32, rng: np.random.Generator) -> Int64:
+    """int64[n, columns]: the row from which each counterfeit has each lent column.
+
+    own: int32[rows, f] what rows say themselves, their value last; lent: int32[rows, columns], as in `draw_columns`;
+    order: int64[people] the rows to draw from, such that neighbours are alike; places: int64[n] where in the order each
+    counterfeit stands; said: int32[n, f] what it says itself.
+
+    A counterfeit begins with all columns of somebody near it who has its value. Columns, alone or several together, are
+    then exchanged for those of others who are near it or agree with it in something, where that brings it closer to the
+    same person in how often its columns occur together. O(rows (f + columns) columns log rows).
+    """
+    if len(places) == 0:
+        return np.empty((0, lent.shape[1]), dtype=np.int64)
+    near, count = _Ranked(own, order, places, said), lent.shape[1]
+    person, alone = near.draw(own.shape[1], WIDE, rng), np.any([_count_equal(column) == 1 for column in lent.T], axis=0)
+    for _ in range(_ATTEMPTS):  # whose value is a single one cannot be imitated
+        person = np.where(alone[person], near.draw(own.shape[1], WIDE, rng), person)
+    found, sets = np.repeat(person[:, None], count, axis=1), _Together(own, lent, person, rng)
+    apart = sets.compare(np.concatenate([said, lent[person]], axis=1), np.arange(len(places)), np.arange(len(sets)))
+    for _ in range(_EXCHANGES):
+        left = np.flatnonzero(apart.sum(axis=1) > _ALIKE * len(sets))
+        if len(left) == 0:
+            break
+        width = min(int(rng.integers(1, 3 if rng.random() < 0.8 else count + 1)), count)
+        columns, which = rng.choice(count, width, replace=False), int(rng.integers(len(near)))
+        tried, touched = found[left], sets.list_with(columns)
+        tried[:, columns] = near.draw(which, WIDE << int(rng.integers(4)), rng)[left][:, None]
+        now = sets.compare(np.concatenate([said[left], _pick(lent, tried)], axis=1), left, touched)
+        better = now.sum(axis=1) < apart[np.ix_(left, touched)].sum(axis=1)
+        found[left[better]], apart[np.ix_(left[better], touched)] = tried[better], now[better]
     return found
 
 
@@ -113,3 +153,64 @@ class _Pairs:
             at = np.minimum(np.searchsorted(there, pair), len(there) - 1)
             unlike += (there[at] != pair) != alone[which]
         return unlike
+
+
+class _Ranked:
+    """The people from whom counterfeits get columns, by what they agree in: each own column, or none of them."""
+
+    def __init__(self, own: Int32, order: Int64, places: Int64, said: Int32) -> None:
+        self._orders, self._places = [order], [places]
+        rank = np.arange(len(order))
+        for a in range(own.shape[1]):
+            keys = own[order, a].astype(np.int64) * len(order) + rank
+            sort = np.argsort(keys, kind="stable")
+            self._orders.append(order[sort])
+            self._places.append(np.searchsorted(keys[sort], said[:, a].astype(np.int64) * len(order) + places))
+
+    def __len__(self) -> int:
+        return len(self._orders)
+
+    def draw(self, which: int, reach: int, rng: np.random.Generator) -> Int64:
+        """int64[n]: somebody near each counterfeit; which: 0, or 1 + the column in which they agree."""
+        order, places = self._orders[which], self._places[which]
+        return np.asarray(order[(places + rng.integers(-reach, reach, len(places))) % len(order)], dtype=np.int64)
+
+
+class _Together:
+    """How often columns occur together: single ones, pairs of which one is lent, all lent ones, and whole rows."""
+
+    def __init__(self, own: Int32, lent: Int32, person: Int64, rng: np.random.Generator) -> None:
+        width, whole = own.shape[1], np.concatenate([own, lent], axis=1)
+        known = (
+            whole
+            if len(whole) <= _MOST_KNOWN
+            else whole[np.union1d(rng.choice(len(whole), _MOST_KNOWN, False), person)]
+        )
+        columns = range(width, whole.shape[1])
+        pairs = [(a, b) for b in columns for a in range(b)]
+        self._sets = [*((b,) for b in columns), *pairs, tuple(columns), tuple(range(whole.shape[1]))]
+        self._width = width
+        self._there = [np.sort(_hash_rows(known[:, list(some)]).astype(np.uint32)) for some in self._sets]
+        self._wanted = np.stack([self._count(one, whole[person]) - 1 for one in range(len(self))], axis=1)
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def list_with(self, lent: Int64) -> Int64:
+        """int64[]: those that have one of these lent columns."""
+        some = {self._width + int(column) for column in lent}
+        return np.array([one for one, columns in enumerate(self._sets) if some & set(columns)], dtype=np.int64)
+
+    def compare(self, said: Int32, which: Int64, sets: Int64) -> Float64:
+        """float64[n, sets]: how far each counterfeit is from the person it imitates; said: int32[n, columns]."""
+        apart = np.empty((len(which), len(sets)))
+        for at, one in enumerate(sets):
+            others, wanted = self._count(int(one), said), self._wanted[which, one]
+            more = np.log2(1 + others) - np.log2(1 + wanted)
+            apart[:, at] = np.maximum(more * _MORE, -more)
+            apart[:, at] += _ALONE * ((others > 0) & (wanted == 0)) - _UNSEEN * np.minimum(more, 0) * (others == 0)
+        return apart
+
+    def _count(self, one: int, said: Int32) -> Int64:
+        hashed, there = _hash_rows(said[:, list(self._sets[one])]).astype(np.uint32), self._there[one]
+        return np.asarray(np.searchsorted(there, hashed, "right") - np.searchsorted(there, hashed), dtype=np.int64)

@@ -18,8 +18,9 @@ from reissue.engine.output import Format, write_release
 from reissue.engine.snapshot import load
 from reissue.engine.text import text_of
 from reissue.history.identities import Identities, refuse_lookalikes
+from reissue.history.lending import LentColumns
 from reissue.history.past_releases import UnseenRelease
-from reissue.history.public_files import Extent, add_standing, find_sources, make_public_tables
+from reissue.history.public_files import Extent, add_standing, make_public_tables
 from reissue.ledger import Ledger, PartWriter, ReleaseRecord, Stage
 from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
@@ -144,33 +145,36 @@ class Embedded(Executor):
 
     def show_unseen(self, record: ReleaseRecord) -> UnseenRelease:
         """The release that was made last, as it would be known."""
-        facts, rows, insensitive = self._join(coded=True)
+        facts, lent = self._join(coded=True)
         new = [np.flatnonzero(compared.numbers < 0) for compared in self._compared]
         each = list(zip(self._parts, self._made, new, strict=True))
         identifiers = pa.chunked_array([part.identifiers.take(some) for part, _, some in each])
         columns = {}
-        if insensitive is not None:
-            shown = insensitive.take(pa.array(rows))
+        if lent is not None:
+            shown = lent.table.take(pa.array(lent.rows))
             columns = {name: text_of(shown.column(name)) for name in shown.column_names}
         numbers = np.concatenate([made.coded.subjects[some] for _, made, some in each])
         return UnseenRelease(record, facts, identifiers.combine_chunks(), numbers, columns)
 
-    def _join(self, coded: bool) -> tuple[Facts, Int64 | None, pa.Table | None]:
-        """(the facts of all fragments, where each row has its insensitive columns, those)."""
+    def _join(self, coded: bool) -> tuple[Facts, LentColumns | None]:
+        """(the facts of all fragments, whence their rows have their insensitive columns)."""
         job, facts = self._jobs[0], self._made[0].facts
         if job.fragments > 1:
             facts = join_facts([made.facts for made in self._made], job.seed, job.common, coded=coded)
-        if self._parts[0].insensitive is None:
-            return facts, None, None
-        return facts, *_find_sources(self._jobs, self._parts, self._made)
+        lent = [made.lent for made in self._made if made.lent is not None]
+        if not lent:
+            return facts, None
+        own = [number_globally(one.facts.subjects, i, job.fragments) for i, one in enumerate(self._made)]
+        order = np.argsort(np.concatenate(own), kind="stable") if job.fragments > 1 else None
+        return facts, LentColumns.join(lent, order)
 
     def _write_public(self, stage: Stage, formats: Sequence[Format], extent: Extent) -> list[str]:
         """The files that may be handed out, rows in random order."""
-        job, (facts, rows, insensitive) = self._jobs[0], self._join(coded=self._made[0].facts.anatomized)
+        job, (facts, lent) = self._jobs[0], self._join(coded=self._made[0].facts.anatomized)
         order = np.random.default_rng([job.seed, 2]).permutation(len(facts.subjects))
-        tables = make_public_tables(facts, insensitive, rows, order, job.coding)
+        tables = make_public_tables(facts, lent, order, job.coding)
         add_standing(tables, facts, extent.classes, job.seed, job.coding)
-        del facts, rows, insensitive, order  # while the files are written, others copy fragments
+        del facts, lent, order  # while the files are written, others copy fragments
         return [path.name for path in write_release(stage.public, tables, formats)]
 
 
@@ -180,19 +184,3 @@ def _write_identities(
     """The new people of a fragment and their numbers."""
     new = np.flatnonzero(compared.numbers < 0)
     return writer.identities(rows.identifiers.take(new), made.coded.subjects[new])
-
-
-def _find_sources(
-    jobs: Sequence[FragmentJob], parts: Sequence[SnapshotRows], made: Sequence[FragmentRelease]
-) -> tuple[Int64, pa.Table]:
-    """(int64[published] where each row of the joined facts has its insensitive columns, those of all fragments)."""
-    offset, own, subjects, tables = 0, [], [], []
-    for job, rows, one in zip(jobs, parts, made, strict=True):
-        assert rows.insensitive is not None
-        sources, table = find_sources(one.coded, one.facts, rows.insensitive, job.own_seed)
-        own.append(sources + offset)
-        subjects.append(number_globally(one.facts.subjects, job.fragment, job.fragments))
-        tables.append(table)
-        offset += len(table)
-    order = np.argsort(np.concatenate(subjects), kind="stable") if len(jobs) > 1 else slice(None)
-    return np.concatenate(own)[order], pa.concat_tables(tables)

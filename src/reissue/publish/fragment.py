@@ -16,6 +16,7 @@ from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.identifiers import Identifiers
 from reissue.errors import InfeasiblePolicy, show_text
 from reissue.history.identities import Identities
+from reissue.history.lending import LentColumns, lend
 from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, own_caches, rebuild_caches
 from reissue.ledger import Marks, Shelf
 from reissue.methods.strategy import Planner, Strategy
@@ -69,6 +70,7 @@ class FragmentRelease:
 
     paths: where classes are common to all fragments, what is left to be checked for all of them together
     lost:  what is lost beside earlier releases of another strategy; None if nothing is
+    lent:  whence the rows have their insensitive columns; None if there are none
     """
 
     coded: Coded
@@ -79,6 +81,7 @@ class FragmentRelease:
     stopped: tuple[str, ...]
     paths: Combinations | None = None
     lost: EarlierLoss | None = None
+    lent: LentColumns | None = None
 
     @property
     def values(self) -> Int64:
@@ -183,17 +186,19 @@ class FragmentJob:
         facts = candidate.facts(len(self.past) + 1, coded)  # as in `past`, releases are counted
         check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
         caches = fold_caches(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
-        kept = replace(facts, number=self.number)
+        kept, lent = replace(facts, number=self.number), None
+        if rows.insensitive is not None:
+            last = self.past[-1] if len(self.past) else None
+            lent, kept = lend(coded, kept, last, rows.insensitive, self.own_seed)
         if self.common:
-            return FragmentRelease(
-                coded, candidate, kept, caches, candidate.steps, (), count_paths([*self.past, facts])[0]
-            )
+            paths = count_paths([*self.past, facts])[0]
+            return FragmentRelease(coded, candidate, kept, caches, candidate.steps, (), paths, lent=lent)
         check_classes(strategy, facts, coded, whole)
         check_promise(strategy, facts, history)
         stopped = check_attacks(strategy, facts, history, coded, words)
         held, lost = check_joint_series(strategy, self.shelf.releases, facts, history, coded, words)
         stopped += held
-        return FragmentRelease(coded, candidate, kept, caches, candidate.steps, tuple(stopped), lost=lost)
+        return FragmentRelease(coded, candidate, kept, caches, candidate.steps, tuple(stopped), lost=lost, lent=lent)
 
     def _history(self, whole: TableCounts | None) -> History:
         return History(self.past, own_caches(self.caches), self.own_seed, self.first_new, whole, self.fragment)

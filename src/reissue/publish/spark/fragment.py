@@ -15,7 +15,7 @@ from reissue.coding import Coding
 from reissue.engine.identifiers import Identifiers
 from reissue.engine.spark.counting import add_numbers, empty_rows, join_latest, rename_columns, replace_numbers
 from reissue.history.identities import read_identities
-from reissue.history.public_files import find_sources, make_public_tables
+from reissue.history.public_files import make_public_tables
 from reissue.history.spark_counts import (
     combinations_to_table,
     counts_from_table,
@@ -193,7 +193,7 @@ class FragmentTask:
             *self.writer.identities(rows.identifiers.take(new), made.coded.subjects[new]),
             *self.writer.caches(made.caches),
         ]
-        tables = self._public(rows, made)
+        tables = self._public(made)
         public = {name: self.writer.rows(table) for name, table in tables.items()}
         schemas = {name: table.schema for name, table in tables.items()}
         paths = None
@@ -201,13 +201,10 @@ class FragmentTask:
             paths = self.writer.rows(combinations_to_table(made.paths)), len(made.paths.columns)
         return FragmentResult(FragmentSummary.of(made, self.observed), tuple(private), public, schemas, paths)
 
-    def _public(self, rows: SnapshotRows, made: FragmentRelease) -> dict[str, pa.Table]:
+    def _public(self, made: FragmentRelease) -> dict[str, pa.Table]:
         """As `make_public_tables`, without dictionaries: the parts are sorted together before they are published."""
-        sources, insensitive = None, rows.insensitive
-        if insensitive is not None:
-            sources, insensitive = find_sources(made.coded, made.facts, insensitive, self.job.own_seed)
         order = np.arange(len(made.facts.subjects))
-        tables = make_public_tables(made.facts, insensitive, sources, order, self.job.coding)
+        tables = make_public_tables(made.facts, made.lent, order, self.job.coding)
         return {name: _resolve_dictionaries(table) for name, table in tables.items()}
 
 

@@ -1,0 +1,120 @@
+"""Insensitive columns of a release: people's own, and those that people lend to counterfeits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reissue.arrays.types import Int32, Int64
+from reissue.model.boxes import hilbert_keys
+from reissue.model.counterfeit_rows import lend_columns
+from reissue.model.release import Coded, Facts
+
+
+@dataclass(frozen=True, eq=False)
+class LentColumns:
+    """Whence the published rows have their insensitive columns.
+
+    rows: int64[published], the row of the table that each carries; a counterfeit's, -1 if there is nobody to have them
+    from, were added to the table
+    """
+
+    rows: Int64
+    table: pa.Table
+
+    @staticmethod
+    def join(parts: Sequence[LentColumns], order: Int64 | None) -> LentColumns:
+        """Those of all fragments, in this order of their rows one after the other."""
+        offset = np.cumsum([0, *(len(part.table) for part in parts)])
+        rows = np.concatenate([np.where(one.rows < 0, -1, one.rows + offset[i]) for i, one in enumerate(parts)])
+        return LentColumns(rows if order is None else rows[order], pa.concat_tables([part.table for part in parts]))
+
+
+def lend(
+    coded: Coded, facts: Facts, previous: Facts | None, insensitive: pa.Table, seed: int
+) -> tuple[LentColumns, Facts]:
+    """(whence published rows have their insensitive columns, the facts with what is remembered of that).
+
+    A real row carries its own. Empty cells or copies would give counterfeits away: they have columns from people near
+    them, keep them in later releases as people do, and follow when those people's cells change.
+    """
+    order = np.argsort(coded.subjects, kind="stable")
+    real, people = facts.real, len(coded)
+    rows = np.full(len(facts.subjects), -1, dtype=np.int64)
+    rows[real] = order[np.searchsorted(coded.subjects[order], facts.subjects[real])]
+    fakes = int((~real).sum())
+    if fakes == 0 or insensitive.num_columns == 0 or people == 0:
+        return LentColumns(rows, insensitive), facts
+    rows[~real] = np.arange(people, people + fakes)
+    kept, cells, lenders = _find_lent(previous, facts.subjects[~real], insensitive.schema)
+    table = insensitive if cells is None else pa.concat_tables([insensitive, cells]).unify_dictionaries()
+    present = coded.subjects[order]
+    at = np.minimum(np.searchsorted(present, lenders), people - 1)
+    had = np.where(present[at] == lenders, order[at], np.arange(people, people + len(kept))[:, None])
+    codes = np.stack([_number_cells(column) for column in table.columns], axis=1)
+    says = np.take_along_axis(codes, had, axis=0)
+    if any(
+        2 * np.isin(cells, own).sum() < len(kept) for cells, own in zip(codes[people:].T, codes[:people].T, strict=True)
+    ):
+        kept, lenders, had, says = kept[:0], lenders[:0], had[:0], says[:0]  # a column is written in another way now
+    new, drawn = np.setdiff1d(np.arange(fakes), kept), np.empty((fakes, insensitive.num_columns), dtype=np.int64)
+    drawn[kept], lent = had, np.concatenate([codes[:people], says])
+    own, said = (np.column_stack([side.codes, side.values]) for side in (coded, facts))
+    said = said[~real]
+    keys = hilbert_keys(np.concatenate([coded.codes, said[new, :-1]]), coded.domains)
+    near = np.argsort(keys[:people], kind="stable")
+    places = np.searchsorted(keys[near], keys[people:])
+    rng = np.random.default_rng([seed, 5])
+    drawn[new] = lend_columns(np.concatenate([own, said[kept]]), lent, near, places, said[new], rng)
+    more = [column.take(pa.array(drawn[:, a])) for a, column in enumerate(table.columns)]
+    added = pa.Table.from_arrays(more, schema=insensitive.schema)
+    whence = coded.subjects[np.minimum(drawn, people - 1)]
+    whence[kept] = lenders
+    extras = {**facts.extras, _LENDERS: whence, _CELLS: _pack_cells(added)}
+    return LentColumns(rows, pa.concat_tables([insensitive, added])), replace(facts, extras=extras)
+
+
+_LENDERS, _CELLS = "lent_by", "lent_cells"
+"""In the extras of a release: int64[counterfeits, columns] whose cells they have; uint8[] the cells, as Arrow streams
+them. In both counterfeits are in the order of the facts."""
+
+
+def _pack_cells(table: pa.Table) -> NDArray[np.uint8]:
+    plain = [
+        column.cast(kind.value_type) if pa.types.is_dictionary(kind := column.type) else column
+        for column in table.columns
+    ]
+    table, sink = pa.table(plain, names=table.column_names), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+
+
+def _find_lent(previous: Facts | None, fakes: Int64, schema: pa.Schema) -> tuple[Int64, pa.Table | None, Int64]:
+    """(int64[k] which counterfeits had such columns in the last release; their cells then; int64[k, columns] whose).
+
+    fakes: int64[n] ascending
+    """
+    nothing = np.empty(0, dtype=np.int64), None, np.empty((0, len(schema)), dtype=np.int64)
+    if previous is None or _CELLS not in previous.extras:
+        return nothing
+    cells = pa.ipc.open_stream(pa.py_buffer(np.ascontiguousarray(previous.extras[_CELLS]))).read_all()
+    if set(cells.column_names) != set(schema.names):
+        return nothing
+    places = [cells.column_names.index(name) for name in schema.names]
+    kept, at = np.intersect1d(fakes, previous.subjects[~previous.real], return_indices=True)[1:]
+    try:
+        cells = cells.select(schema.names).take(pa.array(at)).cast(schema)
+    except pa.ArrowException:  # a table of another kind: the cells mean nothing in it
+        return nothing
+    return kept, cells, np.asarray(previous.extras[_LENDERS], dtype=np.int64)[at][:, places]
+
+
+def _number_cells(column: pa.ChunkedArray) -> Int32:
+    """int32[rows]: equal cells have equal numbers, empty ones have -1."""
+    column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return np.asarray(column.combine_chunks().indices.cast(pa.int64()).fill_null(-1)).astype(np.int32)

@@ -1,0 +1,145 @@
+"""Counterfeits' insensitive columns: plausible beside all that a row shows, and kept as people keep theirs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from reissue.history.lending import lend
+from reissue.model.domain import Domain
+from reissue.model.release import Coded, Facts
+
+PLACES, AGES, VALUES = 12, 60, 6
+DOMAINS = (Domain("place", 0, PLACES - 1), Domain("age", 0, AGES - 1))
+
+
+def people(bond: float, rows: int = 600, seed: int = 0) -> tuple[Coded, pa.Table]:
+    """bond: how often a column says what follows from another one: the ward from the place, the maker from the device,
+    the drug from the sensitive value; otherwise anything."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(PLACES, size=rows), rng.integers(AGES, size=rows)], axis=1).astype(np.int32)
+    values, device = rng.integers(VALUES, size=rows).astype(np.int32), rng.integers(rows // 8, size=rows)
+
+    def follow(what: np.ndarray, many: int) -> list[str]:
+        return [str(one) for one in np.where(rng.random(rows) < bond, what % many, rng.integers(many, size=rows))]
+
+    columns = {"ward": follow(codes[:, 0] // 4, 3), "maker": follow(device, 7), "drug": follow(values, VALUES)}
+    table = pa.table({**columns, "device": device, "visits": rng.poisson(2, rows)})
+    return Coded(np.arange(rows, dtype=np.int64), np.asfortranarray(codes), values, DOMAINS, VALUES), table
+
+
+def with_fakes(coded: Coded, fakes: int, number: int = 1, first: int = -1, seed: int = 3) -> Facts:
+    """Everybody and so many counterfeits, each with the codes of somebody and any age."""
+    rng = np.random.default_rng(seed)
+    codes = coded.codes[rng.integers(len(coded), size=fakes)].copy()
+    codes[:, 1] = rng.integers(AGES, size=fakes)
+    return Facts(
+        number=number,
+        boxes=np.array([[[d.lo, d.hi] for d in DOMAINS]], dtype=np.int32),
+        subjects=np.concatenate([np.arange(first - fakes + 1, first + 1), coded.subjects]),
+        classes=np.zeros(fakes + len(coded), dtype=np.int32),
+        values=np.concatenate([rng.integers(VALUES, size=fakes).astype(np.int32), coded.values]),
+        codes=np.asfortranarray(np.concatenate([codes, coded.codes])),
+    )
+
+
+def again(coded: Coded, known: Facts, fakes: int) -> Facts:
+    """The next release, with other people and the same counterfeits."""
+    subjects = np.concatenate([known.subjects[:fakes], coded.subjects])
+    values, codes = (
+        np.concatenate([known.values[:fakes], coded.values]),
+        np.concatenate([known.codes[:fakes], coded.codes]),
+    )
+    classes = np.zeros(len(subjects), dtype=np.int32)
+    return Facts(2, known.boxes, subjects, classes, values, np.asfortranarray(codes))
+
+
+def read_rows(
+    coded: Coded, facts: Facts, table: pa.Table, previous: Facts | None = None
+) -> tuple[list[dict[str, Any]], Facts]:
+    lent, kept = lend(coded, facts, previous, table, seed=5)
+    columns = lent.table.take(pa.array(lent.rows)).to_pylist()
+    own = zip(facts.codes[:, 0].tolist(), facts.codes[:, 1].tolist(), facts.values.tolist(), strict=True)
+    rows = [{"place": p, "age": a, "value": v} | c for (p, a, v), c in zip(own, columns, strict=True)]
+    return rows, kept
+
+
+@pytest.mark.parametrize("bond", [1.0, 0.7, 0.0])
+def test_pairs_of_columns_are_as_rare_as_those_of_people(bond: float) -> None:
+    unseen, expected, made = Counter[tuple[str, str]](), Counter[tuple[str, str]](), 0
+    for seed in range(4):
+        coded, table = people(bond, seed=seed)
+        rows, _ = read_rows(coded, with_fakes(coded, 40, seed=seed), table)
+        fakes, real, made = rows[:40], rows[40:], made + 40
+        lent = table.column_names
+        for a, b in [*combinations(lent, 2), *((a, b) for a in ("place", "age", "value") for b in lent)]:
+            many = Counter((row[a], row[b]) for row in real)
+            unseen[a, b] += sum(many[row[a], row[b]] == 0 for row in fakes)
+            expected[a, b] += sum(count == 1 for count in many.values()) * 40 / len(real)
+    for pair, count in unseen.items():
+        room = 4 * (expected[pair] + 1) ** 0.5
+        assert abs(count - expected[pair]) <= room, (
+            f"{pair}: {count} of {made} are like nobody, {expected[pair]:.1f} of people"
+        )
+    if bond == 1.0:
+        assert unseen["place", "ward"] + unseen["maker", "device"] + unseen["drug", "value"] <= 3 * made // 50
+
+
+def test_no_row_repeats_anothers_columns_more_often_than_people_do() -> None:
+    for bond in (1.0, 0.0):
+        coded, table = people(bond)
+        rows, _ = read_rows(coded, with_fakes(coded, 60), table)
+        shown = [tuple(row[name] for name in table.column_names) for row in rows]
+        alone = Counter(shown[60:])
+        like_people = sum(alone[row] > 1 for row in shown[60:]) / len(coded)
+        assert abs(sum(Counter(shown)[row] > 1 for row in shown[:60]) / 60 - like_people) <= 0.15
+
+
+def test_counterfeits_keep_their_columns_and_change_with_who_lent_them() -> None:
+    coded, table = people(1.0)
+    first, known = read_rows(coded, with_fakes(coded, 20), table)
+    stay = coded.part(np.arange(300, 600))  # half of those who lent are gone
+    facts = again(stay, known, 20)
+    later, then = read_rows(stay, facts, table.slice(300), known)
+    assert later[:20] == first[:20]
+    more = table.set_column(4, "visits", pa.array([int(v) + 1 for v in table["visits"].to_pylist()]))
+    changed, _ = read_rows(stay, facts, more.slice(300), then)
+    there = known.extras["lent_by"][:, 4] >= 300
+    assert 0 < there.sum() < 20
+    assert [row["visits"] - old["visits"] for row, old in zip(changed[:20], first[:20], strict=True)] == there.astype(
+        int
+    ).tolist()
+
+
+def test_counterfeits_keep_their_columns_whatever_kind_of_table_they_come_from() -> None:
+    """Categories of another frame, columns in another order: the same cells."""
+    coded, table = people(1.0)
+    first, known = read_rows(coded, with_fakes(coded, 20), table)
+    wards = table["ward"].combine_chunks().dictionary_encode().cast(pa.dictionary(pa.uint32(), pa.string()))  # polars
+    other = table.select(table.column_names[::-1]).set_column(4, "ward", wards)
+    few = coded.part(np.arange(400, 600))
+    later, _ = read_rows(few, again(few, known, 20), other.slice(400), known)
+    assert later[:20] == first[:20]
+
+
+def test_what_nobody_says_any_more_is_not_kept() -> None:
+    """Devices got other names, so those of whoever is gone would show."""
+    coded, table = people(1.0)
+    _, known = read_rows(coded, with_fakes(coded, 20), table)
+    few = coded.part(np.arange(300, 600))
+    renamed = pa.array([f"device {one}" for one in table["device"].to_pylist()])
+    rows, _ = read_rows(few, again(few, known, 20), table.set_column(3, "device", renamed).slice(300), known)
+    assert {row["device"] for row in rows[:20]} <= {row["device"] for row in rows[20:]}
+
+
+def test_who_was_written_by_an_earlier_version_gets_columns_anew() -> None:
+    coded, table = people(1.0)
+    facts = with_fakes(coded, 5)
+    rows, kept = read_rows(coded, facts, table, previous=facts)
+    assert len(rows) == 605
+    assert set(kept.extras) == {"lent_by", "lent_cells"}
