@@ -18,6 +18,8 @@ REQUIREMENTS = [
     Requirement(k=2, c=0.5),
     Requirement(k=1, c=1 / 3),
     Requirement(c=0.7),
+    Requirement(k=2, c=0.9, known=1),
+    Requirement(k=5, c=0.6, known=3),
     Requirement(l=3),
     Requirement(l=2.5, diversity="entropy"),
     Requirement(l=2, diversity="entropy"),
@@ -61,6 +63,38 @@ def test_kernel_and_check_agree_with_the_definition(requirement: Requirement) ->
             assert not expected[violation.worst]
         seen.update(present)
     assert seen == {True, False}
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_rows_that_are_left_out_change_nothing_for_the_others(requirement: Requirement) -> None:
+    rng, told = np.random.default_rng(3), 0
+    for classes, values, kinds in tables(rng, 60):
+        some = np.where(rng.random(len(classes)) < 0.3, np.int32(-1), classes).astype(np.int32)
+        kept = some >= 0
+        alone = violations(requirement, classes[kept], values[kept], kinds)
+        assert violations(requirement, some, values, kinds) == alone
+        told += bool(alone) and not kept.all()
+        table = rng.dirichlet(np.ones(kinds))
+        given = violations(requirement, classes[kept], values[kept], kinds, table)
+        assert violations(requirement, some, values, kinds, table) == given
+    assert told > 5
+    assert violations(requirement, np.full(3, -1, np.int32), np.zeros(3, np.int32), 1) == ()
+
+
+def test_distances_along_an_order_of_many_values_are_measured_piece_by_piece() -> None:
+    """A million shares at a time: here those of two classes, then of two, then of the last."""
+    kinds = 400_000
+    values = np.array([0, 1, 399_999, 5, 200_000, 0, 399_999, 7, 300_000], dtype=np.int32)
+    classes = np.array([0, 0, 1, 1, 2, 2, 3, 4, 4], dtype=np.int32)
+    table = np.bincount(values, minlength=kinds) / len(values)
+    expected = []
+    for own in range(5):
+        share = np.bincount(values[classes == own], minlength=kinds) / (classes == own).sum()
+        expected.append(np.abs(np.cumsum(share - table)).sum() / (kinds - 1))
+    for limit in (0.0, *(distance - 1e-6 for distance in expected)):
+        [found] = violations(Requirement(t=max(limit, 1e-7), ordered=True), classes, values, kinds)
+        assert (found.worst, found.measured) == (int(np.argmax(expected)), pytest.approx(max(expected)))
+        assert found.classes == sum(distance > limit for distance in expected)
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())

@@ -23,7 +23,7 @@ def class_meets(requirement: Requirement, values: list[int], table: list[int], v
     n, counts = len(values), Counter(values)
     if n < requirement.k or n == 0:
         return False
-    if any(Fraction(count, n) > rational(requirement.c) for count in counts.values()):
+    if any(Fraction(count, n - requirement.known) > rational(requirement.c) for count in counts.values()):
         return False
     most_first = sorted(counts.values(), reverse=True)
     if requirement.l is not None:
