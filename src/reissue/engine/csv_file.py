@@ -8,7 +8,7 @@ import io
 import itertools
 import zlib
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -52,6 +52,10 @@ class CsvFile:
         if self._only_header():
             return pa.schema([(name, CODES if name in encoded else TEXT) for name in columns]).empty_table()
         with self._reading(columns):
+            if all(name in encoded for name in columns):  # a table to be looked at: pieces take less memory
+                with suppress(pa.ArrowInvalid), self._stream() as stream:  # a row longer than a piece is read below
+                    options = pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK // 4)
+                    return pyarrow.csv.open_csv(stream, options, *self._options(columns, encoded)).read_all()
             return self._parse(columns, encoded, None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

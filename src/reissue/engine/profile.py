@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.types import Int32, Int64
 from reissue.engine.numbers import find_dates_and_numbers
-from reissue.engine.read import Source, find
+from reissue.engine.read import Read, Source, find
 from reissue.engine.text import Labels, as_text, count_occurrences, encode_text
 from reissue.errors import SnapshotError
 
@@ -115,7 +115,23 @@ def profile(sources: Sequence[Source], unknown: Container[str]) -> TableProfile:
 
     Memory: the tables as codes, and two columns at a time as text; each is let go when it was looked at.
     """
-    parts = [find(source, None, encoded=_Every()) for source in sources]
+    with _give_back():
+        return _profile([find(source, None, encoded=_Every()) for source in sources], unknown)
+
+
+@contextmanager
+def _give_back() -> Iterator[None]:
+    """Arrow takes its memory from the system, which gets it back at once; its own allocators keep it for later."""
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(before)
+
+
+def _profile(parts: list[Read], unknown: Container[str]) -> TableProfile:
+    """parts: emptied, so that no table is kept longer than its columns."""
     _release()
     for part in parts:
         if part.table.num_rows == 0:
@@ -131,7 +147,8 @@ def profile(sources: Sequence[Source], unknown: Container[str]) -> TableProfile:
         )
     names, rows = tuple(part.name for part in parts), parts[-1].table.num_rows
     waiting = {name: [part.table.column(name) for part in parts] for name in common}
-    del parts, part
+    parts.clear()
+    del part
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:  # Arrow counts without the interpreter
         alone = Lock()
         found = pool.map(lambda name: _profile_column(name, waiting.pop(name), unknown, alone), common)
@@ -139,7 +156,7 @@ def profile(sources: Sequence[Source], unknown: Container[str]) -> TableProfile:
 
 
 def _release() -> None:
-    """Give back to the system what Arrow keeps for later."""
+    """Give back to the system what is free."""
     pa.default_memory_pool().release_unused()
 
 
