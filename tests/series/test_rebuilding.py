@@ -205,3 +205,19 @@ def test_a_damaged_cache_is_made_again_as_verify_says(tmp_path: Path, damage: st
         assert ["verify --rebuild" in one.remedy for one in series.verify()] == [True]
         assert "It has been rebuilt" in series.verify(rebuild=True)[0].remedy
         assert series.verify(rebuild=True) == []
+
+
+@pytest.mark.parametrize("damage", ["altered", "missing"])
+def test_of_many_segments_the_damaged_one_is_named_also_where_no_release_needed_it(tmp_path: Path, damage: str) -> None:
+    months = months_of_standing()
+    with ri.Series.create(tmp_path / "s", STANDING, ri.Standing(), seed=3) as series:
+        series.publish(months[0])
+        series.publish(months[1])
+        segment = next(file for file in series._ledger._state.of_role("cache") if file.name.startswith("standing/tok"))
+    stored = tmp_path / "s" / "private" / "files" / segment.path
+    stored.write_text("x") if damage == "altered" else stored.unlink()
+    with ri.Series.open(tmp_path / "s") as series:
+        assert [one.file for one in series.verify()] == [f"private/files/{segment.path}"]
+        series.publish(months[2])
+        assert [one.file for one in series.verify()] == [f"private/files/{segment.path}"], "it is still missed"
+        assert_named(series, segment.name)

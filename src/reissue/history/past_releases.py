@@ -12,6 +12,7 @@ from reissue.arrays.sets import lookup_present
 from reissue.arrays.types import Int64
 from reissue.coding import Coding
 from reissue.engine.text import Text
+from reissue.errors import LedgerDamaged
 from reissue.ledger import Ledger, ReleaseRecord, Shelf
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import LazySequence, ObservedRelease
@@ -157,10 +158,13 @@ def rebuild_caches(strategy: Strategy, releases: Sequence[Facts]) -> dict[str, T
 
 
 def compare_caches(right: Mapping[str, Table], kept: Mapping[str, Table]) -> list[str]:
-    """Names of the caches that are missing, superfluous or different in any column."""
+    """Names of the caches that are missing, superfluous, damaged or different in any column."""
 
     def same(one: Table, other: Table) -> bool:
-        return set(one) == set(other) and all(np.array_equal(one[name], other[name]) for name in one)
+        try:
+            return set(one) == set(other) and all(np.array_equal(one[name], other[name]) for name in one)
+        except LedgerDamaged:  # it cannot be read
+            return False
 
     names = sorted(set(right) | set(kept))
     return [name for name in names if name not in right or name not in kept or not same(right[name], kept[name])]

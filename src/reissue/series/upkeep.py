@@ -239,11 +239,7 @@ def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Dama
     right: dict[str, Table] = {}
     for fragment in ledger.shelf.fragments:
         own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment, counted=True))
-        try:
-            kept = ledger.caches(fragment)
-        except LedgerDamaged:  # it cannot be read, so all of them are written anew
-            kept = {}
-        wrong += compare_caches(own, kept)
+        wrong += compare_caches(own, ledger.shelf.caches(fragment))
         right |= {part_name(name, fragment): table for name, table in own.items()}
     if wrong:
         ledger.replace_caches(right)
