@@ -64,6 +64,14 @@ class FactorGraph:
         classes = np.bincount(self.members, minlength=self.people)
         return np.asarray(shown.reshape(self.people, self.value_count) == classes[:, None], dtype=np.bool_)
 
+    @cached_property
+    def ways(self) -> NDArray[np.uint64]:
+        """uint64[people]: equal for people with the same classes."""
+        owner = np.repeat(np.arange(len(self.deals), dtype=np.uint64), np.diff(self.deals.member_start))
+        way = np.zeros(self.people, dtype=np.uint64)
+        np.add.at(way, self.members, _mix(owner))
+        return way
+
     def gather(self, table: Float64) -> Float64:
         """float64[tables]: the entry of float64[people, values] that belongs to each cell."""
         return np.asarray(np.ascontiguousarray(table).reshape(-1)[self.cells], dtype=np.float64)
@@ -135,18 +143,24 @@ def find_twins(graph: FactorGraph, priors: Float64) -> Int64:
     The same is believed of both. Sweeps do not see to that by themselves: where loops count evidence twice, rounding
     errors between twins grow until one of them is believed to have what the other has not. O(members log members).
     """
-    owner = np.repeat(np.arange(len(graph.deals), dtype=np.uint64), np.diff(graph.deals.member_start))
-    kind = np.zeros(graph.people, dtype=np.uint64)
-    np.add.at(kind, graph.members, _mix(owner))
+    kind = graph.ways.copy()
     for s in range(graph.value_count):
         kind = _mix(kind ^ np.ascontiguousarray(priors[:, s]).view(np.uint64))
-    entries = np.stack([owner, kind[graph.members]], axis=1)
-    order = np.lexsort((np.arange(len(owner)), entries[:, 1], entries[:, 0]))
-    first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = (entries[order[1:]] != entries[order[:-1]]).any(axis=1)
-    twins = np.empty(len(order), dtype=np.int64)
-    twins[order] = order[first][np.cumsum(first) - 1]
-    return twins - np.repeat(graph.deals.member_start[:-1], np.diff(graph.deals.member_start))
+    return np.asarray(_find_alike(kind[graph.members], graph.deals.member_start), dtype=np.int64)
+
+
+@njit(cache=True)
+def _find_alike(kind, start):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """int64[members]: the first one of the same class and kind, counted within the class."""
+    alike = np.empty(len(kind), np.int64)
+    for one in range(len(start) - 1):
+        own = kind[start[one] : start[one + 1]]
+        order, first = np.argsort(own, kind="mergesort"), 0
+        for place in range(len(own)):
+            if own[order[place]] != own[order[first]]:
+                first = place
+            alike[start[one] + order[place]] = order[first]
+    return alike
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -138,9 +138,9 @@ class ToldPeople:
 
     def is_news(self, people: Iterable[int], size: int) -> bool:
         """Whether it was not told yet that these, `size` on each side, are equal; from now on it is."""
-        shown = frozenset(int(person) for person in people)
+        shown = frozenset(people)
         if size == 1 and len(shown) == 2:
-            one, other = (self._find(person) for person in shown)
+            one, other = map(self._find, shown)
             self.above[max(one, other)] = min(one, other)
             return one != other
         news = shown not in self.sets
@@ -175,8 +175,8 @@ def _tell(search: EquivalenceSearch, attacks: Sequence[tuple[Side, Side]], size:
     search.tally.attack(size)
     if size >= search.attack.e:
         return
-    people = [tuple(np.concatenate([found.who(c) for c in side]) for side in sides) for sides in attacks]
-    _report(search, [(left, right) for left, right in people], size, by_worlds=False)
+    people = [(found.find_side(left), found.find_side(right)) for left, right in attacks]
+    _report(search, people, size, by_worlds=False)
 
 
 def search_worlds(search: EquivalenceSearch, part: SmallPart) -> None:
@@ -190,7 +190,7 @@ def search_worlds(search: EquivalenceSearch, part: SmallPart) -> None:
 def _report(search: EquivalenceSearch, attacks: Sequence[tuple[Int64, Int64]], size: int, *, by_worlds: bool) -> bool:
     """Count and describe those that are news, in the order of their people; whether there are any."""
     tally, limit = search.tally, search.attack.limit
-    news = [sides for sides in attacks if search.told.is_news(np.concatenate(sides).tolist(), size)]
+    news = [sides for sides in attacks if search.told.is_news([*sides[0].tolist(), *sides[1].tolist()], size)]
     tally.total += len(news)
     tally.risky += [side[side >= 0] for sides in news for side in sides]
     if by_worlds:

@@ -14,26 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.sets import connected_components
+from reissue.arrays.null_space import draw_null_vectors
+from reissue.arrays.sets import connected_components, sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.equivalence.person_matrix import ClassRows, Patterns, list_everyone
 from reissue.model.observed import ObservedRelease
 
-PRINTS = 3
-"""Random fractional worlds beside the true one: so that no two of 10^15 sums agree by chance."""
 STEP = 1e-5
 """Differences are rounded to such steps before they are compared."""
 SLICE = 1_000_000
 """Pairs of people that are held at a time."""
 CLOSE = 1e-7
-"""Fingerprints that differ by less agree: projections are found to about 1e-9, and others differ by about 1."""
-MOST_STEPS = 20_000
-"""Steps of a projection; one takes O(people x releases), and about a thousand are taken."""
+"""Fingerprints that differ by less agree: projections are found to about 1e-9, and others differ by about 1. There are
+several random ones beside the true one, so that no two of 10^15 sums agree by chance."""
 MOST_CELLS = 5_000_000
 """People times releases of one part (of classes that share people) that are looked at."""
 MOST_PAIRS = 50_000_000
@@ -61,9 +60,18 @@ class Fingerprints:
     def who(self, column: int) -> Int64:
         return self.people[self.start[column] : self.start[column + 1]]
 
+    def find_side(self, columns: Side) -> Int64:
+        """Everybody in the columns of one side."""
+        return self.who(columns[0]) if len(columns) == 1 else np.concatenate([self.who(column) for column in columns])
+
     def shows_somebody(self, columns: Sequence[int]) -> bool:
         """Whether a real person is among them, not only counterfeits."""
-        return any(bool((self.who(column) >= 0).any()) for column in columns)
+        return any(self._real[column] for column in columns)
+
+    @cached_property
+    def _real(self) -> list[bool]:
+        """[columns]: whether a real person is in it. Every column has somebody."""
+        return list(np.logical_or.reduceat(self.people >= 0, self.start[:-1]).tolist()) if len(self.people) else []
 
 
 def count_cells(releases: Sequence[ObservedRelease], rows: ClassRows, pieces: Int32) -> Int64:
@@ -89,9 +97,9 @@ def take_fingerprints(
     kept = np.ones(len(rows.shows), dtype=np.bool_) if keep is None else keep
     truth, inside = _read_members(releases, patterns, rows, column, kept)
     label = connected_components(inside[0], inside[1] + len(rows.shows), len(rows.shows) + len(ways))
-    known = np.unique(inside, axis=1)
+    known = np.stack(np.divmod(sorted_unique(inside[0] * len(ways) + inside[1]), len(ways)))
     strangers = np.flatnonzero(kept & (_count_strangers(releases, start, known) > 0))
-    prints, settled = _project(known, len(rows.shows), len(ways), strangers)
+    prints, settled = _project(known, len(ways), strangers)
     spread = np.maximum(np.abs(prints).max(axis=0, initial=0.0), 1e-300)
     generator = np.random.default_rng(7)
     number = generator.standard_normal(int(truth[1].max(initial=0)) + 1)
@@ -124,71 +132,25 @@ def _count_strangers(releases: Sequence[ObservedRelease], start: Int64, known: I
     return np.asarray(sizes - np.bincount(known[0], weights=np.diff(start)[known[1]], minlength=len(sizes)), np.int64)
 
 
-def _project(inside: Int64, classes: int, columns: int, strangers: Int64) -> tuple[Float64, bool]:
-    """(float64[columns, PRINTS], whether they are found): random vectors, each without its part in the rows of S.
+def _project(inside: Int64, columns: int, strangers: Int64) -> tuple[Float64, bool]:
+    """(float64[columns, VECTORS], whether they are found): random vectors of the null space of S.
 
     Rows of nobody are one more column for each class that has them: whoever weighs the class shows them.
     """
     people = np.append(inside[1], columns + np.arange(len(strangers)))
-    where = np.append(inside[0], strangers)
-    by_person, by_class = np.argsort(people, kind="stable"), np.argsort(where, kind="stable")
-    person_start = np.searchsorted(people[by_person], np.arange(columns + len(strangers) + 1)).astype(np.int64)
-    class_start = np.searchsorted(where[by_class], np.arange(classes + 1)).astype(np.int64)
-    prints, settled = np.empty((columns, PRINTS)), True
-    generator = np.random.default_rng(11)
-    for k in range(PRINTS):
-        drawn = generator.standard_normal(columns + len(strangers))
-        settled &= _take_out(drawn, person_start, where[by_person], class_start, people[by_class])
-        prints[:, k] = drawn[:columns]
-    return prints, settled
-
-
-@njit(cache=True)
-def _take_out(drawn, person_start, where, class_start, inside) -> bool:  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """Take its part in the rows of S out of `drawn`, in place, by conjugate gradients; whether that was done.
-
-    Sums are made one after the other, so that the outcome is the same on every machine.
-    """
-    classes, people = len(class_start) - 1, len(person_start) - 1
-    steep, along, moved = np.zeros(classes), np.zeros(classes), np.zeros(people)
-    slope, steepest = 0.0, 0.0
-    for step in range(MOST_STEPS):
-        before, slope = slope, _add_up(drawn, class_start, inside, steep)
-        steepest = max(steepest, slope)
-        if slope <= 1e-26 * steepest or slope == 0.0:
-            return True
-        for c in range(classes):
-            along[c] = steep[c] + (slope / before * along[c] if step > 0 else 0.0)
-        length = _add_up(along, person_start, where, moved)
-        if length == 0.0:
-            return True
-        for v in range(people):
-            drawn[v] -= slope / length * moved[v]
-    return False
-
-
-@njit(cache=True)
-def _add_up(numbers, start, at, into) -> float:  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """into[i] is the sum of numbers[at[start[i] : start[i + 1]]]; returned is the sum of their squares."""
-    squares = 0.0
-    for i in range(len(start) - 1):
-        total = 0.0
-        for p in range(start[i], start[i + 1]):
-            total += numbers[at[p]]
-        into[i] = total
-        squares += total * total
-    return squares
+    numbers, settled = draw_null_vectors(np.append(inside[0], strangers), people, columns + len(strangers))
+    return numbers[:columns], settled
 
 
 def find_equal_people(found: Fingerprints) -> list[tuple[int, int]]:
-    """Pairs of columns of one person each that are shown to be equal (e = 1), each group as a chain. O(n log n)."""
+    """Pairs of columns of one person each that are shown to be equal (e = 1), a chain for each group. O(n log n)."""
     single = np.flatnonzero(found.weight == 1)
     pairs = []
     for group in _collide(found.prints[single]):
         own = single[group]
         order = own[np.argsort(found.people[found.start[own]])]
-        pairs += [(int(a), int(b)) for a, b in pairwise(order) if found.shows_somebody([a, b])]
-    return pairs
+        pairs += [(int(a), int(b)) for a, b in pairwise(order.tolist()) if found.shows_somebody([a, b])]
+    return sorted(pairs, key=lambda pair: [int(found.people[found.start[column]]) for column in pair])
 
 
 def _collide(prints: Float64) -> list[Int64]:

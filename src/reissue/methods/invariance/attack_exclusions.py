@@ -127,36 +127,70 @@ def _wait(parent, leaf, dealt):  # type: ignore[no-untyped-def]  # pragma: no co
     return cells, rows
 
 
-def add_missing(beliefs: Float64, leftovers: Leftovers, found: Float64) -> None:
+def add_missing(surely: Float64, leftovers: Leftovers, found: Float64) -> None:
     """Add to found[i, v] the logarithm of the chance that some value is missing in i's groups, if i has v.
 
+    surely: float64[people, values], the logarithm of the chance that a person does not have the value.
     O(entries * values + entries * sets of the group * values of a set).
     """
     one = leftovers
-    surely = np.log(1.0 - TRUST * beliefs)
     _add_missing(surely, one.start, one.people, one.shared, one.sets, one.first, one.values, found)
 
 
 @njit(cache=True)
 def _add_missing(surely, start, people, shared, sets, first, values, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """surely: float64[people, values], the logarithm of the chance that a person does not have the value."""
-    absent, here = np.zeros(surely.shape[1]), np.zeros(surely.shape[1])
+    """Looked at are the values of a group's sets; a person's own (the others are 0 in surely) are fewer still.
+
+    Of one person alone all values of a set but the person's are missing: that adds the logarithm of 1.
+    """
+    kinds = surely.shape[1]
+    absent, others, here = np.zeros(kinds), np.zeros(kinds), np.zeros(kinds)
+    own, shown, seen = np.empty(kinds, np.int64), np.empty(kinds, np.int64), np.full(kinds, -1, np.int64)
     for group in range(len(start) - 1):
-        absent[:] = 0.0
+        if start[group + 1] - start[group] < 2:
+            continue
+        wanted = 0
+        for one in range(shared[group], shared[group + 1]):
+            for e in range(first[sets[one]], first[sets[one] + 1]):
+                if seen[values[e]] != group:
+                    seen[values[e]] = group
+                    shown[wanted], wanted = values[e], wanted + 1
+        for v in shown[:wanted]:
+            absent[v] = 0.0
+            for i in range(start[group], start[group + 1]):
+                absent[v] += surely[people[i], v]
+            others[v] = here[v] = 1.0 - np.exp(absent[v])  # whether one of them has it
         for i in range(start[group], start[group + 1]):
-            absent += surely[people[i]]
-        for i in range(start[group], start[group + 1]):
-            person = people[i]
-            for v in range(len(here)):
-                here[v] = 1.0 - np.exp(absent[v] - surely[person, v])  # whether one of the others has it
+            person, many = people[i], 0
+            for v in range(kinds):
+                if surely[person, v] != 0.0:
+                    own[many], many = v, many + 1
+                    if seen[v] == group:
+                        here[v] = 1.0 - np.exp(absent[v] - surely[person, v])
             for one in range(shared[group], shared[group + 1]):
-                for v in range(len(here)):
-                    if surely[person, v] == 0.0:  # not a value of the person's
-                        continue
-                    everything = 1.0
-                    for e in range(first[sets[one]], first[sets[one] + 1]):
-                        everything *= here[values[e]] if values[e] != v else 1.0
-                    found[person, v] += np.log(1.0 - TRUST * everything)
+                _add_set(values, first[sets[one]], first[sets[one] + 1], own, many, here, person, found)
+            for at in range(many):
+                here[own[at]] = others[own[at]]
+
+
+@njit(cache=True)
+def _add_set(values, begin, end, own, many, here, person, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """As `add_missing`, for one person, whose values are own[:many], and the set values[begin:end]."""
+    everything = 1.0
+    for e in range(begin, end):
+        everything *= here[values[e]]
+    left = 1.0 - TRUST * everything
+    apart = np.log(left) if left < 1.0 else 0.0  # for values that are not in the set
+    for at in range(many):
+        v, rest, inside = own[at], 1.0, False
+        for e in range(begin, end):
+            inside |= values[e] == v
+            rest *= here[values[e]] if values[e] != v else 1.0
+        if not inside:
+            found[person, v] += apart
+        elif rest > 0.0:
+            left = 1.0 - TRUST * rest
+            found[person, v] += np.log(left) if left < 1.0 else 0.0
 
 
 def exclude(graph: FactorGraph, cuts: RebuiltCuts, leftovers: Sequence[Leftovers], priors: Float64) -> Float64:
@@ -173,10 +207,11 @@ def exclude(graph: FactorGraph, cuts: RebuiltCuts, leftovers: Sequence[Leftovers
     for _ in range(ROUNDS):
         before = talk.beliefs
         found = np.zeros(logs.shape)
+        surely = np.log(1.0 - TRUST * before)  # once for the many cuts that are beyond doubt, and for all groups
         told = (cuts.start, cuts.people, cuts.left, cuts.place, cuts.weight, cuts.shared, cuts.values)
-        _add_exclusions(before, *told, found)
+        _add_exclusions(before, surely, *told, found)
         for one in leftovers:
-            add_missing(before, one, found)
+            add_missing(surely, one, found)
         weights = CAREFUL * weights + (1.0 - CAREFUL) * found
         both = np.where(possible, logs + weights, -np.inf)
         talk.start(np.exp(both - both.max(axis=1, keepdims=True)), afresh=False)
@@ -197,9 +232,8 @@ def count_excluded(cuts: RebuiltCuts, people: int) -> Int64:
 
 
 @njit(cache=True)
-def _add_exclusions(beliefs, start, people, left, place, weight, shared, values, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def _add_exclusions(beliefs, surely, start, people, left, place, weight, shared, values, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Add to found[i, v] the logarithm of the chance that nobody who cannot share a value with i has v."""
-    surely = np.log(1.0 - TRUST * beliefs)  # once for the many cuts that are beyond doubt
     for cut in range(len(weight)):
         own = values[shared[cut] : shared[cut + 1]]
         trust = TRUST * weight[cut] if weight[cut] < 1.0 else 0.0
