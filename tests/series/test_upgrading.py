@@ -19,8 +19,8 @@ import reissue as ri
 from reissue.cli import main, show
 from reissue.errors import SeriesError
 from reissue.history.past_releases import compare_caches
+from reissue.ledger import count_erased
 from reissue.ledger.events import LOGGED, Event
-from reissue.ledger.forgetting import count_erased
 from reissue.methods.registry import STRATEGIES
 from reissue.series.upkeep import mend_caches
 from tests.support.private import read_private

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from reissue.ledger.disk import FAULT_POINTS
 from reissue.ledger.events import Event, read_events
-from reissue.ledger.forgetting import Marks, Receipt, count_erased
+from reissue.ledger.forgetting import Marks, Receipt
 from reissue.ledger.keys import read_key
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.records import Damage, Document, PublicFile, ReleaseRecord, find_user
-from reissue.ledger.shelf import Shelf, part_name
+from reissue.ledger.shelf import Shelf, count_erased, part_name
 from reissue.ledger.stage import PartWriter, Stage
 from reissue.ledger.store import REBUILD
 

@@ -21,15 +21,14 @@ from numpy.typing import NDArray
 from reissue.ledger import parquet
 from reissue.ledger.keys import mark_key
 from reissue.ledger.records import Document, PrivateFile
+from reissue.ledger.shelf import MARKS, RECEIPTS, Shelf, count_unmarked, read_receipts
 from reissue.ledger.stage import document_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reissue.ledger.shelf import Shelf
     from reissue.ledger.store import Staged
 
-MARKS, RECEIPTS = "marks", "receipts"
 _LENGTH = 16
 
 
@@ -174,21 +173,3 @@ class Forgetting:
     def replaced(self) -> list[PrivateFile]:
         """Files that are no longer referred to, unless they are written anew."""
         return [*(file for file, _ in self.parts), PrivateFile(MARKS, MARKS, 0, "", 0, "")]
-
-
-def read_receipts(shelf: Shelf) -> Document | None:
-    """The receipts so far, and how many numbers have neither an identifier nor a mark; None if there are none yet."""
-    return shelf.document(RECEIPTS, RECEIPTS) if shelf.state.of_role(RECEIPTS) else None
-
-
-def count_unmarked(shelf: Shelf) -> int:
-    """How many numbers were given to people of whom neither identifier nor mark is left. O(everybody)."""
-    roles = ("identities", MARKS)
-    left = sum(shelf.read(file, ["subject"]).num_rows for role in roles for file in shelf.state.of_role(role))
-    return int(shelf.state.next_subject - left)
-
-
-def count_erased(shelf: Shelf) -> int:
-    """How many numbers of erased people there are, whom the series would take for new ones if they came back."""
-    receipts = read_receipts(shelf)
-    return count_unmarked(shelf) if receipts is None else int(str(receipts["erased"]))

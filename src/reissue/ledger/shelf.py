@@ -18,6 +18,8 @@ from reissue.ledger.store import Store
 from reissue.model.fragments import join_facts, join_subjects
 from reissue.model.release import Facts, Table
 
+MARKS, RECEIPTS = "marks", "receipts"
+
 OF_FRAGMENTS = ("facts", "shape", "cache", "identities")
 """Files of these roles belong to one fragment each, where a series is divided."""
 
@@ -194,3 +196,21 @@ def name_of(number: int) -> str:
 def part_name(name: str, fragment: int | None) -> str:
     """The name of what belongs to one fragment; as it is where a series is not divided."""
     return name if fragment is None else f"{name}-{fragment:05d}"
+
+
+def read_receipts(shelf: Shelf) -> Document | None:
+    """The receipts so far, and how many numbers have neither an identifier nor a mark; None if there are none yet."""
+    return shelf.document(RECEIPTS, RECEIPTS) if shelf.state.of_role(RECEIPTS) else None
+
+
+def count_unmarked(shelf: Shelf) -> int:
+    """How many numbers were given to people of whom neither identifier nor mark is left. O(everybody)."""
+    roles = ("identities", MARKS)
+    left = sum(shelf.read(file, ["subject"]).num_rows for role in roles for file in shelf.state.of_role(role))
+    return int(shelf.state.next_subject - left)
+
+
+def count_erased(shelf: Shelf) -> int:
+    """How many numbers of erased people there are, whom the series would take for new ones if they came back."""
+    receipts = read_receipts(shelf)
+    return count_unmarked(shelf) if receipts is None else int(str(receipts["erased"]))
