@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.engine import output
+from reissue.engine import output, text
 from reissue.engine.output import anatomized_tables, generalized_table, write_release, write_table
-from reissue.engine.text import Text
+from reissue.engine.text import GroupText, Text
 from tests.support.public import read_release
 
 CLASSES = np.array([1, 0, 1, 3], dtype=np.int32)
@@ -158,3 +158,23 @@ def test_releases_read_back_as_text(
         back = read_release(source, ["n", "a"])
         assert strings(back["a"]) == labels[::-1]
         assert strings(back["n"]) == [None if n is None else str(n) for _, n in rows[::-1]]
+
+
+def test_text_of_groups_is_published_as_that_of_their_rows() -> None:
+    rng = np.random.default_rng(4)
+    labels = ["b", "of nobody", "a", "b", "of an empty group"]
+    label, group = np.array([3, 0, 2, 4, 2], dtype=np.int32), rng.choice([0, 1, 2, 4], 50).astype(np.int32)
+    by_group = generalized_table({"age": GroupText(labels, label, group)}, {})
+    assert by_group.equals(generalized_table({"age": Text(labels, label[group])}, {}))
+    assert by_group["age"].combine_chunks().dictionary.to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("labels", [3, 40, 300])
+def test_labels_are_counted_and_found_block_by_block(labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_BLOCK", 16)
+    index = np.random.default_rng(labels).integers(-1, labels, 400).astype(np.int32)
+    index[index == labels - 2] = -1  # a label of no row
+    counts = text.count_occurrences(index, labels)
+    assert counts.tolist() == [int((index == label).sum()) for label in range(labels)]
+    places = [np.flatnonzero(index == label).tolist() for label in range(labels)]
+    assert text.find_first_places(index, counts).tolist() == [here[0] if here else -1 for here in places]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reissue.arrays.sets import hash_numbers, permute_ids
+from reissue.model.boxes import contain
 from reissue.model.domain import Domain
 from reissue.model.fragments import (
     BY_IDENTIFIER,
@@ -188,3 +189,19 @@ def test_common_classes_keep_their_numbers_when_fragments_are_joined() -> None:
     assert whole.values.tolist() == [1, 0, 1, 0]
     assert whole.codes[:, 0].tolist() == [12, 5, 19, 1]
     assert np.array_equal(whole.boxes, boxes)
+
+
+def test_a_long_table_is_divided_and_looked_into_like_its_parts() -> None:
+    rng = np.random.default_rng(6)
+    codes = np.asfortranarray(rng.integers(0, 50, (70_000, 2)).astype(np.int32))
+    tree = divide(codes[:500], np.zeros(500, dtype=np.int32), (Domain("a", 0, 49), Domain("b", 0, 49)), 3)
+    found = tree.of(codes)
+    assert set(found) == {0, 1, 2}
+    assert np.array_equal(found, np.concatenate([tree.of(part) for part in np.array_split(codes, 7)]))
+    boxes = np.array([[[0, 40], [0, 49]], [[10, 49], [5, 49]]], dtype=np.int32)
+    classes = rng.integers(-1, 2, len(codes)).astype(np.int32)
+    inside = [
+        own < 0 or all(low <= code <= high for code, (low, high) in zip(row, boxes[own].tolist(), strict=True))
+        for row, own in zip(codes.tolist(), classes.tolist(), strict=True)
+    ]
+    assert contain(boxes, codes, classes).tolist() == inside
