@@ -153,7 +153,8 @@ class WeighedQuery:
             dealt = (inside * share * (1 - share) * np.maximum(tokens - inside, 0) / np.maximum(tokens - 1, 1)).sum()
             dealt = float(dealt) * (2.0 if self.rows.style == "flat" else 1.0)
             count, of_rate = count + dealt, of_rate + dealt
-            of_totals = self.rows.noise * float((self.count / max(1.0, self.wanted.sum())) ** 2)
+            off = self.rows.noise / max(1.0, float(self.wanted.sum())) ** 2 + self.rows.off**2
+            of_totals = off * self.count**2
             count, of_rate = count + of_totals, of_rate + of_totals
         fakes = 0.0 if self.rows.style in ("told", "flat") else COUNTERFEITS**2
         count, base = count + fakes * self.count**2, base + fakes * self.base**2

@@ -26,6 +26,8 @@ from reissue.schema import Attribute, Categorical, Numeric, Schema, read_config
 from reissue.utility.counting import order_along_curve
 
 ROUNDS = 30
+EXPECTED = 0.05
+"""How far off expected totals may be, as a share."""
 
 
 class InFolder(Protocol):
@@ -45,7 +47,8 @@ class ReleaseRows:
     tokens:  float64[classes] how many values a class was formed of
     amounts: float64[values] what a row that shows the value counts (1, or adjusted to totals); or
              float64[classes, values] how much of each value every row of the class counts
-    totals:  int64[values] if the release has them; noise: the variance of each
+    totals:  int64[values] if the release has them; noise: the variance of each; off: how far off a total that is only
+             expected may be, as a share of it (standard deviation)
     opaque:  columns whose groups cannot be read without the hierarchies
     """
 
@@ -58,6 +61,7 @@ class ReleaseRows:
     amounts: Float64
     totals: Int64 | None
     noise: float
+    off: float
     opaque: frozenset[str]
 
     def __len__(self) -> int:
@@ -126,10 +130,12 @@ def describe_schema(about: Mapping[str, object]) -> tuple[Schema, frozenset[str]
 def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str]) -> ReleaseRows:
     style = cast(Style, one.about.get("style", "generalized"))
     boxes = read_boxes(one, coding, [])
-    parameters = cast("Mapping[str, float]", one.about.get("parameters", {}))
+    parameters = cast("Mapping[str, float | None]", one.about.get("parameters", {}))
     number = cast(int, one.about.get("number", 1))
     totals = _read_totals(path, coding)
-    noise = 0.0 if totals is None else 8.0 / float(parameters.get("totals", 1.0)) ** 2 * max(1, number - 1)
+    epsilon = parameters.get("totals")
+    noise = 0.0 if totals is None or not epsilon else 8.0 / epsilon**2 * max(1, number - 1)
+    off = EXPECTED if totals is not None and not epsilon and number > 1 else 0.0
     if one.counts is not None:
         assert one.classes is not None
         home, sensitive, counts = one.counts
@@ -139,7 +145,7 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
         np.add.at(table, (home, encode_values(sensitive, coding, len(counts))), counts)
         tokens = table.sum(axis=1)
         amounts = _rake(table / tokens[:, None], np.bincount(one.classes).astype(np.float64), totals)
-        return ReleaseRows(style, coding, boxes, one.classes, None, tokens, amounts, totals, noise, opaque)
+        return ReleaseRows(style, coding, boxes, one.classes, None, tokens, amounts, totals, noise, off, opaque)
     values = encode_values(one.sensitive, coding, one.rows)
     known = np.bincount(values, minlength=len(coding.values)).astype(np.float64)
     amounts = np.ones(len(known))
@@ -149,13 +155,13 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
         amounts *= one.rows / float(amounts @ known)
     if style == "flat":
         counted = cast("Mapping[str, int]", one.about.get("counts", {}))
-        size = counted.get("typical_standing_class", 2 * int(parameters.get("k", 8)))
+        size = counted.get("typical_standing_class", 2 * int(parameters.get("k") or 8))
         classes = _group_neighbours(boxes, size)
         tokens = np.bincount(classes) * max(1.0, counted.get("tokens", one.rows) / one.rows)
     else:
         classes = number_classes(one, np.zeros(one.rows, dtype=np.bool_))
         tokens = np.bincount(classes).astype(np.float64)
-    return ReleaseRows(style, coding, boxes, classes, values, tokens, amounts, totals, noise, opaque)
+    return ReleaseRows(style, coding, boxes, classes, values, tokens, amounts, totals, noise, off, opaque)
 
 
 def _read_totals(path: Path, coding: Coding) -> Int64 | None:

@@ -146,8 +146,12 @@ def scatter_classes(table: pa.Table, count: int, seed: int, coding: Coding, by_c
 
 
 def totals_table(totals: Int64, coding: Coding) -> pa.Table:
-    """How many people present have each value, as `totals` says; values in the order of their codes."""
-    return values_table(None, np.arange(len(totals), dtype=np.int32), totals, coding.value_columns)
+    """How many people present have each value, as `totals` says; values in the order of their codes.
+
+    A value with total 0 is not named: it may be that of people who wait, and so not be out at all.
+    """
+    named = np.flatnonzero(totals).astype(np.int32)
+    return values_table(None, named, totals[named], coding.value_columns)
 
 
 def write_description(

@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 
 Extras = Mapping[str, NDArray[np.generic]]
 
@@ -79,6 +79,29 @@ class Tokens:
 
 
 @dataclass(frozen=True, eq=False)
+class Leaving:
+    """What the sizes of classes have told so far about who leaves sooner; the last of each is all other values.
+
+    values: int32[n] ascending; precision: float64[n + 1, n + 1] and slope: float64[n + 1] of the summed likelihood
+    """
+
+    values: Int32
+    precision: Float64
+    slope: Float64
+
+    def table(self) -> dict[str, NDArray[np.generic]]:
+        return {"values": self.values, "precision": self.precision.reshape(-1), "slope": self.slope}
+
+    @staticmethod
+    def read(table: Extras) -> Leaving | None:
+        """None where there is none, or where fragments, each of which learns by itself, are listed together."""
+        if not table or len(table["precision"]) != len(table["slope"]) ** 2:
+            return None
+        values, slope = cast("Int32", table["values"]), cast("Float64", table["slope"])
+        return Leaving(values, cast("Float64", table["precision"]).reshape(len(slope), -1), slope)
+
+
+@dataclass(frozen=True, eq=False)
 class StandingClasses:
     """The private side of a release of standing classes.
 
@@ -86,8 +109,10 @@ class StandingClasses:
     tokens:   of all classes that have somebody in this release
     told:     whether tokens are told by class; if not, every row shows its dealt value
     waiting:  int64[] subjects that are held back; draw: int32[] the made-up tokens that are drawn for them already
-    noise:    int64[values] what the published totals are off by; None if there are no totals
-    totals:   int64[values] the published totals
+    noise:    int64[values] all noise drawn for totals; None if they are only expected
+    totals:   int64[values] the published totals; in releases of earlier versions those with all the noise, or None
+    expected: int64[values] what the classes let expect; None in releases of earlier versions
+    leaving:  what was learned of who leaves sooner; None before anything could be, and of several fragments together
     shared:   in one of several fragments bool[boxes], which boxes of rows other fragments show, too
     """
 
@@ -99,6 +124,8 @@ class StandingClasses:
     draw: Int32
     noise: Int64 | None = None
     totals: Int64 | None = None
+    expected: Int64 | None = None
+    leaving: Leaving | None = None
     shared: Bool | None = None
 
     @property
@@ -116,8 +143,10 @@ class StandingClasses:
             "part_draw": self.draw,
             "told": np.array(self.told),
         }
-        if self.noise is not None and self.totals is not None:
-            extras |= {"sum_noise": self.noise, "sum_totals": self.totals}
+        sums = {"sum_noise": self.noise, "sum_totals": self.totals, "sum_expected": self.expected}
+        extras |= {name: amounts for name, amounts in sums.items() if amounts is not None}
+        if self.leaving is not None:
+            extras |= {f"part_leaving_{name}": column for name, column in self.leaving.table().items()}
         if self.shared is not None:
             extras["class_shared"] = self.shared
         return extras
@@ -127,7 +156,10 @@ class StandingClasses:
         """From the extras of a release; None if it has no standing classes."""
         if "row_standing" not in extras:
             return None
-        tokens = {name.removeprefix("part_token_"): extras[name] for name in extras if name.startswith("part_token_")}
+        tokens, leaving = (
+            {name.removeprefix(start): extras[name] for name in extras if name.startswith(start)}
+            for start in ("part_token_", "part_leaving_")
+        )
         return StandingClasses(
             standing=cast("Int32", extras["row_standing"]),
             dealt=cast("Int32", extras["row_dealt"]),
@@ -137,5 +169,7 @@ class StandingClasses:
             draw=cast("Int32", extras["part_draw"]),
             noise=cast("Int64 | None", extras.get("sum_noise")),
             totals=cast("Int64 | None", extras.get("sum_totals")),
+            expected=cast("Int64 | None", extras.get("sum_expected")),
+            leaving=Leaving.read(leaving),
             shared=cast("Bool | None", extras.get("class_shared")),
         )

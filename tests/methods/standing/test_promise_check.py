@@ -121,9 +121,7 @@ def a_dealt_value_that_is_no_token(facts: Facts, kept: StandingClasses) -> Stand
 
 
 def true_totals(facts: Facts, kept: StandingClasses) -> StandingClasses:
-    assert kept.totals is not None
-    assert kept.noise is not None
-    return replace(kept, totals=kept.totals - kept.noise)
+    return replace(kept, totals=np.bincount(facts.values, minlength=len(kept.totals)))  # type: ignore[arg-type]
 
 
 def no_totals(facts: Facts, kept: StandingClasses) -> StandingClasses:
@@ -142,8 +140,8 @@ FAULTS: dict[Fault, str] = {
     a_class_told_that_has_nobody: "one value has a share above c",
     a_token_dealt_twice: "a token was dealt to two people",
     a_dealt_value_that_is_no_token: "somebody was dealt a value that is no token of the class",
-    true_totals: "the totals are not those of the people present plus the noise on record",
-    no_totals: "totals are published although they were not asked for, or the other way round",
+    true_totals: "the totals are no mixture of those expected and those of the people present with the noise on record",
+    no_totals: "true totals are published although they were not asked for, or the other way round",
 }
 
 

@@ -18,6 +18,7 @@ read only for people who are back; all others have the place that the last relea
 - sharing:    one box for fragments that are too small for one of their own
 - places:     the two caches
 - notes:      what the recipient of a release must know to read it
-- totals:     how many people present have each value, with noise
+- leaving:    how many people present have each value, as far as classes tell who leaves sooner
+- totals:     the same with noise, and what lies between both
 - promise_check: the finished release against the promise; it shares no code with the others but the names of the facts
 """

@@ -23,13 +23,18 @@ def describe_reading(form: str, k: int, totals: float | None) -> tuple[str, ...]
         )
     ageing = (
         "The values of a class are those of the people it was formed of. Where leaving depends on the value, today's "
-        "mix differs: "
+        "mix differs: weight the values so that they add up to the table 'totals', which says how many people present "
+        "have each value"
     )
     if totals is None:
-        return (*values, ageing + "no totals are published to adjust to.")
+        return (
+            *values,
+            f"{ageing}, as far as it can be expected from the values of all classes and how many of their people are "
+            "left. It is an estimate, made without looking at who left.",
+        )
     return (
         *values,
-        ageing + "weight the values so that they add up to the table 'totals', which says how many people present "
-        f"have each value. It carries noise (two-sided geometric, scale {2 / totals:g} for each release in which "
-        "somebody left or returned), so that a small total may be below 0: take it for 0.",
+        f"{ageing}. It lies between what can be expected from the classes and the true number with noise (two-sided "
+        f"geometric, scale {2 / totals:g} for each release in which somebody left or returned), so that a small total "
+        "may be below 0: take it for 0.",
     )

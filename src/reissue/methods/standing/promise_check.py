@@ -242,15 +242,37 @@ def _check_dealing(promise: StandingPromise, case: PromiseCase) -> Iterator[str]
 
 
 def _check_totals(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
-    """Totals are the people present plus the noise on record."""
-    facts = case.facts
-    if (promise.totals is None) != (facts.totals is None) or (facts.noise is None) != (facts.totals is None):
-        yield "totals are published although they were not asked for, or the other way round"
-    if facts.totals is not None and facts.noise is not None:
-        real = case.release.subjects >= 0
-        present = np.bincount(case.release.values[real], minlength=len(facts.totals))
-        if not np.array_equal(facts.totals - facts.noise, present):
-            yield "the totals are not those of the people present plus the noise on record"
+    """Totals are between what classes let expect and the people present with the noise on record, if there is any."""
+    facts, real = case.facts, case.release.subjects >= 0
+    if facts.totals is None or facts.expected is None or (promise.totals is None) != (facts.noise is None):
+        yield "true totals are published although they were not asked for, or the other way round"
+        return
+    if int(facts.expected.sum()) != int(real.sum()) or not _are_possible(facts, facts.expected):
+        yield "the expected totals are not those of the people present, whatever tokens of their classes they have"
+    noisy = facts.expected
+    if facts.noise is not None:
+        noisy = facts.noise + np.bincount(case.release.values[real], minlength=len(facts.noise))
+    if not _are_mixed(facts.totals, facts.expected, noisy):
+        yield "the totals are no mixture of those expected and those of the people present with the noise on record"
+
+
+def _are_mixed(totals: Int64, one: Int64, other: Int64) -> bool:
+    """Whether all totals, before they were rounded, lie equally far on the way from one to the other."""
+    apart = other - one
+    same = apart == 0
+    ends = (totals - one + np.array([[-0.5], [0.5]]))[:, ~same] / apart[~same]
+    begin, end = ends.min(axis=0).max(initial=0.0), ends.max(axis=0).min(initial=1.0)
+    return bool((totals == one)[same].all()) and bool(begin <= end + 1e-9)
+
+
+def _are_possible(facts: StandingClasses, totals: Int64) -> bool:
+    """Whether each total lies between the least and the most people present who can have the value."""
+    tokens, width = facts.tokens, int(facts.tokens.standing.max(initial=-1)) + 1
+    people = np.bincount(facts.standing, minlength=width)[tokens.standing]
+    size = np.bincount(tokens.standing, tokens.count, width)[tokens.standing]
+    least = np.bincount(tokens.value, np.maximum(people + tokens.count - size, 0), len(totals))
+    most = np.bincount(tokens.value, np.minimum(people, tokens.count), len(totals))
+    return bool(((least - 1 <= totals) & (totals <= most + 1)).all())
 
 
 def _distinct(one: Int32, other: Int32) -> np.ndarray:

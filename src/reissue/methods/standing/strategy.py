@@ -10,12 +10,13 @@ import numpy as np
 
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.standing.blind_cuts import cut_blindly
+from reissue.methods.standing.leaving import expect_totals, learn_leaving
 from reissue.methods.standing.newcomers import Newcomers, foresee_dealt, form_classes
 from reissue.methods.standing.notes import describe_reading
 from reissue.methods.standing.places import Places, recall, remember
 from reissue.methods.standing.promise_check import count_weaker, find_fault, find_shared_fault
 from reissue.methods.standing.sharing import ROWS, count_rows, find_shared_box, refuse_rows
-from reissue.methods.standing.totals import add_noise, is_quiet
+from reissue.methods.standing.totals import add_noise, is_quiet, weigh_totals
 from reissue.methods.strategy import ANYTHING, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import FragmentCounts
@@ -34,7 +35,8 @@ class Standing(Strategy):
     row_k, row_l:  rows show a box that at least row_k rows share; in the flat form with row_l different dealt values
     form:          "flat" (one table, every row with a value that was dealt to it inside its class) or "told" (rows with
                    their class, and the values of each class in a table of their own)
-    totals:        the epsilon that each departure, return or blending may cost where totals are published; None: none
+    totals:        the epsilon that each departure, return or blending may cost; None: totals are those to be expected
+                   from classes and how many of their people are left, which costs nothing
     on_ineligible: newcomers who are too few or too alike to be a class are "blend"ed with made-up tokens, or "wait"
     known:         how many classmates' values an attacker may know while c still holds
     """
@@ -159,21 +161,27 @@ class Standing(Strategy):
         present = standing >= 0
         fresh = formed.tokens.numbered_from(places.next_class)
         live = np.flatnonzero(np.bincount(standing[present])).astype(np.int32)
-        noise = totals = None
+        noise, tokens = None, places.tokens_of(live[live < places.next_class]).followed_by(fresh)
+        last = None if places.last is None else places.last.standing
+        leaving = None if last is None else learn_leaving(last, standing[present])
+        totals = expected = expect_totals(tokens, standing[present], leaving, snapshot.value_count)
         if self.totals is not None:
             quiet = is_quiet(history, stayed, formed.blended > 0)
             rng = np.random.default_rng([history.seed, 14])
             noise = add_noise(self.totals, places.noise, snapshot.value_count, quiet, rng)
-            totals = noise + np.bincount(snapshot.values[present], minlength=snapshot.value_count)
+            noisy = noise + np.bincount(snapshot.values[present], minlength=snapshot.value_count)
+            totals = weigh_totals(expected, noisy, self.totals, len(history))
         return StandingClasses(
             standing=standing,
             dealt=dealt,
-            tokens=places.tokens_of(live[live < places.next_class]).followed_by(fresh),
+            tokens=tokens,
             told=self.form == "told",
             waiting=snapshot.subjects[~present],
             draw=formed.draw,
             noise=noise,
             totals=totals,
+            expected=expected,
+            leaving=leaving,
         )
 
     def _steps(
@@ -212,6 +220,8 @@ class Standing(Strategy):
             steps.append("One of the boxes is shared with other fragments, of which some are too small for one.")
         if facts.noise is not None:
             steps.append(f"Totals are published with noise (epsilon = {self.totals:g} for each departure or return).")
+        elif stayed:
+            steps.append("Totals are those to be expected, from the classes and how many of their people are left.")
         return tuple(steps)
 
     def remember(self, caches: Mapping[str, Table], release: Facts) -> Mapping[str, Table]:
