@@ -107,40 +107,6 @@ def _public_numbers(series: ri.Series, number: int, rows: Rows) -> dict[int, int
     return found
 
 
-def test_totals_are_those_on_record(tmp_path: Path) -> None:
-    with published(tmp_path / "s", Standing(totals=0.5)) as series:
-        for release in series.releases:
-            totals = read(release.path, "totals")
-            kept = standing_of(series._ledger.facts(release.number))
-            assert kept.totals is not None
-            shown = {row["diagnosis"]: row["count"] for row in totals}
-            told = dict(zip(series.coding.values, kept.totals.tolist(), strict=True))
-            assert shown == {value: count for value, count in told.items() if count}
-
-
-def test_totals_are_expected_where_none_are_asked_for_and_do_not_name_what_is_not_out(tmp_path: Path) -> None:
-    table = People(1).months(1, CHURN)[0]
-    rare = table.slice(0, 2).set_column(0, "name", pa.array(["X1", "X2"]))
-    rare = rare.set_column(rare.column_names.index("diagnosis"), "diagnosis", pa.array(["rare"] * 2))
-    with ri.Series.create(tmp_path / "s", NOTED, Standing(on_ineligible="wait"), seed=3) as series:
-        series.publish(table)
-        release = series.publish(pa.concat_tables([table.slice(30), rare]))
-        totals = read(release.path, "totals")
-        assert len(standing_of(series._ledger.facts(2)).waiting) == 2
-    assert sum(int(str(row["count"])) for row in totals) == len(table) - 30
-    assert "rare" not in {row["diagnosis"] for row in totals}
-    assert "expected" in " ".join(release.steps)
-
-
-def test_totals_of_fragments_are_added_up_and_each_learns_by_itself(tmp_path: Path) -> None:
-    with published(tmp_path / "s", Standing(), fragments=3) as series:
-        for release in series.releases:
-            facts = series._ledger.facts(release.number)
-            shown = [int(str(row["count"])) for row in read(release.path, "totals")]
-            assert sum(shown) == len(facts.subjects)
-            assert standing_of(facts).leaving is None
-
-
 @FORMS
 def test_release_json_says_how_to_read_it_and_nothing_private(form: str, tmp_path: Path) -> None:
     with published(tmp_path / "s", Standing(form=form, totals=0.5)) as series:  # type: ignore[arg-type]
