@@ -183,6 +183,11 @@ def hash_identifiers(identifiers: pa.Array | pa.ChunkedArray) -> NDArray[np.uint
     return hash_texts(*_view(identifiers))
 
 
+def deal_hashes(hashes: NDArray[np.uint64], count: int) -> Int32:
+    """int32[n]: a number below `count` for each, evenly; by their upper bits, since tables of hashes use the lower."""
+    return ((hashes >> np.uint64(32)) % np.uint64(count)).astype(np.int32)
+
+
 def _view(identifiers: pa.Array | pa.ChunkedArray) -> tuple[Int64, NDArray[np.uint8]]:
     """(offsets, content) of an array of text as `arrays.texts` reads them; the array's own memory where it can be."""
     if isinstance(identifiers, pa.ChunkedArray):

@@ -199,6 +199,18 @@ def _publish_text(
     )
 
 
+def sort_labels(table: pa.Table) -> pa.Table:
+    """Rows of several tables: dictionaries hold the labels that occur, sorted, and nothing of who came first."""
+    table, columns = table.unify_dictionaries().combine_chunks(), {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        columns[name] = column
+        if pa.types.is_dictionary(column.type):
+            codes = column.combine_chunks()
+            text = Text(codes.dictionary.to_pylist(), np.asarray(codes.indices.fill_null(-1)))
+            columns[name] = _publish_text(text, text.counts)
+    return pa.table(columns)
+
+
 def _take_rows(table: pa.Table, rows: Int64) -> dict[str, pa.ChunkedArray]:
     """The rows asked for, null for -1; dictionaries become plain values, so that none names an absent row's value."""
     places = pa.array(rows, mask=rows < 0)

@@ -1,16 +1,10 @@
-"""Small steps on Spark's tables: columns added by tasks, counts added up, identifiers matched."""
+"""Small steps on Spark's tables: counts added up, identifiers matched, values looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
-
-from reissue.arrays.types import Int64
-from reissue.engine.spark.tasks import arrow_schema, on_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,51 +15,9 @@ PLAIN = r"regexp_replace(lower(ltrim('0', trim(BOTH concat('=', char(39), char(3
 """An identifier without what programs drop or add: as `identifiers.simplify`, and without a spreadsheet's marks."""
 
 
-def rename_columns(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The columns under other names, in their order."""
-    return frame.toDF(*names)
-
-
-def empty_rows(frame: DataFrame) -> pa.Table:
-    """No rows, with the columns of the frame as tasks get them."""
-    return arrow_schema(frame.schema).empty_table()
-
-
 def read_files(spark: Spark, path: Path, kind: str) -> DataFrame:
     """A file, or a folder of files, of that kind: "parquet" or "csv" with a header."""
     return spark.session.read.format(kind).option("header", True).load(str(path))
-
-
-def add_numbers(frame: DataFrame, name: str, task: Callable[[pa.Table], Iterable[int]]) -> DataFrame:
-    """The rows with one more int32 column, which `task` makes of them, batch by batch on the workers."""
-    schema = deepcopy(frame.schema).add(name, "integer")
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for batch in batches:
-            table = pa.Table.from_batches([batch])
-            yield table.append_column(name, pa.array(task(table)))
-
-    return frame.mapInArrow(on_batches(run, schema), schema)
-
-
-def replace_numbers(frame: DataFrame, name: str, task: Callable[[pa.Table], Int64]) -> DataFrame:
-    """The rows with other numbers in an int64 column, batch by batch on the workers."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        for batch in batches:
-            table = pa.Table.from_batches([batch])
-            place = table.column_names.index(name)
-            yield table.set_column(place, table.schema.field(place), pa.array(task(table), pa.int64()))
-
-    return frame.mapInArrow(on_batches(run, frame.schema), frame.schema)
-
-
-def join_latest(spark: Spark, rows: DataFrame, known: DataFrame | None) -> DataFrame:
-    """The rows with `number`: the highest `subject` of their `identifier` among the known, -1 if it has none."""
-    if known is None:
-        return rows.selectExpr("*", "CAST(-1 AS BIGINT) AS number")  # everybody is new: no need to shuffle
-    latest = known.groupBy("identifier").max("subject").withColumnRenamed("max(subject)", "number")
-    return spark.join(rows, latest, ["identifier"], "left").fillna(-1, ["number"])
 
 
 def sum_by(frame: DataFrame, by: Sequence[str]) -> DataFrame:

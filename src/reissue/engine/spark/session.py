@@ -165,6 +165,7 @@ def _properties(settings: Mapping[str, str]) -> dict[str, str]:
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": _quarter_of_memory(),
+            "spark.python.daemon.module": "reissue.engine.spark.daemon",
             "spark.sql.shuffle.partitions": str(2 * cores),
         }
     return {**properties, "spark.master": master} | {name: text for name, text in settings.items() if name != "master"}

@@ -15,13 +15,14 @@ from reissue.coding import Coding, SnapshotSummary
 from reissue.coding.learning import Counted, Labels
 from reissue.engine.identifiers import Repeated, normalize
 from reissue.engine.parsing import Forms, parse, tell_empty, tell_missing, tell_repeated
-from reissue.engine.problems import Check, Problems, SnapshotProblem, WrongLabels
+from reissue.engine.problems import Problems, SnapshotProblem, WrongLabels
 from reissue.engine.snapshot import Snapshot
 from reissue.engine.spark import sources, summary
 from reissue.engine.spark.found import Found, SparkRows
+from reissue.engine.spark.gathering import count_cores
 from reissue.engine.spark.sources import SparkSource
 from reissue.engine.spark.summary import COUNTED, SENSITIVE, SnapshotPart
-from reissue.engine.spark.tasks import spark_schema
+from reissue.engine.spark.tasks import PACKED, Placing, conform, pack_rows, spark_schema
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
@@ -48,41 +49,50 @@ class SparkSnapshot:
     _found: Found
     _forms: Forms
 
-    @property
-    def insensitive(self) -> pa.Schema:
-        """The insensitive columns in the types of their source, which Spark may not have."""
-        return pa.schema([self._found.schema.field(name) for name in self.schema.insensitive])
+    def coded_schema(self, coding: Coding) -> pa.Schema:
+        """The columns of rows in codes, see `encoded`."""
+        codes = [(f"c{a}", pa.int32()) for a in range(len(coding.attributes))]
+        kinds = [self._found.schema.field(name).type for name in self.schema.insensitive]
+        others = [(f"i{place}", _find_plain_type(kind)) for place, kind in enumerate(kinds)]
+        fields = [("row", pa.int64()), ("identifier", pa.large_string()), *codes, ("value", pa.int32()), *others]
+        return pa.schema(fields)
 
-    def encoded(self, coding: Coding, chosen: Callable[[Int64], Bool] | None = None) -> DataFrame:
-        """The rows under a coding that has learned `seen`, one per subject; computed anew whenever it is used.
+    def encoded(
+        self,
+        coding: Coding,
+        place: Placing | None = None,
+        count: int = 1,
+        chosen: Callable[[Int64], Bool] | None = None,
+    ) -> DataFrame:
+        """The rows under a coding that has learned `seen`, as `tasks.PACKED`; computed anew whenever it is used.
 
+        place: which of `count` places each of some rows goes to; None: all go to place 0
         chosen: of these rows of the source (their places), which are wanted; the others are not coded.
 
+        The packed tables have the columns
         row: int64, the place in the source; where that has no order, a hash of the identifier
         identifier: text, normalized; c0, c1, ...: int32 codes of the quasi-identifiers; value: int32
-        i:NAME: the insensitive columns
+        i0, i1, ...: the insensitive columns
         """
-        schema, forms, name = self.schema, self._forms, self.name
-        others = [self._found.schema.field(other) for other in schema.insensitive]
-        codes = [f"c{a}" for a in range(len(coding.attributes))]
-        fields = [("row", pa.int64()), ("identifier", pa.string()), *((code, pa.int32()) for code in codes)]
-        fields += [("value", pa.int32()), *((f"i:{field.name}", field.type) for field in others)]
+        schema, forms, name, made = self.schema, self._forms, self.name, self.coded_schema(coding)
 
         def encode(table: pa.Table, places: Int64) -> Iterable[pa.Table]:
             if chosen is not None:
                 wanted = chosen(places)
                 table, places = table.filter(pa.array(wanted)), places[wanted]
-                if len(places) == 0:
-                    return
+            if len(places) == 0:
+                return
             problems = Problems(name, None)
             parsed = parse(table, schema, problems, forms, whole=False)
             problems.refuse()
             attributes, values = Snapshot.of(name, parsed).encode(coding)
             columns = {"row": places, "identifier": parsed.identifiers, "value": values}
-            columns |= {code: attributes[:, a] for a, code in enumerate(codes)}
-            yield pa.table(columns | {f"i:{field.name}": table.column(field.name) for field in others})
+            columns |= {f"c{a}": codes for a, codes in enumerate(attributes.T)}
+            columns |= {f"i{place}": table.column(other) for place, other in enumerate(schema.insensitive)}
+            coded = conform(pa.table(columns), made)
+            yield from pack_rows(coded, place, count, int(places[0]))
 
-        return self._found.map(encode, spark_schema(pa.schema(fields)))
+        return self._found.map(encode, spark_schema(PACKED))
 
     def close(self) -> None:
         """Let Spark forget what it kept of the source. The snapshot can still be used, but reads it again."""
@@ -94,7 +104,7 @@ def load(spark: Spark, source: SparkSource, schema: Schema) -> SparkSnapshot:
 
     source: a Parquet file or a folder of them, a CSV file, "table:name", the address of a Parquet folder that Spark
     reads ("s3a://..."), or a Spark DataFrame. What comes to the driver are distinct values and summaries, never rows.
-    Two passes over the rows: one reads and counts, one looks for repeated identifiers.
+    One pass over the rows; another one if identifiers seem to repeat.
     """
     found = sources.find(spark, source, schema.columns, [*schema.quasi_identifiers, *schema.sensitive])
     if isinstance(found, SparkRows) and not found.ordered:
@@ -110,67 +120,62 @@ def load(spark: Spark, source: SparkSource, schema: Schema) -> SparkSnapshot:
         raise
 
 
+def _find_plain_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
 def _check(found: Found, schema: Schema, problems: Problems) -> SparkSnapshot:
-    counted, parts, forms = _summarize_all(found, schema)
+    counted, parts, twins, forms = _summarize_all(found, schema)
     if not parts:
         tell_empty(problems)
         parse(found.schema.empty_table(), schema, problems)
     told = summary.merge_problems(part.problems for part in parts)
-    told += _find_repeated(found, schema, forms, told) if parts else []
+    told += _find_repeated(found, schema, forms) if twins else []
     problems.found = summary.sort_problems([*problems.found, *told], schema)
     problems.refuse()
     seen = replace(_make_summary(counted, parts, schema), name=found.name, lines=found.lines, ordered=found.ordered)
     return SparkSnapshot(found.name, sum(part.rows for part in parts), seen, schema, found, forms)
 
 
-def _summarize_all(found: Found, schema: Schema) -> tuple[list[dict[str, object]], list[SnapshotPart], Forms]:
-    """(labels with their rows, what the parts tell, how the columns were read). A wrong guess costs a second pass."""
+Summarized = tuple[list[dict[str, object]], list[SnapshotPart], bool]
+"""Labels with their rows, what the parts tell, and whether identifiers may repeat."""
+
+
+def _summarize_all(found: Found, schema: Schema) -> tuple[list[dict[str, object]], list[SnapshotPart], bool, Forms]:
+    """The same, and how the columns were read: a wrong guess costs a second pass."""
     forms = summary.first_guess(schema)
     while True:
-        counted, parts = _summarize(found, schema, forms)
+        counted, parts, twins = _summarize(found, schema, forms)
         right = summary.decide_forms(parts)
         if right.items() <= forms.items():
-            return counted, parts, forms
+            return counted, parts, twins, forms
         forms = forms | right
 
 
-def _summarize(found: Found, schema: Schema, forms: Forms) -> tuple[list[dict[str, object]], list[SnapshotPart]]:
-    from pyspark.sql import functions as F
+def _summarize(found: Found, schema: Schema, forms: Forms) -> Summarized:
+    count = count_cores(found.spark)
 
     def task(table: pa.Table, places: Int64) -> Iterable[pa.Table]:
         if table.num_rows:
-            yield summary.summarize(table, places, schema, forms)
+            yield summary.summarize(table, places, schema, forms, count)
 
-    made = found.map(task, spark_schema(COUNTED)).groupBy("column", "label")
-    merged = made.agg(F.sum("rows").alias("rows"), F.min("first").alias("first"), F.any_value("part").alias("part"))
+    made = found.map(task, spark_schema(COUNTED))
+    merged = found.spark.map_places(made, "place", summary.merge, COUNTED, count)
     rows = found.spark.collect(merged, "distinct values").sort_by("first").to_pylist()
-    parts = [cast(SnapshotPart, pickle.loads(row["part"])) for row in rows if row["column"] is None]
-    return [row for row in rows if row["column"] is not None], parts
+    parts = [cast(SnapshotPart, pickle.loads(row["part"])) for row in rows if row["part"] is not None]
+    return [row for row in rows if row["column"] is not None], parts, any(row["hashes"] is not None for row in rows)
 
 
-def _find_repeated(
-    found: Found, schema: Schema, forms: Forms, told: Iterable[SnapshotProblem | WrongLabels]
-) -> list[SnapshotProblem | WrongLabels]:
-    """What there is to tell about identifiers of several rows."""
-    name, plain, collect = schema.identifier, forms[schema.identifier], found.spark.collect
-    if name not in found.schema.names or any(one.column == name and one.check == Check.TYPE for one in told):
-        return []
-
-    def hashed(table: pa.Table, _: Int64) -> Iterable[pa.Table]:
-        from reissue.engine.identifiers import hash_identifiers
-
-        yield pa.table({"hash": hash_identifiers(normalize(table.column(name), plain)[0].drop_null()).view(np.int64)})
+def _find_repeated(found: Found, schema: Schema, forms: Forms) -> list[SnapshotProblem | WrongLabels]:
+    """What there is to tell about identifiers of several rows, of which some have the same hash."""
+    name, plain = schema.identifier, forms[schema.identifier]
 
     def task(table: pa.Table, places: Int64) -> Iterable[pa.Table]:
         yield pa.table({"id": normalize(table.column(name), plain)[0], "row": places}).drop_null()
 
-    only = found.map(hashed, spark_schema(pa.schema([("hash", pa.int64())])), [name])
-    twins = only.groupBy("hash").count().where("count > 1").limit(1)
-    if not collect(twins, "repeated identifiers").num_rows:  # distinct hashes prove distinct text
-        return []
     made = found.map(task, spark_schema(pa.schema([("id", pa.string()), ("row", pa.int64())])), [name])
     problems = Problems("", None)
-    tell_repeated(name, *_count_repeated(made, collect), problems)
+    tell_repeated(name, *_count_repeated(made, found.spark.collect), problems)
     return problems.found
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int64
 from reissue.coding import Kind, NumericSummary
 from reissue.coding.learning import Labels
-from reissue.engine.identifiers import are_whole_floats
+from reissue.engine.identifiers import are_whole_floats, deal_hashes, hash_identifiers, have_twins
 from reissue.engine.numbers import Numbers, dates_and_numbers
 from reissue.engine.parsing import Forms, parse
 from reissue.engine.problems import SHOWN, Check, Problems, SnapshotProblem, WrongLabels
@@ -32,11 +34,13 @@ SENSITIVE = ""
 
 COUNTED = pa.schema(
     [
-        ("column", pa.string()),  # null for a part
+        ("place", pa.int32()),  # which worker puts it together with others of its kind
+        ("column", pa.string()),  # null for a part, and for hashes
         ("label", pa.list_(pa.string())),
         ("rows", pa.int64()),
         ("first", pa.int64()),
         ("part", pa.binary()),
+        ("hashes", pa.binary()),  # of identifiers; of those put together only whether some are equal
     ]
 )
 
@@ -68,28 +72,58 @@ def is_numeric(name: str, schema: Schema) -> bool:
 # -- on the workers
 
 
-def summarize(table: pa.Table, places: Int64, schema: Schema, forms: Forms) -> pa.Table:
-    """The labels of some rows counted, and one row that holds their `SnapshotPart`; see COUNTED. O(rows)."""
+def summarize(table: pa.Table, places: Int64, schema: Schema, forms: Forms, count: int) -> pa.Table:
+    """The labels of some rows counted, one row that holds their `SnapshotPart`, and the hashes of their identifiers.
+
+    See COUNTED; equal labels and equal hashes go to the same of `count` workers. O(rows).
+    """
     problems = Problems("", None)
     parsed = parse(table, schema, problems, forms, whole=False)
     columns = parsed.attributes.items()
     numbers = {name: summarize_numbers(one, places) for name, one in columns if isinstance(one, Numbers)}
     texts = {name: count_text(one, places) for name, one in columns if isinstance(one, Text)}
-    counted = [_label_rows(name, {(label,): told for label, told in text.items()}) for name, text in texts.items()]
+    found = [_label_rows(name, {(label,): told for label, told in text.items()}, count) for name, text in texts.items()]
     sensitive = [one for one in parsed.sensitive.values() if one is not None]
     if sensitive and len(sensitive) == len(schema.sensitive):
         values, index = join_labels(sensitive)
-        counted.append(_label_rows(SENSITIVE, count_labels(values, index, places)))
+        found.append(_label_rows(SENSITIVE, count_labels(values, index, places), count))
     told = tuple(_place_problem(problem, places) for problem in problems.found)
     part = SnapshotPart(table.num_rows, *_find_evidence(table, schema), numbers, told)
-    row = [[None], [[str(places[0])]], [table.num_rows], [int(places[0])], [pickle.dumps(part)]]
-    return pa.concat_tables([*counted, pa.table(row, COUNTED)])
+    found.append(_counted({"place": [0], "first": [int(places[0])], "part": [pickle.dumps(part)]}))
+    hashes = hash_identifiers(parsed.identifiers.drop_null())
+    owner = deal_hashes(hashes, count)
+    shares = [hashes[owner == place].tobytes() for place in range(count)]
+    return pa.concat_tables([*found, _counted({"place": range(count), "hashes": shares})])
 
 
-def _label_rows(name: str, counted: Mapping[Labels, tuple[int, int]]) -> pa.Table:
+def _counted(columns: Mapping[str, Sequence[object]]) -> pa.Table:
+    """Rows of COUNTED; columns that are not given are null."""
+    rows = len(next(iter(columns.values())))
+    return pa.table([columns.get(name, [None] * rows) for name in COUNTED.names], COUNTED)
+
+
+def _label_rows(name: str, counted: Mapping[Labels, tuple[int, int]], count: int) -> pa.Table:
     rows, first = zip(*counted.values(), strict=True) if counted else ((), ())
+    places = [crc32(repr(one).encode()) % count for one in counted]
     labels = [list(one) for one in counted]
-    return pa.table([[name] * len(labels), labels, rows, first, [None] * len(labels)], COUNTED)
+    return _counted({"place": places, "column": [name] * len(labels), "label": labels, "rows": rows, "first": first})
+
+
+def merge(counted: pa.Table, place: int) -> list[pa.Table]:
+    """What came to one worker: equal labels together, and of all hashes only whether some are equal."""
+    labels: dict[tuple[str, Labels], tuple[int, int]] = {}
+    told = counted.filter(counted.column("column").is_valid()).select(["column", "label", "rows", "first"])
+    for name, label, rows, first in zip(*(column.to_pylist() for column in told.columns), strict=True):
+        key = (name, tuple(label))
+        before = labels.get(key, (0, first))
+        labels[key] = before[0] + rows, min(before[1], first)
+    hashes = [np.frombuffer(cell.as_buffer(), np.uint64) for cell in counted.column("hashes").drop_null()]
+    found = [counted.filter(counted.column("part").is_valid())]
+    for name in {name for name, _ in labels}:
+        found.append(_label_rows(name, {label: one for (own, label), one in labels.items() if own == name}, 1))
+    if have_twins(np.concatenate(hashes)):
+        found.append(_counted({"place": [place], "hashes": [b"twins"]}))
+    return found
 
 
 def _place_problem(problem: SnapshotProblem | WrongLabels, places: Int64) -> SnapshotProblem | WrongLabels:

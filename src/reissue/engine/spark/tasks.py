@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from reissue import errors
+from reissue.arrays.types import Int32
 from reissue.errors import EngineFailed, ReissueError
 
 if TYPE_CHECKING:
@@ -24,6 +26,16 @@ Mapped = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What Spark runs on one partition: Arrow batches in, Arrow batches out."""
 
 PartitionTask = Callable[[Iterator[pa.RecordBatch]], Iterable[pa.Table]]
+
+PACKED = pa.schema([("place", pa.int32()), ("first", pa.int64()), ("rows", pa.binary())])
+"""Rows on their way to other workers: each cell of `rows` holds a table of those that go to one `place`, so that what
+lies between moves few large cells. `first` puts the cells of one place in order."""
+
+Placing = Callable[[pa.Table], Int32]
+"""int32[rows]: where each of some rows goes."""
+
+PACKED_ROWS = 250_000
+"""Rows that are packed at a time: no cell may exceed 2 GB."""
 
 
 def pack_error(error: ReissueError) -> str:
@@ -90,6 +102,41 @@ def on_batches(task: PartitionTask, schema: StructType) -> Mapped:
                 yield from conform(table, wanted).to_batches()
 
     return run
+
+
+def pack_rows(table: pa.Table, place: Placing | None = None, count: int = 1, first: int = 0) -> Iterator[pa.Table]:
+    """The rows as PACKED tables, those of one place in their order. O(rows).
+
+    place: which place below `count` each row goes to; None: all go to place 0
+    """
+    for start in range(0, table.num_rows, PACKED_ROWS):
+        part = table.slice(start, PACKED_ROWS)
+        numbers, ends = [0], [part.num_rows]
+        if place is not None and count > 1:
+            places = place(part).astype(np.min_scalar_type(count))  # short numbers are sorted faster
+            part = part.take(pa.array(np.argsort(places, kind="stable")))
+            sizes = np.bincount(places, minlength=count)
+            numbers, ends = np.flatnonzero(sizes).tolist(), np.cumsum(sizes)[sizes > 0].tolist()
+        part = part.combine_chunks()
+        cells = [_write_stream(part.slice(low, high - low)) for low, high in zip([0, *ends], ends, strict=False)]
+        yield pa.table([numbers, [first + start] * len(numbers), cells], PACKED)
+
+
+def _write_stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def open_cells(packed: pa.Table) -> list[pa.Table]:
+    """The tables in some PACKED cells, in the order of their `first`."""
+    return [pa.ipc.open_stream(cell.as_buffer()).read_all() for cell in packed.sort_by("first").column("rows")]
+
+
+def unpack_rows(packed: pa.Table) -> pa.Table:
+    """The rows of some PACKED cells, of which there must be one."""
+    return pa.concat_tables(open_cells(packed))
 
 
 def map_partitions(frame: DataFrame, task: PartitionTask, schema: StructType) -> DataFrame:

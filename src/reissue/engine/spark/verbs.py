@@ -23,13 +23,14 @@ from reissue.engine.spark.tasks import (
     pack_error,
     spark_schema,
     unpack_error,
+    unpack_rows,
     unwrap_errors,
     wrap_errors,
 )
 from reissue.errors import ReissueError, SettingsError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Frame: TypeAlias = "DataFrame"
 """A table of Spark, for those who must not import pyspark themselves."""
@@ -186,31 +187,50 @@ class Spark:
             result = task(rows.select(names), number)
             return pa.table([[number], pa.array([pickle.dumps(result)], pa.binary())], ["group", "result"])
 
-        names, key = frame.columns, by
-        if count is not None:
-            frame, key = place_apart(frame, by, count), PLACE
+        names = frame.columns
         schema = pa.schema([("group", pa.int64()), ("result", pa.binary())])
-        made = self.collect(self.grouped(frame, [key], run, schema), why).sort_by("group")
-        return {row["group"]: pickle.loads(row["result"]) for row in made.to_pylist()}
+        if count is None:
+            made = self.grouped(frame, [by], run, schema)
+        else:
+            made = self.map_places(frame, by, lambda rows, _: [run(rows, ())], schema, count)
+        told = self.collect(made, why).sort_by("group")
+        return {row["group"]: pickle.loads(row["result"]) for row in told.to_pylist()}
 
-    def sorted_parts(
-        self, frame: DataFrame, by: Sequence[str], limits: Sequence[int], task: Callable[[int, pa.Table], Result]
-    ) -> list[Result]:
-        """Cut the rows into ranges of the first column of `by`, and run `task` on each range on a worker.
+    def map_places(
+        self,
+        frame: DataFrame,
+        by: str,
+        task: Callable[[pa.Table, int], Iterable[pa.Table]],
+        schema: pa.Schema,
+        count: int,
+    ) -> DataFrame:
+        """The rows that the task makes of all rows (in any order) of each number in `by`, and of it.
 
-        limits: the first keys of parts 1, 2, ...; a part may be empty, and is left out.
-        The task gets the number of its part and the part's rows, sorted by the columns of `by`. The results are
-        pickled, should be small, and come in the order of the parts.
+        count: numbers are below it, and each gets a task of its own; of a number without rows there is none
+        """
+        names = frame.columns
+
+        def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+            held = [batch for batch in batches if batch.num_rows]
+            if held:
+                rows = pa.Table.from_batches(held).select(range(len(names))).rename_columns(names)
+                yield from task(rows, int(rows.column(by)[0].as_py()))
+
+        made = spark_schema(schema)
+        return number_columns(place_apart(frame, by, count)).mapInArrow(on_batches(run, made), made)
+
+    def of_places(
+        self,
+        packed: DataFrame,
+        count: int,
+        task: Callable[[pa.Table, int], Result],
+        why: str = "results of tasks",
+    ) -> dict[int, Result]:
+        """What `task` returns of the rows of each place below `count`, as `of_groups`; packed: see `tasks.PACKED`.
+
         A task may run twice if a worker fails: write to a temporary name and rename.
         """
-        part = "__reissue_part__"
-        order = [(name, "ascending") for name in by]
-
-        def run(rows: pa.Table, number: int) -> Result:
-            return task(number, rows.drop_columns([part]).sort_by(order))
-
-        cut = frame.withColumn(part, number_range(by[0], limits))
-        return list(self.of_groups(cut, part, run, count=len(limits) + 1).values())
+        return self.of_groups(packed, "place", lambda rows, place: task(unpack_rows(rows), place), why, count)
 
     def write_table(self, frame: DataFrame, name: str) -> None:
         """A new Spark table, `table:name` or `table:catalog.database.name`; one that exists is refused."""
@@ -257,19 +277,6 @@ def _hash_int(key: int) -> int:
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
         found = (found ^ found >> shift) * factor & mask
     return found - (1 << 32) if found >> 31 else found
-
-
-def number_range(key: str, bounds: Sequence[object]) -> Column:
-    """int: how many bounds are at most the key, 0 for null. A search tree: O(log bounds) per row."""
-    from pyspark.sql import functions as F
-
-    def tree(low: int, high: int) -> Column:
-        if low == high:
-            return F.lit(low)
-        middle = (low + high) // 2
-        return F.when(column_named(key) >= F.lit(bounds[middle]), tree(middle + 1, high)).otherwise(tree(low, middle))
-
-    return tree(0, len(bounds)).cast("int")
 
 
 def connect(settings: Mapping[str, object]) -> Spark:

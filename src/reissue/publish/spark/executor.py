@@ -8,15 +8,17 @@ which the next opening sweeps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from reissue.arrays.types import Bool, Int64
+from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format
 from reissue.engine.spark.counting import count_values, read_files
+from reissue.engine.spark.tasks import PACKED
 from reissue.history.identities import find_name, read_identities, refuse_lookalikes_on_spark
 from reissue.history.public_files import Extent, totals_table
 from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
@@ -33,20 +35,20 @@ from reissue.publish.fragment import FragmentJob
 from reissue.publish.self_check import CommonCheck
 from reissue.publish.spark.fragment import (
     FragmentTask,
-    assign_fragments,
     cut_sample,
-    join_numbers,
+    number_known,
     plan_from_table,
     plan_to_table,
-    safe_column_names,
+    read_rows,
+    read_staged_rows,
     survey_fragments,
 )
-from reissue.publish.spark.public_files import KEY, KEY_FIELD, FragmentRows, PublicWriter, number_columns
+from reissue.publish.spark.public_files import FragmentRows, PublicWriter
 from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.engine.read import Source
-    from reissue.engine.spark.verbs import Frame, Spark
+    from reissue.engine.spark.verbs import Spark
     from reissue.model.requirement import Requirement
 
 PART_ROWS = 5_000_000
@@ -86,40 +88,49 @@ class OnSpark(Executor):
         self._coding = coding
         return self._snapshot.rows
 
-    def _encoded(self, chosen: Callable[[Int64], Bool] | None = None) -> Frame:
-        return safe_column_names(self._snapshot.encoded(self._coding, chosen), len(self._coding.attributes))
-
-    @cached_property
-    def _numbered(self) -> Frame:
-        """The rows with the subjects that are known."""
-        return join_numbers(self._spark, self._encoded(), self._ledger.shelf)
-
     def cut(self, count: int, side: Requirement) -> Fragments:
-        some = self._encoded(partial(draw_sample, total=self._snapshot.rows, seed=self._ledger.seed))
-        return cut_sample(self._spark, some, count, self._coding, side)
+        chosen = partial(draw_sample, total=self._snapshot.rows, seed=self._ledger.seed)
+        sample = self._snapshot.encoded(self._coding, chosen=chosen)
+        return cut_sample(self._spark, sample, count, self._coding, side)
 
     def survey(
         self, jobs: Sequence[FragmentJob], division: TableDivision, stage: Stage | None
     ) -> list[FragmentChanges]:
         assert stage is not None  # previews are made in this process
-        rows = assign_fragments(self._numbered, division)
+        shelf, count = self._ledger.shelf, len(jobs)
+        packed = partial(self._snapshot.encoded, self._coding)
+
+        def place(table: pa.Table) -> Int32:
+            return division.of(read_rows(table))
+
+        if shelf.state.of_role("identities"):
+            rows = number_known(self._spark, shelf, packed, place, count)
+        else:  # everybody is new
+            rows = packed(place, count)
         self._jobs, self._writers = jobs, [stage.writer(job.fragment) for job in jobs]
-        self._surveyed = survey_fragments(self._spark, rows, jobs, self._writers)
+        nobody = self._snapshot.coded_schema(self._coding).empty_table()
+        self._surveyed = survey_fragments(self._spark, rows, nobody, jobs, self._writers)
         return [one.survey for one in self._surveyed]
 
     def measure_columns(self) -> list[ColumnTraits]:
         """Values are counted by workers; the driver gets three numbers of each column."""
         names = self._snapshot.schema.insensitive
-        counted = count_values(self._spark, self._encoded(), [f"i{place}" for place in range(len(names))])
+        if not names:
+            return []
+        own = [f"i{place}" for place in range(len(names))]
+        fields = [self._snapshot.coded_schema(self._coding).field(name) for name in own]
+        rows = read_staged_rows(self._spark, self._ledger.shelf, self._surveyed, fields)
+        counted = count_values(self._spark, rows, own)
         return [ColumnTraits(name, *numbers) for name, numbers in zip(names, counted, strict=True)]
 
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
-        """Where at most half are new it is not looked at, since it would read the snapshot again."""
+        """Where at most half are new it is not looked at, since it would compare the text of all identifiers."""
         shelf = self._ledger.shelf
         if shelf.state.of_role("identities") and 2 * sum(one.new for one in surveys) >= self._snapshot.rows:
             place = f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
             known = read_identities(self._spark, shelf)
-            refuse_lookalikes_on_spark(self._spark, self._numbered, known, place)
+            rows = read_staged_rows(self._spark, shelf, self._surveyed, [pa.field("number", pa.int64())])
+            refuse_lookalikes_on_spark(self._spark, rows, known, place)
 
     def find_name(self, number: int) -> str:
         return find_name(self._spark, self._ledger.shelf, number)
@@ -157,9 +168,7 @@ class OnSpark(Executor):
         known: Sequence[TableCounts | None] = tables or [None] * count
         each = zip(self._jobs, self._writers, self._surveyed, firsts, known, nearby, strict=True)
         tasks = [
-            FragmentTask(
-                job, writer, one.rows, first, tuple(observed), self._snapshot.insensitive, table, file, self._plan
-            )
+            FragmentTask(job, writer, one.rows, first, tuple(observed), table, file, self._plan)
             for job, writer, one, first, table, file in each
         ]
         self._made = self._spark.each(tasks, FragmentTask.run)
@@ -183,18 +192,16 @@ class OnSpark(Executor):
         self._formats, names = formats, list[str]()
         offsets = np.cumsum([0, *(made.summary.extent.classes for made in self._made)])
         parts = max(1, extent.rows // PART_ROWS)
-        for table, schema in self._made[0].schemas.items():
+        for table in dict.fromkeys(table for made in self._made for table in made.public):
             shares = [
                 FragmentRows(job, made.public[table], int(offset), extent.classes, made.summary.style == "told")
                 for job, made, offset in zip(self._jobs, self._made, offsets, strict=False)
+                if table in made.public
             ]
-            rows = partial(FragmentRows.rows, by_class=table == "values")
-            frame = self._spark.rows_from_tasks(shares, rows, number_columns(schema).append(KEY_FIELD))
-            first, end = (0, extent.classes) if table == "values" else (-(2**63), 2**63)  # keys fill this evenly
-            limits = [first + i * (end - first) // parts for i in range(1, parts)]
-            writer = PublicWriter(stage.public, stage.folder, table, tuple(sorted(formats)), parts, schema)
-            by = [KEY, *sorted(set(frame.columns) - {KEY})] if table == "values" else [KEY]  # others are unique
-            for files in self._spark.sorted_parts(frame, by, limits, writer.write):
+            rows = partial(FragmentRows.rows, by_class=table == "values", parts=parts)
+            packed = self._spark.rows_from_tasks(shares, rows, PACKED)
+            writer = PublicWriter(stage.public, stage.folder, table, tuple(sorted(formats)), parts)
+            for files in self._spark.of_places(packed, parts, writer.write).values():
                 stage.show(files)
             names += writer.names
         for made in self._made:
@@ -207,7 +214,7 @@ class OnSpark(Executor):
         if not totals:
             return []
         table = totals_table(np.sum(totals, axis=0), self._coding)
-        writer = PublicWriter(stage.public, stage.folder, "totals", tuple(sorted(formats)), 1, table.schema)
+        writer = PublicWriter(stage.public, stage.folder, "totals", tuple(sorted(formats)), 1)
         stage.show(writer.write_rows(0, table))
         return writer.names
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from reissue.arrays.types import Int32
 from reissue.coding import Coding
-from reissue.engine.identifiers import Identifiers
-from reissue.engine.spark.counting import add_numbers, empty_rows, join_latest, rename_columns, replace_numbers
-from reissue.history.identities import read_identities
+from reissue.engine.identifiers import Identifiers, deal_hashes, hash_identifiers, join_identifiers
+from reissue.engine.spark.gathering import count_cores
+from reissue.engine.spark.tasks import PACKED, Placing, open_cells, pack_rows
 from reissue.history.public_files import make_public_tables
 from reissue.history.spark_counts import (
     combinations_to_table,
@@ -23,12 +23,13 @@ from reissue.history.spark_counts import (
 )
 from reissue.ledger import Marks, PartWriter, Shelf
 from reissue.ledger.parquet import numbers_of, pack, unpack
+from reissue.ledger.records import PrivateFile
 from reissue.ledger.store import Staged
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.fragments import Fragments, divide
 from reissue.model.release import Candidate, Counterfeits
-from reissue.publish.division import FragmentChanges, FragmentSummary, TableDivision
+from reissue.publish.division import FragmentChanges, FragmentSummary
 from reissue.publish.fragment import FragmentJob, FragmentRelease, SnapshotRows
 
 if TYPE_CHECKING:
@@ -36,37 +37,54 @@ if TYPE_CHECKING:
     from reissue.model.requirement import Requirement
 
 
-def safe_column_names(encoded: Frame, attributes: int) -> Frame:
-    """The insensitive columns called i0, i1, ...: Spark trips over dots and quotes in names."""
-    others = [f"i{n}" for n in range(len(encoded.columns) - attributes - 3)]
-    return rename_columns(encoded, ["row", "identifier", *(f"c{a}" for a in range(attributes)), "value", *others])
+def number_known(
+    spark: Spark, shelf: Shelf, packed: Callable[[Placing, int], Frame], place: Placing, count: int
+) -> Frame:
+    """The rows with `number`: the latest one of each identifier, -1 if it has none.
+
+    packed: gives the rows, packed for where they are told to go; place: to which of `count` places they go numbered.
+    Before that, rows and identities of like hashes meet on one of as many workers as there are cores.
+    """
+    marks, cores = Marks.read(shelf), count_cores(spark)  # marks are of forgotten people only: few
+
+    def meet(table: pa.Table) -> Int32:
+        return deal_hashes(hash_identifiers(table.column("identifier")), cores)
+
+    def read(file: PrivateFile) -> Iterable[pa.Table]:
+        known = shelf.read(file)
+        return pack_rows(known, meet, cores)
+
+    def number(met: pa.Table, _: int) -> Iterable[pa.Table]:
+        cells = open_cells(met)
+        rows = [cell for cell in cells if "row" in cell.column_names]
+        if rows:
+            known = [cell for cell in cells if "row" not in cell.column_names]
+            numbered = _append_numbers(pa.concat_tables(rows), known, marks)
+            yield from pack_rows(numbered, place, count)
+
+    known = spark.rows_from_tasks(shelf.state.of_role("identities"), read, PACKED)
+    return spark.map_places(packed(meet, cores).union(known), "place", number, PACKED, cores)
 
 
-def join_numbers(spark: Spark, encoded: Frame, shelf: Shelf) -> Frame:
-    """The rows with `number`: the latest one of each identifier, -1 if it has none."""
-    known = read_identities(spark, shelf) if shelf.state.of_role("identities") else None
-    rows, marks = join_latest(spark, encoded, known), Marks.read(shelf)  # of forgotten people only: few
-    if not len(marks):
-        return rows
-    return replace_numbers(rows, "number", lambda table: marks.fill(table["identifier"], numbers_of(table["number"])))
-
-
-def assign_fragments(rows: Frame, division: TableDivision) -> Frame:
-    """The rows with `fragment`."""
-    return add_numbers(rows, "fragment", lambda table: division.of(read_rows(table)))
+def _append_numbers(rows: pa.Table, known: Sequence[pa.Table], marks: Marks) -> pa.Table:
+    """known: tables of `identifier` and `subject`."""
+    names = rows.column("identifier").combine_chunks()
+    numbers = np.full(len(names), -1, dtype=np.int64)
+    if known:
+        there = pa.concat_tables(known)
+        numbers = join_identifiers((there.column("identifier").combine_chunks(), numbers_of(there["subject"])), names)
+    return rows.append_column("number", pa.array(marks.fill(names, numbers)))
 
 
 def cut_sample(spark: Spark, sample: Frame, count: int, coding: Coding, side: Requirement) -> Fragments:
-    """The cuts, made by one worker from a sample of the rows; only they come to the driver."""
+    """The cuts, made by one worker from a packed sample of the rows; only they come to the driver."""
     domains = coding.domains
 
-    def cut(table: pa.Table) -> Fragments:
+    def cut(table: pa.Table, _: int) -> Fragments:
         part = read_rows(table.sort_by("row"))
         return divide(part.codes, part.values, domains, count, side)
 
-    found = spark.on_one(sample.select("row", "value", *_numbered_columns(sample.columns, "c")), cut)
-    assert found is not None, "a snapshot has rows"
-    return found
+    return spark.of_places(sample, 1, cut)[0]
 
 
 def _numbered_columns(names: Iterable[str], letter: str) -> list[str]:
@@ -111,13 +129,15 @@ class SurveyedFragment:
 
 
 def survey_fragments(
-    spark: Spark, frame: Frame, jobs: Sequence[FragmentJob], writers: Sequence[PartWriter]
+    spark: Spark, packed: Frame, nobody: pa.Table, jobs: Sequence[FragmentJob], writers: Sequence[PartWriter]
 ) -> list[SurveyedFragment]:
-    """Each fragment's rows written to a private file by the worker that gets them, and compared with its past."""
-    names = [name for name in frame.columns if name != "fragment"]
+    """Each fragment's rows written to a private file by the worker that gets them, and compared with its past.
+
+    packed: by fragment; nobody: the same columns without rows
+    """
 
     def survey(table: pa.Table, fragment: int) -> SurveyedFragment:
-        table = table.select(names).sort_by("row")
+        table = _sort_by_row(table)
         staged = writers[fragment].rows(table)
         rows = read_rows(table)
         permitted = jobs[fragment].compare_with_past(rows)
@@ -132,25 +152,37 @@ def survey_fragments(
             FragmentChanges.of(permitted, rows, jobs[fragment].coding), staged, counts, nearby, planned
         )
 
-    found = spark.of_groups(frame, "fragment", survey, "summaries of fragments", len(jobs))
+    found = spark.of_places(packed, len(jobs), survey, "summaries of fragments")
     missing = [job.fragment for job in jobs if job.fragment not in found]
     if missing:  # nobody of these is here now, but somebody may have gone
-        found |= dict(zip(missing, spark.each(missing, partial(survey, empty_rows(frame))), strict=True))
+        found |= dict(zip(missing, spark.each(missing, partial(survey, nobody)), strict=True))
     return [found[job.fragment] for job in jobs]
+
+
+def _sort_by_row(table: pa.Table) -> pa.Table:
+    places = numbers_of(table["row"])
+    return table if (places[1:] > places[:-1]).all() else table.take(pa.array(np.argsort(places)))
+
+
+def read_staged_rows(
+    spark: Spark, shelf: Shelf, surveyed: Sequence[SurveyedFragment], fields: Sequence[pa.Field]
+) -> Frame:
+    """`identifier` and some other columns of the rows that fragments have put aside."""
+    schema, store = pa.schema([("identifier", pa.string()), *fields]), shelf.store
+    return spark.rows_from_tasks([one.rows for one in surveyed], lambda one: [store.read_staged(one)], schema)
 
 
 @dataclass(frozen=True, eq=False)
 class FragmentResult:
     """What a worker made of a fragment: its summary, and the private files it wrote.
 
-    public: what is to be published of it, by table, with class numbers of its own; schemas: their columns
+    public: what is to be published of it, by table, packed, with class numbers of its own
     paths: what is left to be checked for all fragments together, with the number of its columns
     """
 
     summary: FragmentSummary
     private: tuple[Staged, ...]
     public: Mapping[str, Staged]
-    schemas: Mapping[str, pa.Schema]
     paths: tuple[Staged, int] | None
 
 
@@ -166,7 +198,6 @@ class FragmentTask:
     staged: Staged
     first: int
     observed: tuple[Domain, ...]
-    insensitive: pa.Schema
     whole: TableCounts | None = None
     nearby: Staged | None = None
     plan: Staged | None = None
@@ -180,7 +211,7 @@ class FragmentTask:
         if self.plan is not None:
             whole = TableCounts({}, plan=plan_from_table(read(self.plan)))
         if rows.insensitive is not None:
-            rows = replace(rows, insensitive=_restore_types(rows.insensitive, self.insensitive))
+            rows = replace(rows, insensitive=rows.insensitive.rename_columns(self.job.coding.schema.insensitive))
         return rows, whole
 
     def run(self) -> FragmentResult:
@@ -193,38 +224,17 @@ class FragmentTask:
             *self.writer.identities(rows.identifiers.take(new), made.coded.subjects[new]),
             *self.writer.caches(made.caches),
         ]
-        tables = self._public(made)
-        public = {name: self.writer.rows(table) for name, table in tables.items()}
-        schemas = {name: table.schema for name, table in tables.items()}
+        packed = {name: list(pack_rows(table)) for name, table in self._public(made).items()}
+        public = {name: self.writer.rows(pa.concat_tables(cells)) for name, cells in packed.items() if cells}
         paths = None
         if made.paths is not None:
             paths = self.writer.rows(combinations_to_table(made.paths)), len(made.paths.columns)
-        return FragmentResult(FragmentSummary.of(made, self.observed), tuple(private), public, schemas, paths)
+        return FragmentResult(FragmentSummary.of(made, self.observed), tuple(private), public, paths)
 
     def _public(self, made: FragmentRelease) -> dict[str, pa.Table]:
-        """As `make_public_tables`, without dictionaries: the parts are sorted together before they are published."""
+        """As `make_public_tables` makes them."""
         order = np.arange(len(made.facts.subjects))
-        tables = make_public_tables(made.facts, made.lent, order, self.job.coding)
-        return {name: _resolve_dictionaries(table) for name, table in tables.items()}
-
-
-def _restore_types(table: pa.Table, source: pa.Schema) -> pa.Table:
-    """The columns under the names of their source, and in its types where they can be had back from Spark's."""
-    columns = {}
-    for field_, column in zip(source, table.columns, strict=True):
-        wanted = field_.type.value_type if pa.types.is_dictionary(field_.type) else field_.type
-        with suppress(pa.ArrowException):
-            column = column.cast(wanted)
-        columns[field_.name] = column
-    return pa.table(columns)
-
-
-def _resolve_dictionaries(table: pa.Table) -> pa.Table:
-    columns = [
-        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for column in table.columns
-    ]
-    return pa.table(dict(zip(table.column_names, columns, strict=True)))
+        return make_public_tables(made.facts, made.lent, order, self.job.coding)
 
 
 def plan_to_table(plan: Candidate) -> pa.Table:
