@@ -135,11 +135,6 @@ class GuaranteeBroken(ReissueError):
     exit_code = 3
 
 
-def name_release(number: int, label: str | None = None) -> str:
-    """What people call a release: its label, or its number."""
-    return label or str(number)
-
-
 def list_releases(labels: Mapping[int, str | None]) -> str:
     """ "1 (2024-01), 2": by their numbers, where a number is asked for. labels: of each number, if it has one."""
     return ", ".join(f"{number} ({label})" if label else str(number) for number, label in labels.items()) or "none"

@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reissue.engine import output, text
-from reissue.engine.output import anatomized_tables, generalized_table, write_release, write_table
+from reissue.engine.output import (
+    anatomized_tables,
+    generalized_table,
+    sort_labels,
+    widen_labels,
+    write_release,
+    write_table,
+)
 from reissue.engine.text import GroupText, Text
 from tests.support.public import read_release
 
@@ -178,3 +185,16 @@ def test_labels_are_counted_and_found_block_by_block(labels: int, monkeypatch: p
     assert counts.tolist() == [int((index == label).sum()) for label in range(labels)]
     places = [np.flatnonzero(index == label).tolist() for label in range(labels)]
     assert text.find_first_places(index, counts).tolist() == [here[0] if here else -1 for here in places]
+
+
+def test_labels_of_fragments_with_few_and_many_of_them_are_joined_and_sorted() -> None:
+    few, many = (generalized_table({}, {"a": Text(names, np.arange(len(names)))}) for names in (FEW, MANY))
+    joined = sort_labels(pa.concat_tables([widen_labels(few), widen_labels(many), widen_labels(few)]))
+    assert joined["a"].to_pylist() == [*FEW, *MANY, *FEW]
+    kept = joined["a"].combine_chunks().dictionary.to_pylist()
+    assert kept == sorted({*FEW, *MANY})
+    with pytest.raises(pa.ArrowInvalid):  # or the test proves nothing
+        pa.concat_tables([few, many])
+
+
+FEW, MANY = [f"few {i}" for i in range(100)], [f"many {i:03}" for i in range(200)]

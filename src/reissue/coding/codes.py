@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reissue.arrays.types import Int32, Int64
 from reissue.coding.learning import SnapshotSummary
 from reissue.coding.numeric import MISSING_CODE, Kind, NumericCoding
-from reissue.errors import ReleaseError, SchemaError, did_you_mean, name_release, show_text
+from reissue.errors import ReleaseError, SchemaError, did_you_mean, show_text
 from reissue.hierarchy import Hierarchy
 from reissue.model.domain import Domain
 from reissue.schema import Categorical, Numeric, Schema
@@ -311,7 +311,7 @@ class CodingWords:
         return show_text(self.names(number))
 
     def release(self, number: int) -> str:
-        return show_text(f"release {name_release(number, self.releases.get(number))}")
+        return show_text(f"release {self.releases.get(number) or number}")
 
 
 @dataclass(frozen=True, eq=False)

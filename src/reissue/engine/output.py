@@ -199,6 +199,15 @@ def _publish_text(
     )
 
 
+def widen_labels(table: pa.Table) -> pa.Table:
+    """The same rows, whose dictionaries have room for the labels of other tables with which they are to be joined."""
+    columns = {}
+    for field, column in zip(table.schema, table.columns, strict=True):
+        wide = pa.types.is_dictionary(field.type) and pa.dictionary(pa.int32(), field.type.value_type)
+        columns[field.name] = column.cast(wide) if wide else column
+    return pa.table(columns)
+
+
 def sort_labels(table: pa.Table) -> pa.Table:
     """Rows of several tables: dictionaries hold the labels that occur, sorted, and nothing of who came first."""
     table, columns = table.unify_dictionaries().combine_chunks(), {}
@@ -206,8 +215,9 @@ def sort_labels(table: pa.Table) -> pa.Table:
         columns[name] = column
         if pa.types.is_dictionary(column.type):
             codes = column.combine_chunks()
-            text = Text(codes.dictionary.to_pylist(), np.asarray(codes.indices.fill_null(-1)))
-            columns[name] = _publish_text(text, text.counts)
+            index = np.asarray(codes.indices.cast(pa.int32()).fill_null(-1))
+            text = Text(codes.dictionary.to_pylist(), index)
+            columns[name] = _publish_text(text.labels, index, np.flatnonzero(text.counts))
     return pa.table(columns)
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reissue.errors import name_release
-
 Document = dict[str, object]
 """A JSON object: keys are strings; values are numbers, strings, booleans, None, lists and objects of these."""
 
@@ -73,7 +71,7 @@ class ReleaseRecord:
     @property
     def name(self) -> str:
         """Its label, or its number."""
-        return name_release(self.number, self.label)
+        return self.label or str(self.number)
 
     @property
     def common_classes(self) -> bool:
@@ -124,7 +122,7 @@ class Damage:
     @property
     def where(self) -> str:
         """ " (release 2024-01)"; nothing where it belongs to no release."""
-        return f" (release {name_release(self.release, self.label)})" if self.release else ""
+        return f" (release {self.label or self.release})" if self.release else ""
 
     def __str__(self) -> str:
         return f"{self.file}{self.where}: {self.reason} {self.remedy}"

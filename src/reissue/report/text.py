@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from reissue.errors import name_release
-
 IN_WORDS = {"invariant": "the same values for life"}
 """Thresholds that are there or not, and have no number."""
 LONGEST = 600
@@ -93,7 +91,7 @@ def choose_unit(name: str, value: float | None) -> str:
 def call_releases(releases: Iterable[Mapping[str, object]]) -> dict[int, str]:
     """By its number what each release is called, in order: its label, or its number; both where two would be alike."""
     numbers = {int(str(one["number"])): cast("str | None", one.get("label")) for one in releases}
-    names = {number: name_release(number, label) for number, label in numbers.items()}
+    names = {number: label or str(number) for number, label in numbers.items()}
     twice = {name for name, count in Counter(names.values()).items() if count > 1}
     return {number: f"{name} (number {number})" if name in twice else name for number, name in names.items()}
 

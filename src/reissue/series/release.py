@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from reissue.arguments import check_arguments
 from reissue.coding import Coding
-from reissue.errors import MissingExtra, SeriesError, SettingsError, list_releases, name_release
+from reissue.errors import MissingExtra, SeriesError, SettingsError, list_releases
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
@@ -89,7 +89,7 @@ class Release(Shown):
     @property
     def name(self) -> str:
         """Its label, or its number."""
-        return name_release(self.number, self.label)
+        return self.label or str(self.number)
 
     def _sketch(self) -> Sketch:
         counts = {"rows": self.counts.get("published"), "classes": self.counts.get("classes")}

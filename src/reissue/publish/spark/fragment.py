@@ -13,6 +13,7 @@ import pyarrow as pa
 from reissue.arrays.types import Int32
 from reissue.coding import Coding
 from reissue.engine.identifiers import Identifiers, deal_hashes, hash_identifiers, join_identifiers
+from reissue.engine.output import widen_labels
 from reissue.engine.spark.gathering import count_cores
 from reissue.engine.spark.tasks import PACKED, Placing, open_cells, pack_rows
 from reissue.history.public_files import make_public_tables
@@ -232,9 +233,10 @@ class FragmentTask:
         return FragmentResult(FragmentSummary.of(made, self.observed), tuple(private), public, paths)
 
     def _public(self, made: FragmentRelease) -> dict[str, pa.Table]:
-        """As `make_public_tables` makes them."""
+        """As `make_public_tables` makes them, ready to be joined with those of other fragments."""
         order = np.arange(len(made.facts.subjects))
-        return make_public_tables(made.facts, made.lent, order, self.job.coding)
+        tables = make_public_tables(made.facts, made.lent, order, self.job.coding)
+        return {name: widen_labels(table) for name, table in tables.items()}
 
 
 def plan_to_table(plan: Candidate) -> pa.Table:
