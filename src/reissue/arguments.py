@@ -30,7 +30,6 @@ WANTED: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     LIST: ("a list of texts", lambda value: _holds_texts(value)),
     TABLES: ("a list of tables or paths", lambda value: isinstance(value, list | tuple)),
     "Mapping": ("a dictionary", lambda value: isinstance(value, Mapping)),
-    "Spelling": ("a Spelling", lambda value: _is_a(value, "Spelling")),
     "Missing": ("text", lambda value: isinstance(value, str)),
     "Query": ("text such as 'age=30..39 sex=F', or a dictionary", lambda value: isinstance(value, str | Mapping)),
     "InFolder": ("what publish returned", lambda value: isinstance(getattr(value, "path", None), PathLike)),

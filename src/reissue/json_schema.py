@@ -284,7 +284,7 @@ def _describe_release() -> Node:
 
 
 def _describe_verification() -> Node:
-    return _list(_object(file=TEXT, reason=TEXT, remedy=TEXT, release=_maybe(WHOLE)))
+    return _list(_object(file=TEXT, reason=TEXT, remedy=TEXT, release=_maybe(WHOLE), label=_maybe(TEXT)))
 
 
 def _describe_estimate() -> Node:

@@ -125,7 +125,7 @@ def test_an_audit_notes_public_files_that_are_missing(folder: Path) -> None:
         assert not series.audit(attacks=["difference"]).notes
         shutil.rmtree(series.releases[0].path)
         (note,) = series.audit(attacks=["difference"]).notes
-        assert "published files of release 1 are missing" in note
+        assert f"published files of release {series.releases[0].name} are missing" in note
         assert series.releases[0].missing
         assert f"Missing: {series.releases[0].path}" in series.releases[0].describe()
         assert f"Hand out: {series.releases[1].path}" in series.releases[1].describe()

@@ -71,7 +71,7 @@ class Schema:
             problems.append(f"missing is {missing!r}. Allowed: {', '.join(get_args(Missing))}.")
         spelled = USUAL
         try:
-            if spelling:
+            if not isinstance(spelling, Mapping | None) or spelling:
                 spelled = Spelling.of(spelling, (*quasi_identifiers, *values))
         except SchemaError as error:
             problems.append(str(error))

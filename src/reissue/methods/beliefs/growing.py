@@ -106,20 +106,16 @@ def _next_class(  # type: ignore[no-untyped-def]
     counts[:], total[:] = 0, 0.0
     entropy, spread, found, size, at, wait = 0.0, 0.0, 0, 0, seed, limits.k
     exact, known = 0.0, 0  # size times divergence, and for which size
-    refused, then = -1, 0  # the last row that was too far, and the size of the class it was too far from
     for step in range(look):
         if at >= len(order):
             return 0
         row, place = order[at], at
         at = after[at]
         if choosy:
-            if then == size and _are_alike(rows, row, refused):
-                continue
             wider = spread + _bound_lift(total, rows.prior[row], size, terms)
             if wider > most * (size + 1):  # perhaps too far: either the row is, or the bound has grown loose
                 if known != size:
                     exact, known = size * divergence(total, entropy, size), size
-                refused, then = row, size
                 if _is_too_far(exact, total, rows.prior[row], size, most, terms):
                     continue
                 apart = _divergence_with(total, rows.prior[row], entropy + rows.entropy[row], size + 1)
@@ -156,15 +152,6 @@ def _next_class(  # type: ignore[no-untyped-def]
             if wait >= look - step:
                 return 0
     return 0
-
-
-@njit(cache=True)
-def _are_alike(rows, one, other) -> bool:  # type: ignore[no-untyped-def]
-    """Whether the same is believed of two rows: neighbours often share a cell. O(values), mostly O(1)."""
-    for s in range(rows.prior.shape[1]):
-        if rows.prior[one, s] != rows.prior[other, s]:
-            return False
-    return bool(rows.entropy[one] == rows.entropy[other])
 
 
 @njit(cache=True, error_model="numpy")
