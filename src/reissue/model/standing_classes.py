@@ -56,11 +56,6 @@ class Tokens:
     def part(self, which: Bool | Int64) -> Tokens:
         return Tokens(self.standing[which], self.value[which], self.count[which], self.made_up[which])
 
-    def of_classes(self, standing: Int32) -> Tokens:
-        """Only those of these classes, which are ascending."""
-        at = np.minimum(np.searchsorted(standing, self.standing), max(len(standing) - 1, 0))
-        return self.part(standing[at] == self.standing) if len(standing) else Tokens.none()
-
     def numbered_from(self, first: int) -> Tokens:
         """Of classes that are called first, first + 1, ... instead of 0, 1, ..."""
         return Tokens(self.standing + np.int32(first), self.value, self.count, self.made_up)
