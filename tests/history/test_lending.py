@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from reissue.errors import InfeasiblePolicy
 from reissue.history.lending import lend
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, Facts
@@ -143,3 +144,81 @@ def test_who_was_written_by_an_earlier_version_gets_columns_anew() -> None:
     rows, kept = read_rows(coded, facts, table, previous=facts)
     assert len(rows) == 605
     assert set(kept.extras) == {"lent_by", "lent_cells"}
+
+
+def priced(rows: int, seed: int = 0, rise: int = 0) -> tuple[Coded, pa.Table]:
+    """A price by drug and dose, a fee by place and drug, a tax by price and visits: each only by both together."""
+    coded, table = people(1.0, rows, seed)
+    rng = np.random.default_rng(seed + 100)
+    drug, dose, visits = rng.integers(6, size=rows), rng.integers(5, size=rows), rng.integers(4, size=rows)
+    price = (drug * 7 + dose * 3 + drug * dose + rise) % 23
+    fee, tax = (coded.codes[:, 0] * 5 + drug * 3) % 11, (price * 3 + visits * 5) % 17
+    return coded, pa.table(
+        {"ward": table["ward"], "drug": drug, "dose": dose, "price": price, "fee": fee, "visits": visits, "tax": tax}
+    )
+
+
+CAUSES = {"price": ("drug", "dose"), "fee": ("place", "drug"), "tax": ("price", "visits")}
+
+
+def count_contradictions(rows: list[dict[str, Any]], fakes: int) -> int:
+    """How often counterfeits show the causes of somebody, and then another price than all who do."""
+    found = 0
+    for name, causes in CAUSES.items():
+        known = {tuple(row[one] for one in (*causes, name)) for row in rows[fakes:]}
+        seen = {key[:-1] for key in known}
+        said = [tuple(row[one] for one in (*causes, name)) for row in rows[:fakes]]
+        found += sum(key[:-1] in seen and key not in known for key in said)
+    return found
+
+
+def test_what_follows_from_several_columns_together_follows_in_counterfeits() -> None:
+    for seed in range(4):
+        coded, table = priced(800, seed)
+        facts = with_fakes(coded, 40, seed=seed)
+        rows, _ = read_rows(coded, facts, table)
+        assert count_contradictions(rows, 40) == 0
+        steps = " ".join(lend(coded, facts, None, table, seed=5)[0].steps)
+        assert "'price' follows from 'drug' and 'dose' together" in steps
+        assert "'fee' follows from 'place' and 'drug' together" in steps
+
+
+def test_who_keeps_to_what_follows_from_several_columns_is_no_copy_of_somebody() -> None:
+    copies = like_people = 0.0
+    for seed in range(4):
+        coded, table = priced(800, seed)
+        rows, _ = read_rows(coded, with_fakes(coded, 40, seed=seed), table.drop_columns(["fee", "tax"]))
+        shown = [tuple(row[name] for name in ("ward", "drug", "dose", "price", "visits")) for row in rows]
+        many, alone = Counter(shown), Counter(shown[40:])
+        copies += sum(many[row] > 1 for row in shown[:40]) / 160
+        like_people += sum(alone[row] > 1 for row in shown[40:]) / 3_200
+    assert abs(copies - like_people) <= 0.1
+
+
+def test_nothing_is_said_where_nothing_follows() -> None:
+    coded, table = people(1.0)
+    assert lend(coded, with_fakes(coded, 40), None, table, seed=5)[0].steps == ()
+
+
+def test_counterfeits_that_stay_follow_a_new_list_of_prices() -> None:
+    """They would show prices of last month, which nobody has any more."""
+    coded, table = priced(800)
+    first, known = read_rows(coded, with_fakes(coded, 40), table)
+    stay = coded.part(np.arange(400, 800))
+    later, _ = read_rows(stay, again(stay, known, 40), priced(800, rise=5)[1].slice(400), known)
+    assert count_contradictions(later, 40) == 0
+    same, _ = read_rows(stay, again(stay, known, 40), table.slice(400), known)
+    assert same[:40] == first[:40], "with the prices of before they stay as they are"
+
+
+def test_who_cannot_keep_to_it_is_refused_by_the_names_of_the_columns() -> None:
+    """A place that follows from ward and age: a counterfeit of another place has no ward that fits its age."""
+    coded, table = people(0.0)
+    ward = np.array([int(one) % 2 for one in table["ward"].to_pylist()])
+    codes = coded.codes.copy()
+    codes[:, 0] = (ward * 5 + codes[:, 1] * 7) % PLACES
+    bound = Coded(coded.subjects, np.asfortranarray(codes), coded.values, DOMAINS, VALUES)
+    with pytest.raises(InfeasiblePolicy, match="'place' follows from 'age' and 'ward' together") as caught:
+        lend(bound, with_fakes(bound, 20), None, table.set_column(0, "ward", pa.array(ward)), seed=5)
+    assert "of the 20 counterfeits" in str(caught.value)
+    assert "Take one of these columns out" in str(caught.value)

@@ -74,6 +74,15 @@ def test_an_older_series_opens_verifies_audits_and_goes_on(archive: Path, tmp_pa
         assert (len(again.releases), again.upgraded, again.verify()) == (3, "", [])
 
 
+@pytest.mark.parametrize("archive", OLDER, ids=lambda path: path.name.removesuffix(".tar.xz"))
+def test_caches_as_an_older_version_made_them_are_no_damage(archive: Path, tmp_path: Path) -> None:
+    """They are made anew as this version makes them, and nobody is told that anything was wrong."""
+    with unpack(archive, tmp_path) as series:
+        assert series.verify(rebuild=True) == []
+        mend_caches(series._ledger, series.strategy, series.coding)
+        assert series.verify(rebuild=True) == []
+
+
 @pytest.mark.xdist_group("postgresql")
 @pytest.mark.parametrize("archive", ON_A_SERVER, ids=lambda path: path.name.removesuffix(".tar.xz"))
 def test_an_older_series_with_its_catalogue_in_postgresql_goes_on_and_can_go_back(

@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.errors import InfeasiblePolicy
 from reissue.model.boxes import hilbert_keys
 from reissue.model.counterfeit_rows import lend_columns
+from reissue.model.dependences import Dependence, find_dependences
 from reissue.model.release import Coded, Facts
 
 
@@ -20,11 +22,12 @@ class LentColumns:
     """Whence the published rows have their insensitive columns.
 
     rows: int64[published], the row of the table that each carries; a counterfeit's, -1 if there is nobody to have them
-    from, were added to the table
+    from, were added to the table; steps: what `release.steps` says of it
     """
 
     rows: Int64
     table: pa.Table
+    steps: tuple[str, ...] = ()
 
     @staticmethod
     def join(parts: Sequence[LentColumns], order: Int64 | None) -> LentColumns:
@@ -56,26 +59,61 @@ def lend(
     at = np.minimum(np.searchsorted(present, lenders), people - 1)
     had = np.where(present[at] == lenders, order[at], np.arange(people, people + len(kept))[:, None])
     codes = np.stack([_number_cells(column) for column in table.columns], axis=1)
-    says = np.take_along_axis(codes, had, axis=0)
-    if any(
-        2 * np.isin(cells, own).sum() < len(kept) for cells, own in zip(codes[people:].T, codes[:people].T, strict=True)
-    ):
-        kept, lenders, had, says = kept[:0], lenders[:0], had[:0], says[:0]  # a column is written in another way now
-    new, drawn = np.setdiff1d(np.arange(fakes), kept), np.empty((fakes, insensitive.num_columns), dtype=np.int64)
-    drawn[kept], lent = had, np.concatenate([codes[:people], says])
     own, said = (np.column_stack([side.codes, side.values]) for side in (coded, facts))
-    said = said[~real]
+    lent, said = codes[:people], said[~real]
+    whole = np.concatenate([own, lent], axis=1)
+    depends = find_dependences(whole, own.shape[1], np.random.default_rng([seed, 6]))
+    says = np.take_along_axis(codes, had, axis=0)
+    stay = ~_contradict(depends, whole, np.concatenate([said[kept], says], axis=1))
+    if any(2 * np.isin(cells, known).sum() < len(kept) for cells, known in zip(codes[people:].T, lent.T, strict=True)):
+        stay[:] = False  # a column is written in another way now
+    kept, lenders, had, says = kept[stay], lenders[stay], had[stay], says[stay]
+    new, drawn = np.setdiff1d(np.arange(fakes), kept), np.empty((fakes, insensitive.num_columns), dtype=np.int64)
     keys = hilbert_keys(np.concatenate([coded.codes, said[new, :-1]]), coded.domains)
     near = np.argsort(keys[:people], kind="stable")
     places = np.searchsorted(keys[near], keys[people:])
-    rng = np.random.default_rng([seed, 5])
-    drawn[new] = lend_columns(np.concatenate([own, said[kept]]), lent, near, places, said[new], rng)
+    rng, bound = np.random.default_rng([seed, 5]), sorted({one.columns for one in depends})
+    known, other = np.concatenate([own, said[kept]]), np.concatenate([lent, says])
+    drawn[kept], drawn[new] = had, lend_columns(known, other, near, places, said[new], rng, bound)
+    says = np.take_along_axis(codes, drawn, axis=0)
+    steps = _tell_dependences(depends, whole, np.concatenate([said, says], axis=1), insensitive.column_names, coded)
     more = [column.take(pa.array(drawn[:, a])) for a, column in enumerate(table.columns)]
     added = pa.Table.from_arrays(more, schema=insensitive.schema)
     whence = coded.subjects[np.minimum(drawn, people - 1)]
     whence[kept] = lenders
     extras = {**facts.extras, _LENDERS: whence, _CELLS: _pack_cells(added)}
-    return LentColumns(rows, pa.concat_tables([insensitive, added])), replace(facts, extras=extras)
+    return LentColumns(rows, pa.concat_tables([insensitive, added]), steps), replace(facts, extras=extras)
+
+
+def _contradict(depends: Sequence[Dependence], people: Int32, said: Int32) -> Bool:
+    """bool[n]: which rows contradict what follows from several columns together."""
+    found = np.zeros(len(said), dtype=np.bool_)
+    for one in depends:
+        found |= one.find_contradictions(people, said)
+    return found
+
+
+def _tell_dependences(
+    depends: Sequence[Dependence], people: Int32, said: Int32, lent: Sequence[str], coded: Coded
+) -> tuple[str, ...]:
+    """For `release.steps`; raises InfeasiblePolicy where counterfeits would be recognized by them."""
+    names = [*(domain.name for domain in coded.domains), "the sensitive value", *lent]
+    told = [f"{_name(names, (one.follows,))} follows from {_name(names, one.causes)} together" for one in depends]
+    for one, sentence in zip(depends, told, strict=True):
+        broken = int(one.find_contradictions(people, said).sum())
+        if broken:
+            raise InfeasiblePolicy(
+                f"Among people {sentence}, and {broken:,} of the {len(said):,} counterfeits that this release needs "
+                "cannot keep to it: they would be recognized. Take one of these columns out of the schema's "
+                "insensitive columns or make it coarser, or publish without counterfeits (a lower m, or standing)."
+            )
+    return (f"Counterfeits keep to it that {'; '.join(told)}.",) if told else ()
+
+
+def _name(names: Sequence[str], columns: Sequence[int]) -> str:
+    """Columns of the table as people call them, the last one after "and"."""
+    *first, last = [name if name == "the sensitive value" else f"'{name}'" for name in (names[c] for c in columns)]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 _LENDERS, _CELLS = "lent_by", "lent_cells"

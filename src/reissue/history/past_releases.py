@@ -161,10 +161,19 @@ def compare_caches(right: Mapping[str, Table], kept: Mapping[str, Table]) -> lis
     """Names of the caches that are missing, superfluous, damaged or different in any column."""
 
     def same(one: Table, other: Table) -> bool:
-        try:
-            return set(one) == set(other) and all(np.array_equal(one[name], other[name]) for name in one)
-        except LedgerDamaged:  # it cannot be read
-            return False
+        return (
+            is_readable(other)
+            and set(one) == set(other)
+            and all(np.array_equal(one[name], other[name]) for name in one)
+        )
 
     names = sorted(set(right) | set(kept))
     return [name for name in names if name not in right or name not in kept or not same(right[name], kept[name])]
+
+
+def is_readable(table: Table) -> bool:
+    """Whether a cache that was kept is what was written, whatever it says."""
+    try:
+        return all(table[name] is not None for name in table)
+    except LedgerDamaged:
+        return False

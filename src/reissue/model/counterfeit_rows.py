@@ -7,6 +7,7 @@ each of its values occur elsewhere just if, and about as often as, the person's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -26,6 +27,8 @@ _EXCHANGES, _ALIKE = 160, 0.03
 _ALONE, _UNSEEN, _MORE = 2.0, 2.5, 1.5
 """What it costs to repeat where the person does not, in doublings; and how much dearer than its doublings it is to be
 like nobody where the person is not, and to be more frequent: copying makes frequent. `make counterfeits` decides."""
+_BROKEN = 1_000.0
+"""What it costs if bound columns say together what nobody says: more than all else."""
 _MOST_KNOWN = 2_000_000
 """Rows, drawn at random from larger tables, by which lent columns are judged."""
 
@@ -41,8 +44,8 @@ def draw_columns(codes: Int32, order: Int64, places: Int64, rng: np.random.Gener
     columns = codes.shape[1]
     person = order[find_neighbours(places, len(order), WIDE, rng)]
     found = np.repeat(person[:, None], columns, axis=1)
-    there = np.sort(_hash_rows(codes))
-    alone = _are_alone(there, _hash_rows(codes[person]))
+    there = np.sort(hash_rows(codes))
+    alone = _are_alone(there, hash_rows(codes[person]))
     oddness = np.where(alone, np.iinfo(np.int64).max, 0)  # who repeats somebody is imitated by a copy
     pairs, many = _Pairs(codes, person, rng), np.stack([_count_equal(codes[:, a]) for a in range(columns)], axis=1)
     for attempt in range(_ATTEMPTS):
@@ -55,23 +58,33 @@ def draw_columns(codes: Int32, order: Int64, places: Int64, rng: np.random.Gener
             [_draw_one(many[:, a], wanted[:, a], order, places[left], reach, rng) for a in range(columns)], axis=1
         )
         said = _pick(codes, drawn)
-        taken = np.union1d(there, _hash_rows(_pick(codes, found)))
-        odd = np.where(_are_new(taken, _hash_rows(said)), pairs.count_unlike(said, left), np.iinfo(np.int64).max)
+        taken = np.union1d(there, hash_rows(_pick(codes, found)))
+        odd = np.where(_are_new(taken, hash_rows(said)), pairs.count_unlike(said, left), np.iinfo(np.int64).max)
         better = odd < oddness[left]
         found[left[better]], oddness[left[better]] = drawn[better], odd[better]
     return found
 
 
-def lend_columns(own: Int32, lent: Int32, order: Int64, places: Int64, said: Int32, rng: np.random.Generator) -> Int64:
+def lend_columns(
+    own: Int32,
+    lent: Int32,
+    order: Int64,
+    places: Int64,
+    said: Int32,
+    rng: np.random.Generator,
+    bound: Sequence[tuple[int, ...]] = (),
+) -> Int64:
     """int64[n, columns]: the row from which each counterfeit has each lent column.
 
     own: int32[rows, f] what rows say themselves, their value last; lent: int32[rows, columns], as in `draw_columns`;
     order: int64[people] the rows to draw from, such that neighbours are alike; places: int64[n] where in the order each
-    counterfeit stands; said: int32[n, f] what it says itself.
+    counterfeit stands; said: int32[n, f] what it says itself; bound: sets of columns, lent ones after the f others, in
+    each of which one follows from the rest.
 
     A counterfeit begins with all columns of somebody near it who has its value. Columns, alone or several together, are
     then exchanged for those of others who are near it or agree with it in something, where that brings it closer to the
-    same person in how often its columns occur together. O(rows (f + columns) columns log rows).
+    same person in how often its columns occur together. What bound columns say together somebody says, if anybody near
+    can lend it. O(rows (f + columns) columns log rows).
     """
     if len(places) == 0:
         return np.empty((0, lent.shape[1]), dtype=np.int64)
@@ -79,7 +92,8 @@ def lend_columns(own: Int32, lent: Int32, order: Int64, places: Int64, said: Int
     person, alone = near.draw(own.shape[1], WIDE, rng), np.any([_count_equal(column) == 1 for column in lent.T], axis=0)
     for _ in range(_ATTEMPTS):  # whose value is a single one cannot be imitated
         person = np.where(alone[person], near.draw(own.shape[1], WIDE, rng), person)
-    found, sets = np.repeat(person[:, None], count, axis=1), _Together(own, lent, person, rng)
+    found, sets = np.repeat(person[:, None], count, axis=1), _Together(own, lent, person, rng, bound)
+    groups = _BoundColumns(bound, np.concatenate([own, lent], axis=1)[order], order, own.shape[1])
     apart = sets.compare(np.concatenate([said, lent[person]], axis=1), np.arange(len(places)), np.arange(len(sets)))
     for _ in range(_EXCHANGES):
         left = np.flatnonzero(apart.sum(axis=1) > _ALIKE * len(sets))
@@ -87,8 +101,11 @@ def lend_columns(own: Int32, lent: Int32, order: Int64, places: Int64, said: Int
             break
         width = min(int(rng.integers(1, 3 if rng.random() < 0.8 else count + 1)), count)
         columns, which = rng.choice(count, width, replace=False), int(rng.integers(len(near)))
+        lender = near.draw(which, WIDE << int(rng.integers(4)), rng)[left]
+        if len(groups) and rng.random() < 0.5:
+            columns, lender = groups.draw(np.concatenate([said[left], _pick(lent, found[left])], axis=1), lender, rng)
         tried, touched = found[left], sets.list_with(columns)
-        tried[:, columns] = near.draw(which, WIDE << int(rng.integers(4)), rng)[left][:, None]
+        tried[:, columns] = lender[:, None]
         now = sets.compare(np.concatenate([said[left], _pick(lent, tried)], axis=1), left, touched)
         better = now.sum(axis=1) < apart[np.ix_(left, touched)].sum(axis=1)
         found[left[better]], apart[np.ix_(left[better], touched)] = tried[better], now[better]
@@ -112,7 +129,7 @@ def _pick(codes: Int32, drawn: Int64) -> Int32:
     return np.asarray(codes[drawn, np.arange(codes.shape[1])[None, :]], dtype=np.int32)
 
 
-def _hash_rows(codes: Int32) -> NDArray[np.uint64]:
+def hash_rows(codes: Int32) -> NDArray[np.uint64]:
     """uint64[rows]: equal rows have equal numbers, others very likely not."""
     mixed = np.zeros(len(codes), dtype=np.uint64)
     for a in range(codes.shape[1]):
@@ -142,14 +159,14 @@ class _Pairs:
         self._some, own = np.asfortranarray(some), codes[person]
         self._alone = {}
         for a, b in combinations(range(codes.shape[1]), 2):
-            there = np.sort(_hash_rows(self._some[:, (a, b)]))
-            self._alone[a, b] = there, _are_alone(there, _hash_rows(own[:, (a, b)]))
+            there = np.sort(hash_rows(self._some[:, (a, b)]))
+            self._alone[a, b] = there, _are_alone(there, hash_rows(own[:, (a, b)]))
 
     def count_unlike(self, said: Int32, which: Int64) -> Int64:
         """int64[some]: in how many pairs of columns only one of counterfeit and person is like nobody else."""
         unlike = np.zeros(len(said), dtype=np.int64)
         for (a, b), (there, alone) in self._alone.items():
-            pair = _hash_rows(said[:, (a, b)])
+            pair = hash_rows(said[:, (a, b)])
             at = np.minimum(np.searchsorted(there, pair), len(there) - 1)
             unlike += (there[at] != pair) != alone[which]
         return unlike
@@ -176,10 +193,57 @@ class _Ranked:
         return np.asarray(order[(places + rng.integers(-reach, reach, len(places))) % len(order)], dtype=np.int64)
 
 
-class _Together:
-    """How often columns occur together: single ones, pairs of which one is lent, all lent ones, and whole rows."""
+class _BoundColumns:
+    """Bound columns to be exchanged together, from people who agree in the others of their set.
 
-    def __init__(self, own: Int32, lent: Int32, person: Int64, rng: np.random.Generator) -> None:
+    bound: sets of columns; people: int32[people, columns]; rows: int64[people] their rows; width: own columns
+    """
+
+    def __init__(self, bound: Sequence[tuple[int, ...]], people: Int32, rows: Int64, width: int) -> None:
+        self._people, self._rows, self._width = people, rows, width
+        moves = set()
+        for one in map(frozenset, (*bound, *_join_overlapping(bound, width))):
+            own = frozenset(column for column in one if column < width)
+            for kept in (own, *(own | {column} for column in one - own)):
+                moves.add((tuple(sorted(one - kept)), tuple(sorted(kept))))
+        self._moves = sorted(move for move in moves if move[0])
+        self._sorted: dict[tuple[int, ...], tuple[NDArray[np.uint64], Int64]] = {}
+
+    def __len__(self) -> int:
+        return len(self._moves)
+
+    def draw(self, said: Int32, near: Int64, rng: np.random.Generator) -> tuple[Int64, Int64]:
+        """(int64[] lent columns; int64[n] from whom each counterfeit may have them: near, where nobody agrees)."""
+        exchanged, kept = self._moves[int(rng.integers(len(self._moves)))]
+        columns = np.array(exchanged, dtype=np.int64) - self._width
+        if not kept:
+            return columns, near
+        if kept not in self._sorted:
+            hashed = hash_rows(self._people[:, kept])
+            sort = np.argsort(hashed, kind="stable")
+            self._sorted[kept] = hashed[sort], self._rows[sort]
+        there, rows = self._sorted[kept]
+        wanted = hash_rows(said[:, kept])
+        first, end = np.searchsorted(there, wanted), np.searchsorted(there, wanted, "right")
+        drawn = rows[np.minimum(rng.integers(first, np.maximum(end, first + 1)), len(rows) - 1)]
+        return columns, np.where(first < end, drawn, near)
+
+
+def _join_overlapping(bound: Sequence[tuple[int, ...]], width: int) -> list[frozenset[int]]:
+    """Sets that hang together by lent columns, as one."""
+    joined: list[frozenset[int]] = []
+    for one in map(frozenset, bound):
+        near = [other for other in joined if any(column >= width for column in other & one)]
+        joined = [*(other for other in joined if other not in near), one.union(*near)]
+    return joined
+
+
+class _Together:
+    """How often columns occur together: single ones, pairs of which one is lent, all lent, whole rows, bound ones."""
+
+    def __init__(
+        self, own: Int32, lent: Int32, person: Int64, rng: np.random.Generator, bound: Sequence[tuple[int, ...]]
+    ) -> None:
         width, whole = own.shape[1], np.concatenate([own, lent], axis=1)
         known = (
             whole
@@ -188,9 +252,10 @@ class _Together:
         )
         columns = range(width, whole.shape[1])
         pairs = [(a, b) for b in columns for a in range(b)]
-        self._sets = [*((b,) for b in columns), *pairs, tuple(columns), tuple(range(whole.shape[1]))]
+        self._sets = [*((b,) for b in columns), *pairs, tuple(columns), tuple(range(whole.shape[1])), *bound]
+        self._bound = len(self._sets) - len(bound)
         self._width = width
-        self._there = [np.sort(_hash_rows(known[:, list(some)]).astype(np.uint32)) for some in self._sets]
+        self._there = [np.sort(hash_rows(known[:, list(some)]).astype(np.uint32)) for some in self._sets]
         self._wanted = np.stack([self._count(one, whole[person]) - 1 for one in range(len(self))], axis=1)
 
     def __len__(self) -> int:
@@ -209,8 +274,10 @@ class _Together:
             more = np.log2(1 + others) - np.log2(1 + wanted)
             apart[:, at] = np.maximum(more * _MORE, -more)
             apart[:, at] += _ALONE * ((others > 0) & (wanted == 0)) - _UNSEEN * np.minimum(more, 0) * (others == 0)
+            if one >= self._bound:
+                apart[:, at] += _BROKEN * (others == 0)
         return apart
 
     def _count(self, one: int, said: Int32) -> Int64:
-        hashed, there = _hash_rows(said[:, list(self._sets[one])]).astype(np.uint32), self._there[one]
+        hashed, there = hash_rows(said[:, list(self._sets[one])]).astype(np.uint32), self._there[one]
         return np.asarray(np.searchsorted(there, hashed, "right") - np.searchsorted(there, hashed), dtype=np.int64)

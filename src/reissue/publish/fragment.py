@@ -190,6 +190,7 @@ class FragmentJob:
         if rows.insensitive is not None:
             last = self.past[-1] if len(self.past) else None
             lent, kept = lend(coded, kept, last, rows.insensitive, self.own_seed)
+            candidate = replace(candidate, steps=(*candidate.steps, *lent.steps))
         if self.common:
             paths = count_paths([*self.past, facts])[0]
             return FragmentRelease(coded, candidate, kept, caches, candidate.steps, (), paths, lent=lent)

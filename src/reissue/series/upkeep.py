@@ -26,7 +26,7 @@ from reissue.errors import (
 )
 from reissue.hierarchy import Hierarchy
 from reissue.history.identities import Identities
-from reissue.history.past_releases import PastReleases, compare_caches, rebuild_caches
+from reissue.history.past_releases import PastReleases, compare_caches, is_readable, rebuild_caches
 from reissue.ledger import Damage, Event, Ledger, Receipt, ReleaseRecord, part_name, read_events
 from reissue.ledger.disk import hash_file
 from reissue.ledger.records import Layout
@@ -234,14 +234,21 @@ def _rebuild_before(
 
 
 def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Damage]:
-    """Rebuild every cache from the facts, and put it in the place of one that differs. Needs the publisher's lock."""
+    """Rebuild every cache from the facts, and put it in the place of one that differs. Needs the publisher's lock.
+
+    Those that an older version made may differ and be right: of them only what cannot be read is damaged.
+    """
     wrong: list[str] = []
     right: dict[str, Table] = {}
+    older, differ = ledger.has_older_caches, False
     for fragment in ledger.shelf.fragments:
         own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment, counted=True))
-        wrong += compare_caches(own, ledger.shelf.caches(fragment))
+        kept = ledger.shelf.caches(fragment)
+        found = compare_caches(own, kept)
+        differ |= bool(found)
+        wrong += [name for name in found if name in kept and not is_readable(kept[name])] if older else found
         right |= {part_name(name, fragment): table for name, table in own.items()}
-    if wrong:
+    if differ:
         ledger.replace_caches(right)
     reason, remedy = "it was damaged, or did not follow from the facts.", "It has been rebuilt; nothing is left to do."
     return [Damage(file=f"cache {name}", reason=reason, remedy=remedy) for name in wrong]
