@@ -118,6 +118,6 @@ def test_a_match_is_limited_by_work_and_not_by_the_clock(monkeypatch: pytest.Mon
         asked.append(dict(options))
         return milp(*arguments, options=options, **rules)
 
-    monkeypatch.setattr(matching, "milp", solve)
+    monkeypatch.setattr("scipy.optimize.milp", solve)
     assert match_exactly((codes, places), (places, places), codes, places).classes.tolist() == [0, 1]
     assert asked == [{"node_limit": matching.NODES}]

@@ -94,6 +94,8 @@ def test_a_gate_stops_a_snapshot_that_was_not_meant_with_a_code_of_its_own(clini
 def test_a_release_is_withdrawn_and_the_log_tells_why(clinic: Path) -> None:
     reissue("publish", "s", "1.csv", cwd=clinic)
     reissue("publish", "s", "2.csv", "--label", "June", cwd=clinic)
+    for name in ("June", "2"):  # the label, or the number
+        assert reissue("pack", "s", name, cwd=clinic).stdout == "Wrote release.zip: release June, nothing private.\n"
     refused = reissue("withdraw", "s", "--reason", "wrong ward", cwd=clinic)
     assert refused.returncode == 2
     assert "Release June may have been handed out" in refused.stderr

@@ -58,6 +58,12 @@ def test_the_series_is_made_by_the_same_files_as_from_the_command_line(
     assert "January.csv waits for your approval" in read(client.get("/series/clinic.reissue/next").text)
 
 
+def test_a_table_that_is_refused_is_called_by_its_name(client: Client) -> None:
+    answer = client.upload("/new/table", "January.csv", b"a,b\n1,2\n")
+    assert answer.status == 400
+    assert json.loads(answer.text)["error"].startswith("January.csv: fewer than three columns")
+
+
 def test_roles_that_are_chosen_win_and_wrong_ones_are_refused(served: Served, client: Client, draft: str) -> None:
     own = served.office.find_draft(draft.rpartition("/")[2])
     assert client.send(f"{draft}/roles", **ROLES).status == 200

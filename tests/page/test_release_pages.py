@@ -50,6 +50,11 @@ def preview(served: Served, client: Client, content: bytes, name: str = "Februar
     return read(client.get(f"{AT}/next").text)
 
 
+def test_a_snapshot_that_is_refused_is_called_by_its_name(served: Served, client: Client) -> None:
+    words = preview(served, client, csv(range(5, 45)).replace(b"age", b"years", 1))
+    assert " February.csv does not fit the schema." in words
+
+
 def test_a_preview_says_what_the_library_says_and_publishes_nothing(
     served: Served, client: Client, tmp_path: Path
 ) -> None:

@@ -45,6 +45,16 @@ def find_plain(folder: Path, content: bytes) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and line in path.read_bytes()]
 
 
+def test_an_encrypted_snapshot_that_is_refused_is_called_by_its_name(tmp_path: Path) -> None:
+    with encrypted(tmp_path) as served:
+        client = served.enter()
+        assert client.upload(f"{AT}/snapshot", "January.csv", b"a,b\n1,2\n").status == 200
+        finish(served)
+        words = read(client.get(f"{AT}/next").text)
+        assert " January.csv does not fit the schema." in words
+        assert OPEN not in words
+
+
 def test_a_snapshot_waits_encrypted_and_is_previewed_and_published(tmp_path: Path) -> None:
     content = csv(range(40))
     with encrypted(tmp_path) as served:

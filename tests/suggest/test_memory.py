@@ -51,4 +51,4 @@ def test_a_table_is_looked_at_in_a_few_times_its_size(tmp_path: Path) -> None:
     )
     grown, identifier, sensitive = done.stdout.split()
     assert (identifier, sensitive) == ("person", "diagnosis")
-    assert int(grown) < 13 * SIZE, f"{int(grown) / 2**20:.0f} MB"
+    assert int(grown) < 6 * SIZE, f"{int(grown) / 2**20:.0f} MB"

@@ -119,17 +119,17 @@ def withdraw(series: str, not_handed_out: bool, reason: str | None, as_json: boo
 
 @click.command()
 @SERIES
-@click.argument("number", type=int, required=False)
+@click.argument("release", required=False)
 @offer_output("release.zip", "The file to write.")
 @KEY
-def pack(series: str, number: int | None, output: str, key: str | None) -> None:
-    """Write exactly the public files of release NUMBER of SERIES, by default the last one, as one zip file."""
+def pack(series: str, release: str | None, output: str, key: str | None) -> None:
+    """Write exactly the public files of RELEASE of SERIES, its label or number, by default the last one, as a zip."""
     from reissue.series import Series
 
     writable(output, b"PK")
     with Series.open(series, key=key) as opened:
-        release = opened.pack(number, output)
-    tell(f"Wrote {output}: release {release.name}, nothing private.")
+        packed = opened.pack(release, output)
+    tell(f"Wrote {output}: release {packed.name}, nothing private.")
 
 
 @click.command()

@@ -159,7 +159,7 @@ class NumericCoding:
 
     def _checked(self, lo: int, hi: int, label: str) -> tuple[int, int]:
         if lo > hi:
-            raise ReleaseError(f"{label!r} is an empty range: it ends before it starts. Correct the release.")
+            raise ReleaseError(f"{label!r} is an empty range: it ends before it starts. Exchange its ends.")
         return lo, hi
 
     def _bound(self, text: str, label: str, rounding: str | None = None, shift: int = 0) -> int:

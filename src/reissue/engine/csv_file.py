@@ -20,6 +20,8 @@ from reissue.errors import SnapshotError
 
 DELIMITERS = (",", ";", "\t", "|")
 BLOCK = 1 << 22
+RELEASED = 4
+"""Pieces after which memory that parsing left free goes back to the system."""
 SHOWN = 3  # how many places a message names
 TEXT, CODES = pa.string(), pa.dictionary(pa.int32(), pa.string())
 
@@ -55,7 +57,7 @@ class CsvFile:
             if all(name in encoded for name in columns):  # a table to be looked at: pieces take less memory
                 with suppress(pa.ArrowInvalid), self._stream() as stream:  # a row longer than a piece is read below
                     options = pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK // 4)
-                    return pyarrow.csv.open_csv(stream, options, *self._options(columns, encoded)).read_all()
+                    return _collect(pyarrow.csv.open_csv(stream, options, *self._options(columns, encoded)))
             return self._parse(columns, encoded, None)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -260,3 +262,13 @@ class CsvFile:
         if all(row.actual_columns == len(self.header) + 1 and row.text.endswith(self.delimiter) for row in bad):
             return f"These lines end with a '{self.delimiter}' that the header lacks: leave it out, or add it there."
         return f"Quote values that contain '{self.delimiter}'; if it is the last line, the file is incomplete."
+
+
+def _collect(reader: pyarrow.csv.CSVStreamingReader) -> pa.Table:
+    """All pieces as one table. What parsing leaves free between them would else double the memory by the end."""
+    pieces = []
+    for piece in reader:
+        pieces.append(piece)
+        if len(pieces) % RELEASED == 0:
+            pa.default_memory_pool().release_unused()
+    return pa.Table.from_batches(pieces, reader.schema)

@@ -168,6 +168,8 @@ def is_divided_by_values(folder: Path) -> bool:
 
 def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
     """All files of a folder as one table."""
+    if (path / "private").is_dir() and (path / "releases").is_dir():
+        raise SnapshotError(f"{path} is a series, not a table. Name the file with the rows to publish.")
     if is_divided_by_values(path):
         raise SnapshotError(
             f"{path} is a folder divided by the values of columns ('year=2026'), which Spark reads: use the engine "

@@ -90,6 +90,8 @@ def read_release(release: str | PathLike[str] | InFolder, config: str | PathLike
     path = Path(release if isinstance(release, str | PathLike) else release.path)
     if not path.is_dir():
         raise ReleaseError(f"{path} is no folder. Name the folder of a release, the one with release.json in it.")
+    if (path / "releases").is_dir():
+        raise ReleaseError(f"{path} is a series. Name the folder of one of its releases, such as {path}/releases/0001.")
     about = read_description(path)
     opaque: frozenset[str] = frozenset()
     if config is None:

@@ -221,6 +221,8 @@ def _refuse_occupied(layout: Layout) -> None:
     ours = _DRAFT in found and not found - {_DRAFT, "reissue.toml", "reissue.toml.new", "releases"}
     if found and (not ours or (layout.releases.exists() and os.listdir(layout.releases))):
         names = ", ".join(sorted(found)[:3])
+        if layout.root == Path():
+            raise SeriesError(f"This folder is not empty (it holds {names}). Name one for the series.")
         raise SeriesError(f"{layout.root} is not empty (it holds {names}). Give a new path. Nothing was changed.")
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from starlette.requests import Request
 
-from reissue.errors import InputError
+from reissue.errors import InputError, ReissueError
 from reissue.ledger.disk import explain_os_errors, make_private_folder, names_in, open_private, remove_tree
 from reissue.ledger.sealing import SealedWriter, name_sealed, open_sealed
 from reissue.ledger.system import is_running, move
@@ -65,18 +65,30 @@ def _name_own(kind: str) -> str:
 
 @contextmanager
 def open_waiting(waiting: Path, key: bytes | None) -> Iterator[Path]:
-    """The file as it was sent, for as long as it is read; decrypted if it is sealed."""
+    """The file as it was sent, for as long as it is read; decrypted if it is sealed. Errors call it by its name."""
     if key is None:
-        yield waiting
+        with _called_by_name(waiting):
+            yield waiting
         return
     folder = waiting.parent / _name_own(OPEN)
     try:
         with explain_os_errors("Reading the file"):
             make_private_folder(folder)
-        with open_sealed(waiting, folder, key) as file:
+        with open_sealed(waiting, folder, key) as file, _called_by_name(file):
             yield file
     finally:
         remove_tree(folder)
+
+
+@contextmanager
+def _called_by_name(file: Path) -> Iterator[None]:
+    """Nobody who sent a file knows the folder where it waits."""
+    try:
+        yield
+    except ReissueError as error:
+        error.args = tuple(str(one).replace(str(file), file.name) for one in error.args)
+        error.page = error.page and error.page.replace(str(file), file.name)
+        raise
 
 
 def sweep(folder: Path) -> None:

@@ -185,6 +185,8 @@ def _hierarchy(table: _AttributeTable, base: Path) -> Hierarchy:
     if isinstance(given, Hierarchy):
         return given
     if isinstance(given, str | PathLike):
+        if "://" in str(given):
+            raise SchemaError(f"hierarchy is {str(given)!r}, an address. Copy the file here, and give its path.")
         return Hierarchy.from_file(base / given)
     if isinstance(given, Mapping | list | tuple):
         return Hierarchy.from_nested(given)

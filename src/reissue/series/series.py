@@ -249,8 +249,11 @@ class Series(Shown):
         with self._ledger.publisher():
             return self._release(withdraw(self._ledger, reason, not_handed_out, self._find_strategy))
 
-    def pack(self, number: int | None, file: str | Path) -> Release:
-        """Write the public files of a release, of the last one if none is named, as one zip file to hand out."""
+    def pack(self, number: int | str | None, file: str | Path) -> Release:
+        """Write the public files of a release as one zip file to hand out.
+
+        number: that of the release, or its label; None for the last one
+        """
         from reissue.series.upkeep import pack
 
         return self._release(pack(self._ledger, number, Path(file)))

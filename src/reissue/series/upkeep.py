@@ -192,16 +192,14 @@ def withdraw(
     return last
 
 
-def pack(ledger: Ledger, number: int | None, target: Path) -> ReleaseRecord:
-    """Exactly the public files of a release as a zip file, each compared with its hash; the same one every time."""
+def pack(ledger: Ledger, name: int | str | None, target: Path) -> ReleaseRecord:
+    """Exactly the public files of a release as a zip file, each compared with its hash; the same one every time.
+
+    name: its label or number; by default the last one
+    """
     if not ledger.releases:
         raise SeriesError("Nothing has been published yet, so there is nothing to hand out.")
-    found = {record.number: record for record in ledger.releases}
-    record = ledger.releases[-1] if number is None else found.get(number)
-    if record is None:
-        raise SeriesError(
-            f"There is no release {number}; the series has {list_releases({n: one.label for n, one in found.items()})}."
-        )
+    record = ledger.releases[-1] if name is None else _find(ledger.releases, name)
     content = {}
     for file in record.files:
         path = Layout(ledger.path).release(record.number) / file.name
@@ -213,6 +211,15 @@ def pack(ledger: Ledger, number: int | None, target: Path) -> ReleaseRecord:
         content[file.name] = path
     write_zip(content, target)
     return record
+
+
+def _find(releases: Sequence[ReleaseRecord], name: int | str) -> ReleaseRecord:
+    """The release of this label; without one, of this number."""
+    found = [one for one in releases if one.label == name] or [one for one in releases if str(one.number) == str(name)]
+    if not found:
+        labels = {one.number: one.label for one in releases}
+        raise SeriesError(f"There is no release {name}; the series has {list_releases(labels)}.")
+    return found[0]
 
 
 def _rebuild_before(

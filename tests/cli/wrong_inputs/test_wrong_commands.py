@@ -49,6 +49,11 @@ CONFIGS = [
     ('"patient"', "“patient”", "Write straight quotes"),
     ('"patient"', "patient", "Put text into quotes"),
     ('"zip.csv"', '"maps\\zip.csv"', "Write / instead of \\"),
+    ('"zip.csv"', '"https://host/zip.csv"', "'https://host/zip.csv', an address"),
+    ('"zip.csv"', '"."', "Is a directory"),
+    ('type = "int"', 'type = "int", weight = -1', "weight is -1"),
+    ("k = 2", "k = true", "k is true"),
+    ("k = 2", "k = 2\n[utility]\nrates = ['age x']", "Did you mean 'age'"),
     ("[schema]", "[schema", "TOML"),
 ]
 
@@ -160,6 +165,23 @@ COMMANDS = [
     (("verify", "none"), "none"),
     (("compare", "--config", "c.toml"), "SNAPSHOT"),
     (("publsh", "s", "good.csv"), "publsh"),
+    (("publish", "s", "s"), "s is a series, not a table"),
+    (("publish", "s", "good.csv", "--label", "good", "--allow", "same-snapshot"), "'good' is that of an earlier"),
+    (("init", "", "--config", "c.toml"), "Name one for the series"),
+    (("estimate", "s", "diagnosis=flu"), "s is a series. Name the folder of one of its releases"),
+    (("estimate", "s/releases/0001", "diagnosis=flue"), "Did you mean 'flu'?"),
+    (("estimate", "s/releases/0001", "ward=A"), "asks for 'ward'"),
+    (("estimate", "s/releases/0001", "age=30-20"), "'30-20' is an empty range: it ends before it starts. Exchange"),
+    (("estimate", "s/releases/0001", ""), "column=value is expected"),
+    (("pack", "s", "7"), "There is no release 7; the series has 1 (good)"),
+    (("pack", "s", "bad"), "There is no release bad; the series has 1 (good)"),
+    (("pack", "s", "-o", "no/x.zip"), "no folder no"),
+    (("audit", "s", "--person", "nobody"), "'nobody' is not known"),
+    (("audit", "s", "--set", "foo.bar=1"), "'foo.bar'"),
+    (("schema", "nothing"), "There is no document 'nothing'"),
+    (("serve", "nowhere"), "nowhere is no series"),
+    (("upgrade", "s", "--back"), "was not upgraded"),
+    (("verify", "s", "--key", "env:NOPE"), "NOPE is not set"),
 ]
 
 

@@ -6,9 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from reissue.arrays.sets import strong_components
 from reissue.arrays.types import Int32, Int64
@@ -114,6 +111,9 @@ def _place_most(limits: list[tuple[Int64, Int64]]) -> Int64:
     pairs = len(limits[0][0])
     if pairs == 0:
         return np.empty(0, dtype=np.int64)
+    from scipy.optimize import LinearConstraint, milp  # few audits need it, so none waits for the import before it does
+    from scipy.sparse import csr_array
+
     rules = [
         LinearConstraint(csr_array((np.ones(pairs), (owner, np.arange(pairs))), shape=(len(most), pairs)), 0, most)
         for owner, most in limits
@@ -143,6 +143,9 @@ def _find_fits(point: Int32, boxes: Int32, kinds: Int64, groups: Int64, width: i
 
 def _find_flow(people: Int64, room: Int64, left: Int64, right: Int64) -> Int64:
     """int64[pairs]: how many of each kind go into each group, as many as possible in all."""
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import maximum_flow
+
     kinds, groups = len(people), len(room)
     source, sink = kinds + groups, kinds + groups + 1
     heads = np.concatenate([np.full(kinds, source), left, kinds + np.arange(groups)])

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import Bounds as Limits
-from scipy.optimize import LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array, eye_array, hstack
 
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.methods.worlds.worlds import Bounds, Worlds, components, find_symmetry
+
+if TYPE_CHECKING:  # symmetry mostly decides: programs, and the half second of their import, are for what is left
+    from scipy.optimize import Bounds as Limits
+    from scipy.optimize import LinearConstraint
 
 LARGEST = 50_000
 """Unknowns of the largest component that is tried: a program of more of them does not end in seconds."""
@@ -96,6 +98,8 @@ class Program:
 
     def __init__(self, worlds: Worlds, parts: list[Int64], taken: Int64, settled: Settled, budget: Budget) -> None:
         """taken: int64[paths + cells], what the closed entries take of each equation."""
+        from scipy.sparse import csr_array
+
         self.parts, self.entries = parts, np.concatenate(parts)
         self.block = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
         self._settled, self._budget = settled, budget
@@ -115,6 +119,9 @@ class Program:
 
         Where a component's counts are whole they are a world, and noted as a witness.
         """
+        from scipy.optimize import Bounds as Limits
+        from scipy.optimize import LinearConstraint
+
         limits = Limits(self._settled.least[self.entries], self._settled.most[self.entries])
         equations = LinearConstraint(self._matrix, self._right, self._right)
         found = self._solve(weight, limits, [equations], self._matrix.nnz, whole)
@@ -127,6 +134,10 @@ class Program:
         Worlds are scaled by a factor of each component, at least 1: then an entry that can be above 0 can be 1, and
         worlds can be added up, so the most entries that are 1 at once are all that can be above 0.
         """
+        from scipy.optimize import Bounds as Limits
+        from scipy.optimize import LinearConstraint
+        from scipy.sparse import coo_array, csr_array, eye_array, hstack
+
         entries, blocks, rows = len(self.entries), len(self.parts), self._matrix.shape[0]
         scale = coo_array((-self._right, (np.arange(rows), self._row_block)), shape=(rows, blocks))
         equations = csr_array(hstack([self._matrix, scale, csr_array((rows, len(asked)))]))
@@ -142,6 +153,8 @@ class Program:
     def _solve(
         self, weight: Float64, limits: Limits, rules: list[LinearConstraint], entries: int, whole: bool
     ) -> Float64:
+        from scipy.optimize import milp
+
         self._budget.charge(entries, whole)
         solved = milp(
             -weight,
