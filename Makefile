@@ -7,14 +7,19 @@ BIN := $(VENV)/bin
 # The demo needs far less than the tests; where their environment is there already, it serves.
 DEMO := $(if $(wildcard $(VENV)/ready),$(VENV),.venv-demo)
 
-.PHONY: demo docs test quick coverage kills counterfeits executors check style types packages bench lock clean
+# Tests start hundreds of processes: each would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo docs test suite quick coverage kills counterfeits executors check style types packages bench lock clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/reissue demo
 
-# What needs one processor each, side by side; the layers are among all tests.
+# Side by side: the tests often wait, for Spark or a browser. The layers are among all tests.
 test: $(VENV)/ready
-	$(MAKE) --no-print-directory -j 2 style types packages
+	$(MAKE) --no-print-directory -j 3 style types suite
+
+suite: $(VENV)/ready packages
 	$(BIN)/python -m pytest -n auto --dist loadscope
 
 # What changes most, without Spark, databases and browsers.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.schedule import SparkFirst, dearest, misplaced
+from tests.support.schedule import LongestFirst, dearest, misplaced
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -115,8 +115,8 @@ def postgresql_url() -> Iterator[str]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkFirst:
-    return SparkFirst(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:
+    return LongestFirst(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,4 +1,7 @@
-"""Which worker runs which tests: one owns Spark and begins with it, one the browser; who is free takes a whole file."""
+"""Which worker runs which tests: one owns Spark and begins with it, one the browser; who is free takes a whole file.
+
+Files that take long are begun first, so that at the end nobody waits for the last one.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,22 @@ from xdist.workermanage import WorkerController
 
 SPARK, BROWSER, DEAREST = "spark", "browser", 10
 PAGES = ("tests/report/", "tests/compare/")
+LONG = (
+    "tests/publish/test_common_classes.py",
+    "tests/methods/incremental/test_incremental_attacks.py",
+    "tests/experiments/test_learning_people.py",
+    "tests/page/test_browser.py",
+    "tests/arrays/test_compiled.py",
+    "tests/experiments/test_every_study.py",
+    "tests/audit/test_parallel.py",
+    "tests/audit/test_steps.py",
+    "tests/test_warming.py",
+    "tests/cli/test_commands.py",
+    "tests/arrays/test_kernels.py",
+    "tests/cli/test_windows.py",
+    "tests/cli/test_written.py",
+)
+"""What is begun next, so that nobody waits for it at the end. Need not be exact: who is missing costs seconds."""
 
 
 def scope_of(nodeid: str) -> str:
@@ -21,15 +40,20 @@ def scope_of(nodeid: str) -> str:
     return BROWSER if name.startswith(PAGES) else name.partition("::")[0]
 
 
-class SparkFirst(LoadScopeScheduling):
-    """Work is handed out by scope, Spark's first: it takes longest, and a second session would take as long again."""
+def rank(scope: str) -> int:
+    """Spark is begun first, since a second session would take as long again; then what takes long; then the rest."""
+    first = (SPARK, *LONG)
+    return first.index(scope) if scope in first else len(first)
+
+
+class LongestFirst(LoadScopeScheduling):
+    """Work is handed out by scope in the order of `rank`."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        scope = SPARK if SPARK in self.workqueue else next(iter(self.workqueue))
-        self.workqueue.move_to_end(scope, last=False)
+        self.workqueue.move_to_end(min(self.workqueue, key=rank), last=False)
         super()._assign_work_unit(node)
 
 
