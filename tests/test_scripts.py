@@ -6,6 +6,7 @@ import ast
 import runpy
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -13,16 +14,29 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def test_faults_are_drawn_by_seed_and_leave_a_program() -> None:
     script, target = ROOT / "scripts" / "faults", ROOT / "src" / "reissue" / "publish"
+    known = runpy.run_path(str(ROOT / "scripts" / "fault_places.py"))
     command = [sys.executable, str(script), "5", str(target), "--list", "--seed"]
     lists = [subprocess.check_output([*command, seed], text=True) for seed in ("1", "1", "2")]
     assert lists[0] == lists[1] != lists[2]
     assert len(lists[0].splitlines()) == 5
-    every = list(runpy.run_path(str(script))["places"]([target]))
+    every = list(known["places"]([target]))
     assert {fault.what.split(" ")[0] for fault in every} >= {"comparison", "off", "and", "statement", "another"}
     for fault in every:
         planted = fault.planted(fault.file.read_bytes())
         assert planted != fault.file.read_bytes()
         ast.parse(planted)
+
+
+def test_faults_are_drawn_from_every_package() -> None:
+    known = runpy.run_path(str(ROOT / "scripts" / "fault_places.py"))
+    source = ROOT / "src" / "reissue"
+    every = list(known["places"]([source / name for name in ("history", "schema", "suggest", "documents.py")]))
+    drawn = known["drawn"](every, 40, 3, source)
+    assert len(drawn) == len(set(drawn)) == 40
+    rooms = Counter(fault.file.relative_to(source).parts[0] for fault in drawn)
+    assert set(rooms) == {"history", "schema", "suggest", "documents.py"}
+    assert min(rooms.values()) >= 4
+    assert rooms["suggest"] > rooms["history"]
 
 
 def test_one_publish_and_one_audit_cross_few_modules() -> None:
