@@ -250,10 +250,7 @@ class Series(Shown):
             return self._release(withdraw(self._ledger, reason, not_handed_out, self._find_strategy))
 
     def pack(self, number: int | str | None, file: str | Path) -> Release:
-        """Write the public files of a release as one zip file to hand out.
-
-        number: that of the release, or its label; None for the last one
-        """
+        """Write the public files of a release, by its number or label (None: the last), as one zip file to hand out."""
         from reissue.series.upkeep import pack
 
         return self._release(pack(self._ledger, number, Path(file)))
