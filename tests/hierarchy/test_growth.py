@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from reissue.errors import SchemaError
 from reissue.hierarchy import MISSING, ROOT, Hierarchy
+from reissue.hierarchy.rules import rule_from_dict
 from tests.hierarchy.taxonomies import Nested, check_tree, groups_of, taxonomies, values_of
 
 
@@ -139,25 +141,43 @@ def test_values_that_break_a_rule_are_refused(hierarchy: Hierarchy, value: str, 
         hierarchy.grow([value])
 
 
-def test_settings_of_rules_are_checked() -> None:
-    for broken in (
-        lambda: Hierarchy.intervals(0),
-        lambda: Hierarchy.intervals(float("nan")),
-        lambda: Hierarchy.intervals(5, factors=[1]),
-        lambda: Hierarchy.intervals(5, levels=0),
-        lambda: Hierarchy.prefix(),
-        lambda: Hierarchy.prefix([0]),
-        lambda: Hierarchy.prefix([2], step=1),
-        lambda: Hierarchy.dates(["week"]),
-        lambda: Hierarchy.dates([]),
-        lambda: Hierarchy.flat().extend(Hierarchy.from_nested(["a"])),
-        lambda: Hierarchy.flat().encode(["a"]),
-        lambda: Hierarchy.flat().parse("a"),
-        lambda: Hierarchy.from_nested({MISSING: ["a", "b"]}).with_missing(),
-        lambda: Hierarchy.from_dict({"names": ["*", "a"], "parents": [-1, 1], "levels": [0, 0]}),
-        lambda: Hierarchy.from_dict({"names": ["*", "a", "b", "c"], "parents": [-1, 0, 0, 1], "levels": [0] * 4}),
-        lambda: Hierarchy.from_dict({"names": [], "parents": [], "levels": []}),
-        lambda: Hierarchy.from_dict({"strange": 1}),
-    ):
-        with pytest.raises(SchemaError):
-            broken()
+@pytest.mark.parametrize(
+    ("broken", "part"),
+    [
+        (lambda: Hierarchy.intervals(0), "must be above 0"),
+        (lambda: Hierarchy.intervals(float("nan")), "must be above 0"),
+        (lambda: Hierarchy.intervals("5"), r"widths are \['5'\] from 0. Give numbers"),
+        (lambda: Hierarchy.intervals(True), r"widths are \[True\] from 0. Give numbers"),
+        (lambda: Hierarchy.intervals(5, start="1"), r"widths are \[5\] from '1'. Give numbers"),
+        (lambda: Hierarchy.intervals(5, factors=[1]), "factors=.1.. Give levels >= 1, factors >= 2"),
+        (lambda: Hierarchy.intervals(5, factors=[True]), "factors=.True.. Give levels >= 1, factors >= 2"),
+        (lambda: Hierarchy.intervals(5, levels=0), "levels=0, factors=None. Give levels >= 1"),
+        (lambda: rule_from_dict({"intervals": {"widths": [], "start": 0}}), r"widths are \[\] from 0. Give numbers"),
+        (lambda: rule_from_dict({"intervals": {"widths": [2, 3], "start": 0}}), "3 does not nest over width 2"),
+        (lambda: rule_from_dict({"intervals": {"widths": [4, 2], "start": 0}}), "2 does not nest over width 4"),
+        (lambda: rule_from_dict({"intervals": {"width": 2}}), "The stored rule .* is unknown"),
+        (lambda: Hierarchy.prefix(), "Give the lengths to keep"),
+        (lambda: Hierarchy.prefix([0]), "whole numbers from 1"),
+        (lambda: Hierarchy.prefix([True]), "whole numbers from 1"),
+        (lambda: Hierarchy.prefix([2], step=1), "step is 1. Give the lengths to keep"),
+        (lambda: Hierarchy.dates(["week"]), r"received \['week'\]. Allowed: day, month"),
+        (lambda: Hierarchy.dates([]), r"received \[\]. Allowed: day, month"),
+        (lambda: Hierarchy.flat().extend(Hierarchy.from_nested(["a"])), "there is nothing to extend"),
+        (lambda: Hierarchy.flat().encode(["a"]), "'a' is not in the hierarchy"),
+        (lambda: Hierarchy.flat().parse("a"), "'a' is not"),
+        (lambda: Hierarchy.from_nested({MISSING: ["a", "b"]}).with_missing(), "the label of nulls. Rename"),
+        (lambda: Hierarchy.from_dict({"names": ["*", "a"], "parents": [-1, 1], "levels": [0, 0]}), "not a tree"),
+        (lambda: Hierarchy.from_dict({"names": ["a", "b"], "parents": [-1, 0], "levels": [1, 0]}), "not a tree"),
+        (lambda: Hierarchy.from_dict({"names": ["*", "a"], "parents": [-1, 0], "levels": [0]}), "not a tree"),
+        (
+            lambda: Hierarchy.from_dict({"names": [*"*aa"], "parents": [-1, 0, 0], "levels": [0] * 3}),
+            "not a tree",
+        ),
+        (lambda: Hierarchy.from_dict({"names": [*"*abc"], "parents": [-1, 0, 0, 1], "levels": [0] * 4}), "not a tree"),
+        (lambda: Hierarchy.from_dict({"names": [], "parents": [], "levels": []}), "not a tree"),
+        (lambda: Hierarchy.from_dict({"strange": 1}), "strange"),
+    ],
+)
+def test_settings_of_rules_are_checked(broken: Callable[[], object], part: str) -> None:
+    with pytest.raises(SchemaError, match=part):
+        broken()

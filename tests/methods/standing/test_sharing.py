@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +15,12 @@ import pytest
 
 import reissue as ri
 from reissue.errors import GuaranteeBroken, InfeasiblePolicy
-from reissue.methods.standing.sharing import SharedBox, count_rows, find_shared_box
+from reissue.methods.standing.sharing import CORNERS, ROWS, SharedBox, count_rows, find_shared_box
 from reissue.methods.standing.strategy import Standing
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from tests.support.divided import CHURN, SCHEMA, People
+from tests.support.standing_series import Publisher, Town, standing_of
 
 DOMAINS = (Domain("age", 0, 99), Domain("place", -5, 40))
 
@@ -58,6 +59,27 @@ def test_all_fragments_find_the_same_neighbours_and_every_group_is_large_enough(
         together = np.concatenate([parts[j][1] for j in group])
         assert len(together) >= row_k
         assert len(set(together.tolist())) >= row_l
+
+
+@pytest.mark.parametrize(("waits", "seed"), [(True, 1), (False, 1), (True, 2)])
+def test_a_fragment_counts_just_what_its_rows_will_show(waits: bool, seed: int) -> None:
+    """The fragments beside it make their boxes of these counts: who waits is in none of them."""
+    town, publisher = Town(np.random.default_rng(seed)), Publisher(Standing(on_ineligible="wait"), seed=seed)
+    town.arrive(60)
+    publisher.publish(town.snapshot())
+    town.leave(0.3)
+    town.arrive(2 if waits else 50)
+    for person in list(town.codes)[60:]:
+        town.codes[person] = (79, 49)
+    snapshot = town.snapshot()
+    survey = Standing(on_ineligible="wait").survey(snapshot, publisher.history)
+    facts = publisher.publish(snapshot)
+    assert (len(facts.subjects) < len(snapshot)) == waits
+    rows, corners = (survey.everywhere[name] for name in (ROWS, CORNERS))
+    dealt = Counter(standing_of(facts).dealt.tolist())
+    assert dict(zip(rows.value.tolist(), rows.count.tolist(), strict=True)) == dealt
+    ends = np.stack([facts.codes.min(axis=0), facts.codes.max(axis=0)], axis=1)
+    assert corners.count.reshape(-1, 2).tolist() == ends.tolist()
 
 
 def small_fragment(series: ri.Series, table: pa.Table, keep: int) -> pa.Table:
