@@ -152,6 +152,21 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         write_text("x", tmp_path)
 
 
+def test_only_a_saved_audit_without_any_attack_is_told_to_have_checked_nothing(
+    clinic: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(Path("audit.json").read_text(encoding="utf-8"))
+    skipped = [one for one in document["attacks"] if one["status"] == "skipped"]
+    assert 0 < len(skipped) < len(document["attacks"])
+    assert ended("report", "audit.json", "-o", "page.html") == 0
+    assert "Nothing was checked" not in capsys.readouterr().err
+    Path("nothing.json").write_text(json.dumps({**document, "attacks": skipped}), encoding="utf-8")
+    assert ended("report", "nothing.json", "-o", "page.html") == 2
+    told = capsys.readouterr().err
+    assert f"Nothing was checked, since none of the attacks could be run:\n- {skipped[0]['name']}: " in told
+    assert skipped[0]["reason"] in told
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -231,6 +231,26 @@ def test_strategies_that_crowd_at_zero_get_a_logarithmic_axis(comparison: Compar
     assert scale(0, 0.5, 0.9) == scale(0, 0, 0.9) == scale(0, 0) == "None", "nothing to tell apart"
 
 
+def test_every_strategy_stands_beside_its_point_once(comparison: Comparison) -> None:
+    """Each label is written twice, the second on the outline of the first, in the one place where it has room."""
+    document = comparison.to_dict()
+    one = next(run for run in document["runs"] if run["status"] == "done")  # type: ignore[attr-defined]
+    places = [(0.1, 0.1), (0.1, 0.11), (0.12, 0.1), (0.9, 0.5), (0.9, 0.51), (0.5, 0.9)]
+    runs = [{**one, "label": f"s{i}", "risk": risk, "query_error": error} for i, (risk, error) in enumerate(places)]
+    spec = draw_map({**document, "runs": runs, "frontier": []})
+    texts = [layer for layer in spec["layer"] if layer["mark"]["type"] == "text"]  # type: ignore[index, attr-defined]
+    assert all(layer["encoding"]["text"]["field"] == "label" for layer in texts)
+    for outline, words in zip(texts[::2], texts[1::2], strict=True):
+        assert "strokeWidth" in outline["mark"]
+        assert "strokeWidth" not in words["mark"]
+        assert outline["transform"] == words["transform"]
+    wanted = [layer["transform"][0]["filter"] for layer in texts[1::2]]
+    rows = texts[0].get("data", spec.get("data"))["values"]  # type: ignore[union-attr, index]
+    stands = [[f"datum.side == '{row['side']}' && datum.height == '{row['height']}'" for row in rows]]
+    assert sorted(wanted) == sorted(set(stands[0]))
+    assert len(rows) == len(places)
+
+
 def test_the_page_has_no_serious_violation(browser: Browser, comparison: Comparison, tmp_path: Path) -> None:
     comparison.to_html(tmp_path / "c.html")
     with shown(browser, tmp_path / "c.html") as (page, _):

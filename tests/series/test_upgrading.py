@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -123,6 +124,20 @@ def test_caches_that_an_older_version_made_otherwise_are_made_anew_before_publis
         series.publish(pyarrow.csv.read_csv(tmp_path / "next.csv"))
         assert not series._ledger.has_older_caches
         assert series.verify(rebuild=True) == []
+
+
+def test_caches_are_an_older_versions_as_long_as_it_made_the_last_release(tmp_path: Path) -> None:
+    with unpack(FOLDER / "static.tar.xz", tmp_path) as series:
+        series.upgrade()
+        ledger, state = series._ledger, series._ledger._state
+        assert ledger.has_older_caches
+        for upgraded, releases in ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2)):
+            files = {
+                key: replace(file, release=upgraded) if file.role == "before" else file
+                for key, file in state.files.items()
+            }
+            ledger._state = replace(state, files=files, releases=state.releases[:releases])
+            assert ledger.has_older_caches == (upgraded == releases > 0)
 
 
 def test_the_upgrade_encrypts_what_older_versions_said_in_the_clear(tmp_path: Path) -> None:

@@ -1,0 +1,45 @@
+"""The numbers that intervals are made of, against what defines them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reissue.estimating.intervals import Spread, lean, meet
+
+
+@pytest.mark.parametrize("odds", [0.05, 0.7, 1.0, 1.3, 30.0])
+def test_two_sets_of_a_class_meet_by_their_odds_ratio(odds: float) -> None:
+    """Who is in both, in one alone, in the other alone and in none make a table of just this odds ratio."""
+    rng = np.random.default_rng(1)
+    whole = rng.uniform(2.0, 40.0, 200)
+    one, other = (rng.uniform(0.05, 0.95, 200) * whole for _ in range(2))
+    both = meet(one, other, whole, odds)
+    assert (both >= np.maximum(0.0, one + other - whole) - 1e-9).all()
+    assert (both <= np.minimum(one, other) + 1e-9).all()
+    assert np.allclose(both * (whole - one - other + both), odds * (one - both) * (other - both))
+
+
+def test_who_leans_has_other_odds_and_nothing_and_everything_stay() -> None:
+    part, by = np.array([0.0, 0.2, 0.5, 0.9, 1.0]), np.array([1.0, -2.0, 0.5, 3.0, -1.0])
+    moved = lean(part, by)
+    assert moved[[0, 4]].tolist() == [0.0, 1.0]
+    inner = slice(1, 4)
+    before, after = part[inner] / (1 - part[inner]), moved[inner] / (1 - moved[inner])
+    assert np.allclose(np.log(after / before), by[inner])
+
+
+def test_a_box_is_as_wide_as_its_share_of_the_domain() -> None:
+    boxes = np.array([[10, 30], [0, 50], [20, 20], [-5, 10]], dtype=np.int32)
+    spread = Spread(boxes, 0, 50, 1)
+    assert spread.width[spread.of_row].tolist() == [0.4, 1.0, 0.0, 0.2]
+    assert Spread(np.array([[7, 7]], dtype=np.int32), 7, 7, 1).width.tolist() == [0.0]
+
+
+def test_a_part_of_a_box_is_its_part_of_the_codes_and_of_the_people_there() -> None:
+    """Ten people are known to be 0..4; so are, as is learned, most of those who may be anywhere in 0..9."""
+    boxes = np.array([[0, 4]] * 10 + [[0, 9]] * 2, dtype=np.int32)
+    even, learned = Spread(boxes, 0, 9, 1).parts([(0, 2), (8, 9)])
+    assert np.allclose(even, [3 / 5] * 10 + [5 / 10] * 2)
+    below, above = 10 + 2 / 2, 2 / 2
+    assert np.allclose(learned, [3 / 5] * 10 + [(below * 3 / 5 + above * 2 / 5) / (below + above)] * 2)
