@@ -116,6 +116,32 @@ def test_parts_add_up_to_the_whole(releases: dict[str, ri.Release]) -> None:
         assert sum(wards) == pytest.approx(ri.estimate(release, {}).count), form
 
 
+def test_missing_numbers_are_a_value_of_their_own(tmp_path: Path) -> None:
+    """Just below the others: in no range of numbers, and asked for by their label."""
+    ages = [None] * 12 + [20] * 12 + [21] * 12 + [40] * 24
+    columns = {"patient": range(60), "age": ages, "diagnosis": ["Flu", "Gout", "Angina"] * 20}
+    table = pl.DataFrame(columns, schema_overrides={"age": pl.Int64})
+    schema = ri.Schema(
+        identifier="patient", quasi_identifiers={"age": ri.Numeric()}, sensitive=["diagnosis"], missing="value"
+    )
+    with ri.Series.create(tmp_path / "s", schema, ri.Static(k=4, c=0.5), seed=1, formats=["csv"]) as series:
+        release = series.publish(table)
+        shown = set(release.to_polars()["age"].to_list())
+        assert shown == {"(missing)", "20", "21", "40"}
+        wide = series.publish(table.with_columns(pl.col("patient") + 100), strategy=ri.Static(k=60, c=0.5))
+    counts = {"(missing)": 12, "20": 12, "..20": 12, "..21": 24, "20..40": 48, "(missing),21": 24, "(missing)..20": 24}
+    for asked, count in counts.items():
+        assert ri.estimate(release, f"age={asked}").count == pytest.approx(count), asked
+        assert ri.estimate(release, f"age={asked} diagnosis=Flu").count == pytest.approx(count / 3), asked
+    assert set(wide.to_polars()["age"].to_list()) == {"(missing) or <=40"}
+    for asked, count in {"(missing)": 30, "40": 30, "(missing)..40": 60}.items():  # of which no reader knows more
+        assert ri.estimate(wide, f"age={asked}").count == pytest.approx(count), asked
+
+
+def test_nobody_has_a_missing_number_where_there_are_none(releases: dict[str, ri.Release]) -> None:
+    assert ri.estimate(releases["flat"], "age=(missing)").count == 0
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
 
@@ -66,7 +67,8 @@ def answer(rows: ReleaseRows, query: Query) -> Estimate:
     """The same of a release that was read before. O(rows) for every column of the query."""
     question = read_query(query, rows.coding, rows.opaque)
     spreads = {a: make_spread(rows.boxes[:, a], rows.coding, a) for a in question.where}
-    count, base, rate = WeighedQuery(rows, spreads, question.where, question.values).answer()
+    where = {a: _place_missing(asked, rows.coding, a) for a, asked in question.where.items()}
+    count, base, rate = WeighedQuery(rows, spreads, where, question.values).answer()
     if question.values is None:
         return Estimate(count.middle, count.low, count.high)
     return Estimate(count.middle, count.low, count.high, base.middle, *_numbers(rate), question.others)
@@ -78,12 +80,22 @@ def _numbers(found: Interval) -> tuple[float, float, float]:
 
 def make_spread(boxes: Int32, coding: Coding, a: int) -> Spread:
     """How people are spread over an attribute. boxes: int32[rows, 2]."""
+    domain, low = coding.domains[a], _lowest(coding, a)
+    rounds = ROUNDS["numbers" if domain.name in coding.numbers else "groups"]
+    return Spread(np.where(boxes == MISSING_CODE, low, boxes), low, domain.hi, rounds)
+
+
+def _lowest(coding: Coding, a: int) -> int:
+    """The lowest code of an attribute. A missing number is just below the others, not as far away as its own code."""
     domain = coding.domains[a]
     number = coding.numbers.get(domain.name)
-    low = domain.lo - 1 if number is not None and number.nulls else domain.lo
-    return Spread(
-        np.where(boxes == MISSING_CODE, low, boxes), low, domain.hi, ROUNDS["groups" if number is None else "numbers"]
-    )
+    return domain.lo - 1 if number is not None and number.nulls else domain.lo
+
+
+def _place_missing(asked: Sequence[tuple[int, int]], coding: Coding, a: int) -> list[tuple[int, int]]:
+    """The asked intervals where `make_spread` has them; of missing numbers nothing, where there are none."""
+    low = min(_lowest(coding, a), coding.domains[a].lo - 1)
+    return [(low if first == MISSING_CODE else first, low if last == MISSING_CODE else last) for first, last in asked]
 
 
 @check_arguments

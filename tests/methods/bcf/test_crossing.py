@@ -53,6 +53,9 @@ def test_the_formula_leaves_ten_candidates_to_someone_who_has_one() -> None:
     kind = 1, tuple(formula.classes[least].tolist())
     for trap in range(1, TRAPS + 1):
         assert exact_candidates(chain, [trap])[kind] == 0
+    unknown = Correspondence(k=10).run(bare(observe(facts, snapshots[-1])))
+    assert unknown.measures["candidates"] == 1, "also for who knows no members: only where nothing is left is nobody"
+    assert [finding.level for finding in unknown.breaches] == [1.0]
     outcome = Correspondence(k=10).run(observe(facts, snapshots[-1]))
     assert outcome.measures["candidates"] == 1
     assert outcome.measures["candidates(1)"] == outcome.measures["candidates(3)"] == 10
