@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from reissue import demo
+from reissue.errors import InputError
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -32,6 +34,18 @@ def test_every_attack_on_the_naive_series_is_stopped_on_the_protected_one(shown:
         assert "✗" in naive, f"{attack} must succeed on the naive series"
         assert protected == "✓", f"{attack} must not succeed on the protected one"
     assert rows["people"].split()[-1] == "0"
+
+
+def test_the_demo_begins_anew_in_its_own_folder_and_deletes_no_other(shown: tuple[str, Path], tmp_path: Path) -> None:
+    own = shutil.copytree(shown[1], tmp_path / "own")
+    demo._clear(own)
+    assert [file.name for file in own.iterdir()] == [demo.MARKER], "and begins anew once more"
+    demo._clear(own)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("three years of work")
+    with pytest.raises(InputError, match="was not made by the demo; choose another directory"):
+        demo._clear(tmp_path / "other")
+    assert (tmp_path / "other" / "thesis.txt").exists()
 
 
 def test_both_reports_are_written_and_show_people_by_number(shown: tuple[str, Path]) -> None:

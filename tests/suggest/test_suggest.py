@@ -208,9 +208,21 @@ def test_groups_are_neighbours_of_about_equal_weight() -> None:
     assert group_by_frequency(["a", "b"], np.array([1, 1])) == ()
 
 
+@pytest.mark.parametrize(("values", "levels"), [(5, [2]), (12, [4]), (24, [8]), (30, [10, 4]), (90, [16, 4])])
+def test_a_group_has_three_values_or_more_and_there_are_few(values: int, levels: list[int]) -> None:
+    rows = group_by_frequency([f"v{i:02d}" for i in range(values)], np.full(values, 7))
+    assert [len({row[level] for row in rows}) for level in range(1, len(rows[0]) - 1)] == levels
+
+
 def test_intervals_are_grouped_in_their_order() -> None:
     rows = group_in_order(["<18", "75+", "18-39", "40 to 74"])
     assert [row[0] for row in rows] == ["<18", "18-39", "40 to 74", "75+"]
+    assert [row[1] for row in rows] == ["<18 or 18-39"] * 2 + ["40 to 74 or 75+"] * 2
+    assert all(len(row) == 3 for row in rows)
+    decades = [f"{low}-{low + 9}" for low in range(0, 90, 10)]
+    levels = list(zip(*group_in_order(decades[::-1]), strict=True))
+    assert [len(set(level)) for level in levels] == [9, 5, 3, 2, 1], "two, four, eight, all"
+    assert levels[2][::4] == ("0-9 to 30-39", "40-49 to 70-79", "80-89")
     assert group_in_order(["18-39", "old", "40-74"]) == ()
 
 
