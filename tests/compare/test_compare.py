@@ -57,6 +57,8 @@ def test_on_a_terminal_it_fits_80_columns_with_every_strategy_and_attack() -> No
     assert max(map(len, told)) <= 80
     numbers = [word for line in told if line.startswith(" " * 24) for word in line.split()]
     assert numbers == [str(number) for number in range(1, 12)]
+    named = [line.split()[:2] for line in told if line.strip().startswith(tuple(numbers))]
+    assert [one for one in named if one[1].startswith("strategy-")] == [[n, f"strategy-{n}"] for n in numbers]
     for name in ATTACKS:
         assert sum(line.count("✗ 1,234,567") for line in told if line.startswith(f"{name} ")) == 11
 

@@ -106,12 +106,19 @@ def test_of_several_identifiers_the_one_named_like_people_is_taken() -> None:
     assert [one.name for one in suggest([table]).columns if one.role == "identifier"] == ["person"]
 
 
-@pytest.mark.parametrize("wrong", [[None, *range(ROWS - 1)], [0, *range(ROWS - 1)]], ids=["empty", "repeated"])
-def test_an_identifier_that_is_named_has_a_value_of_its_own_in_every_row(wrong: list[object]) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ([None, *range(ROWS - 1)], "0 rows repeat a value and 1 are empty. Keep one row per person"),
+        ([0, *range(ROWS - 1)], "1 rows repeat a value and 0 are empty. Keep one row per person"),
+    ],
+    ids=["empty", "repeated"],
+)
+def test_an_identifier_that_is_named_has_a_value_of_its_own_in_every_row(wrong: list[object], why: str) -> None:
     table = pa.table(
         {"who": wrong, "age": [i % 50 for i in range(ROWS)], "illness": [f"i{i % 8}" for i in range(ROWS)]}
     )
-    with pytest.raises(SchemaError, match="column 'who' cannot be the identifier"):
+    with pytest.raises(SchemaError, match=f"column 'who' cannot be the identifier: {why}"):
         ri.Schema.suggest(table, identifier="who")
 
 

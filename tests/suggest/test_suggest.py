@@ -183,6 +183,8 @@ def test_values_that_look_like_toml_stay_comments() -> None:
     [
         ({"id": ["p1"] * 60}, "column 'id' cannot be the identifier: 59 rows repeat a value"),
         ({"id": None}, "no column tells people apart"),
+        ({"id": None, "patient": [i + 0.5 for i in range(60)]}, "'patient' cannot be the identifier: it holds neither"),
+        ({"id": ["p1", None] * 30}, "'id' cannot be the identifier: 29 rows repeat a value and 30 are empty"),
         ({"exam": [f"e{i}" for i in range(60)], "age": None, "sex": None}, "fewer than three columns"),
     ],
 )
