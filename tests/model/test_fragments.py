@@ -144,6 +144,17 @@ def part(subjects: list[int], classes: list[int], count: int, lineage: list[int]
     )
 
 
+def test_what_all_fragments_have_alike_is_of_the_whole_also_texts_and_what_is_no_number() -> None:
+    parts = [part([4, 6], [0, 1], 2, [10, 11]), part([0, 5], [1, 0], 2, [20, 21])]
+    alike = {"bound": np.array([0.5, np.nan]), "name": np.array(["zip", "age"]), "whole": np.array([3, 4])}
+    for i, one in enumerate(parts):
+        one.extras.update({name: array.copy() for name, array in alike.items()})  # type: ignore[attr-defined]
+        one.extras["other"] = np.array([0.5, np.nan, i])  # type: ignore[index]
+    whole = join_facts(parts, seed=9)
+    assert all(np.array_equal(whole.extras[name], array, equal_nan=name == "bound") for name, array in alike.items())
+    assert "other" not in whole.extras
+
+
 def test_a_release_is_its_fragments_under_common_names() -> None:
     parts = [part([-1, 4, 6], [0, 1, 0], 2, [10, 11]), part([-2, 0, 5], [2, 0, 1], 3, [20, 21, 22])]
     whole = join_facts(parts, seed=9)

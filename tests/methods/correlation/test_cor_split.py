@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
+from reissue.methods.correlation import cor_partition_kernels as kernels
 from reissue.methods.correlation.attack import HistoricalCorrelation
 from reissue.methods.correlation.breach_probability import breach_probability
 from reissue.methods.correlation.strategy import CorSplit
@@ -257,6 +258,25 @@ def test_boxes_stay_near_those_of_m_invariance() -> None:
     safe = run_series(CorSplit(m=4, n=2, on_ineligible="counterfeit"), snapshots)[-1]
     widths = [float((facts.boxes[:, 0, 1] - facts.boxes[:, 0, 0]).mean()) for facts in (plain, safe)]
     assert widths[1] < 1.5 * widths[0]
+
+
+def test_a_class_is_as_wide_as_its_own_rows_and_joins_the_neighbour_that_widens_it_less() -> None:
+    rng = np.random.default_rng(4)
+    codes, scale = rng.integers(0, 100, (30, 3)).astype(np.int32), np.array([0.5, 1.0, 0.01])
+    order, start = rng.permutation(30), np.arange(0, 31, 3)
+    widths = [
+        [float(np.ptp(codes[order[start[low] : start[high]]], axis=0) @ scale) if high > low else 0.0
+         for high in range(11)] for low in range(11)
+    ]  # fmt: skip
+    for low in range(10):
+        for high in range(low + 1, 11):
+            found = kernels._semiperimeter(order, start[low], start[high], (codes, scale))
+            assert found == pytest.approx(widths[low][high])
+    alone = np.zeros(11, dtype=np.bool_)
+    for low in range(1, 8):
+        wider = low - 1 if widths[low - 1][low + 1] <= widths[low][low + 2] else low
+        taken = kernels._take_in(order, start, alone, low, low + 1, 0, 10, (codes, scale))
+        assert taken == (wider, wider + 2)
 
 
 def test_n_is_chosen_or_given_and_never_weaker_than_asked() -> None:

@@ -139,6 +139,12 @@ def test_a_class_that_only_lost_people_is_unsafe_in_releases_of_other_tools() ->
     assert HistoricalCorrelation(n=2).run(losing([0, 1, 2])).findings == ()
 
 
+def test_a_person_may_have_what_all_classes_of_the_person_show() -> None:
+    world = build_world(losing([0, 1, 3, 4]).releases)
+    may = [world.entries[slice(*world.entry_start[i : i + 2])].tolist() for i in range(len(world.subjects))]
+    assert may == [[0, 1], [0, 1], [0, 1, 2], [0, 1], [0, 1], [0, 1, 2]], "the last of three left with people 2 and 5"
+
+
 def test_the_fixed_point_is_that_of_definitions_2_and_4() -> None:
     cascades = 0
     for seed in range(1500):
