@@ -55,8 +55,10 @@ def stopped_by(series: ri.Series, snapshot: pa.Table, **options: object) -> tupl
     with pytest.raises(GateStopped) as caught:
         series.publish(snapshot, **options)  # type: ignore[arg-type]
     assert caught.value.exit_code == 5
-    for gate in caught.value.gates:
-        assert gate in str(caught.value)
+    many = "a gate" if len(caught.value.gates) == 1 else f"{len(caught.value.gates)} gates"
+    first, *told = str(caught.value).splitlines()
+    assert first == f"Nothing was published, {many} stopped it:"
+    assert [line.partition(":")[0] for line in told] == [f"- {gate}" for gate in caught.value.gates]
     assert {file: file.read_bytes() for file in series.path.rglob("*") if file.is_file()} == files
     preview = series.preview(snapshot, audit=False, **options)  # type: ignore[arg-type]
     assert set(caught.value.gates) <= {stop.gate for stop in preview.stopped}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -46,6 +47,31 @@ def test_a_series_goes_on_as_if_the_release_had_never_been(tmp_path: Path, strat
         with pytest.raises(SeriesError, match="no release 2; the series has 1, 3"):
             series.membership(2)
         assert len(series.membership(3)) >= 260
+
+
+def test_files_of_a_withdrawn_release_that_cannot_be_taken_away_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is withdrawn, but whoever looks still finds it: the steward must know. The next opening takes it away."""
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2, c=0.5)) as series:
+        series.publish(frame(FIGURE_1))
+        series.publish(frame(FIGURE_3))
+        shown = tmp_path / "s" / "releases" / "0002"
+
+        def refuse(path: Path, target: Path) -> None:
+            if path == shown:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            path.rename(target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("reissue.ledger.store.move", refuse)
+            with pytest.raises(SeriesError, match=r"Removing releases/0002, which is withdrawn failed: Permission"):
+                series.withdraw("twice", not_handed_out=True)
+        assert shown.exists()
+    with ri.Series.open(tmp_path / "s") as series:
+        assert [release.number for release in series.releases] == [1]
+        assert not shown.exists()
+        assert series.verify(rebuild=True) == []
 
 
 def test_findings_after_a_withdrawal_name_the_releases_that_are_there(tmp_path: Path) -> None:

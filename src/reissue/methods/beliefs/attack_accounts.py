@@ -27,9 +27,9 @@ class Sum:
     count: how many; units: their sum in units of 2**-FINEST; largest: 0 if there are none
     """
 
-    count: int = 0
-    units: int = 0
-    largest: float = 0.0
+    count: int
+    units: int
+    largest: float
 
     @staticmethod
     def of(numbers: Float64) -> Sum:
