@@ -53,8 +53,11 @@ def test_the_browser_is_opened_by_way_of_a_private_file(tmp_path: Path, monkeypa
 def test_what_is_no_series_and_a_port_that_is_taken_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no series"):
         serve([tmp_path], tell=print, browse=False)
-    with serving.listen(0) as taken, pytest.raises(InputError, match="cannot be used"):
-        serve([], home=tmp_path, port=taken.getsockname()[1], tell=print, browse=False)
+    with serving.listen(0) as taken:
+        host, port = taken.getsockname()
+        assert host == "127.0.0.1", "no other machine is heard"
+        with pytest.raises(InputError, match=f"Port {port} cannot be used"):
+            serve([], home=tmp_path, port=port, tell=print, browse=False)
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
