@@ -113,6 +113,14 @@ def test_values_that_read_alike_are_refused_not_counted_twice() -> None:
             coding.learn(SnapshotSummary(categories=seen.categories, numbers=seen.numbers, sensitive=values))
 
 
+@pytest.mark.parametrize("other", ["lung  cancer", "lung\u00a0cancer", "lung\u200b cancer", "\ufefflung cancer"])
+def test_values_that_differ_in_what_nobody_sees_are_refused(other: str) -> None:
+    coding = Coding.start(clinic()).learn(snapshot(values=[("lung cancer",)]))
+    seen = snapshot(values=[])
+    with pytest.raises(SnapshotError, match="read alike but are made of other characters"):
+        coding.learn(SnapshotSummary(categories=seen.categories, numbers=seen.numbers, sensitive={(other,): (3, 4)}))
+
+
 def test_an_absent_column_is_named() -> None:
     with pytest.raises(SnapshotError, match="Column 'zip' is missing"):
         Coding.start(clinic()).learn(

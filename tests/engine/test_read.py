@@ -128,7 +128,7 @@ def test_undecodable_bytes_name_line_column_and_remedy(tmp_path: Path) -> None:
     told = message(write(tmp_path, b"patient,town\np1,Ulm\np2,K\xf6ln\n"), "patient", "town")
     assert "people.csv, line 3 in column 'town': the byte 0xf6 is not UTF-8" in told
     assert "CSV UTF-8" in told
-    assert "iconv -f WINDOWS-1252" in told
+    assert 'encoding = "windows-1252" under [schema.spelling]' in told
 
 
 def test_undecodable_bytes_are_found_beyond_unread_ones(tmp_path: Path) -> None:

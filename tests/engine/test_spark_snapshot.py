@@ -169,6 +169,13 @@ def test_a_declared_spelling_is_read_alike(spark: Spark, tmp_path: Path) -> None
     same(spark, load(spark, path, schema), path, schema)
 
 
+def test_a_declared_encoding_is_read_alike(spark: Spark, tmp_path: Path) -> None:
+    path = tmp_path / "windows.csv"
+    path.write_bytes("patient,age,zip,diagnosis,income\nä,31,00123,Grippe – leicht,2\nb,32,é,x,3\n".encode("cp1252"))
+    schema = Schema.from_dict({**MISSING.to_dict(), "spelling": {"encoding": "windows-1252"}})
+    same(spark, load(spark, path, schema), path, schema)
+
+
 def spoilt(**changes: object) -> pa.Table:
     return pa.table({name: people(7).column(name) for name in CLINIC.columns} | changes)
 

@@ -114,6 +114,13 @@ def test_codes_for_missing_values_are_no_diversity(series: ri.Series, code: str)
     assert stopped_by(series, table(rows)) == ("missing-codes",)
 
 
+@pytest.mark.parametrize("other", ["Flu", "FLU"])
+def test_values_that_differ_in_capitals_are_no_diversity(series: ri.Series, other: str) -> None:
+    rows = [(*row[:3], other) if row[3] == "flu" and i % 2 else row for i, row in enumerate(people(105, first=5))]
+    assert stopped_by(series, table(rows)) == ("alike-values",)
+    assert series.publish(table(rows), allow=["alike-values"]).number == 2, "they may mean different things"
+
+
 def test_numbers_among_numbers_are_values(tmp_path: Path) -> None:
     numbers = [(*row[:3], str(90 + i % 12)) for i, row in enumerate(people(100))]
     with ri.Series.create(tmp_path / "n", schema(), ri.Static(k=3)) as series:
@@ -240,6 +247,8 @@ BOUNDS: dict[str, tuple[str, dict[str, object], dict[str, object]]] = {
                             {"values": {("flu",): (1, 0), ("99",): (1, 0)}}),
     "numbers among versions": ("missing-codes", {"values": NUMBERS},
                                {"values": {("1.2.3",): (1, 0), ("4.5.6",): (1, 0), ("99",): (1, 0)}}),
+    "values alike": ("alike-values", {"values": {("a b",): (1, 0), ("a c",): (1, 0), (None,): (1, 0)}},
+                     {"values": {("Straße",): (1, 0), ("STRASSE",): (1, 0)}}),
     "values, a share": ("many-values", {"rows": 60, "values": {(f"v{i}",): (2, 0) for i in range(30)}},
                         {"rows": 60, "values": {(f"v{i}",): (2, 0) for i in range(31)}}),
     "values, few": ("many-values", {"rows": 20, "values": {(f"v{i}",): (1, 0) for i in range(19)}},

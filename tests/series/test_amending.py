@@ -96,3 +96,22 @@ def test_a_series_is_amended_before_its_first_release(folder: Path) -> None:
             series.publish(folder / "2.csv")
         series.amend(amend(folder, VALUE, CODES))
         assert series.publish(folder / "2.csv", allow=["missing-codes"]).number == 1
+
+
+def test_an_encoding_is_declared_later_but_not_exchanged(folder: Path) -> None:
+    """What was refused is read from then on; what was read must not become other people."""
+
+    def encoded(name: str) -> ri.Schema:
+        return amend(folder, ("k = 2", f'k = 2\n[schema.spelling]\nencoding = "{name}"'))
+
+    content = text(ROWS).replace("cold", "grippe légère").replace("p1", "p\u00fc1")
+    (folder / "windows.csv").write_bytes(content.encode("windows-1252"))
+    with ri.Series.open(folder / "s") as series:
+        with pytest.raises(SnapshotError, match="windows-1252"):
+            series.publish(folder / "windows.csv")
+        assert series.amend(encoded("windows-1252")) == ["spelling.encoding is windows-1252 from now on."]
+        series.publish(folder / "windows.csv", label="windows")
+        assert "grippe légère" in series.membership(2)["value"].to_pylist()
+        assert "pü1" in series.membership(2)["subject"].to_pylist()
+        with pytest.raises(SchemaError, match="is windows-1252 and stays it"):
+            series.amend(encoded("iso-8859-2"))

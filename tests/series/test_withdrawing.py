@@ -74,6 +74,19 @@ def test_files_of_a_withdrawn_release_that_cannot_be_taken_away_are_told(
         assert series.verify(rebuild=True) == []
 
 
+def test_whoever_was_new_in_a_withdrawn_release_was_not_erased(tmp_path: Path) -> None:
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=3), seed=5) as series:
+        series.publish(grown(200))
+        series.publish(grown(300))
+        series.withdraw("half of the ward is missing", not_handed_out=True)
+        series.publish(grown(260))
+        assert not any("erased" in note for note in series.audit(attacks=["intersection"]).notes)
+        gone = [series.membership(1)["subject"][0].as_py()]
+        series.forget(gone, erase=True)
+        [note] = [note for note in series.audit(attacks=["intersection"]).notes if "erased" in note]
+        assert note.startswith("1 person was erased")
+
+
 def test_findings_after_a_withdrawal_name_the_releases_that_are_there(tmp_path: Path) -> None:
     with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2, c=0.5)) as series:
         series.publish(frame(FIGURE_1), label="May")

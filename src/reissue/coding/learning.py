@@ -301,8 +301,10 @@ def _find_twins(
 
 
 def _as_read(label: str) -> str:
-    """The label without what a reader does not see: spaces around it, and how its accents are put together."""
-    return (label if label.isascii() else unicodedata.normalize("NFC", label)).strip()
+    """The label without what a reader does not see: spaces to excess, invisible signs, how accents are put together."""
+    if not label.isascii():
+        label = unicodedata.normalize("NFC", "".join(sign for sign in label if unicodedata.category(sign) != "Cf"))
+    return " ".join(label.split())
 
 
 def _difference(twins: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -9,43 +10,63 @@ import itertools
 import zlib
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.csv
 
 from reissue.errors import SnapshotError
+from reissue.schema.spelling import UTF_8
 
 DELIMITERS = (",", ";", "\t", "|")
 BLOCK = 1 << 22
 RELEASED = 4
 """Pieces after which memory that parsing left free goes back to the system."""
 SHOWN = 3  # how many places a message names
+UNKNOWN = "\ufffd"
+"""Stands for bytes that no text has."""
+REMEDY = {
+    True: "Save the file as 'CSV UTF-8' (Excel offers it under 'Save as'). If all your files come like this, from "
+    'Windows say, declare it in the config: encoding = "windows-1252" under [schema.spelling].',
+    False: "Save the file as 'CSV UTF-8', or declare another encoding under [schema.spelling].",
+}
+"""By whether UTF-8 was expected."""
 TEXT, CODES = pa.string(), pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A file with a header line; fields are separated by `,` `;` `|` or tab and quoted by `"` where needed; UTF-8."""
+    """A file with a header line; fields are separated by `,` `;` `|` or tab and quoted by `"` where needed.
+
+    encoding: UTF-8, or what was declared for files that are not
+    """
 
     path: Path
     zipped: bool
     delimiter: str
     header: tuple[str, ...]
+    encoding: str = UTF_8
 
     @staticmethod
-    def open(path: Path, start: bytes, wanted: Sequence[str]) -> CsvFile:
+    def open(path: Path, start: bytes, wanted: Sequence[str], encoding: str = UTF_8) -> CsvFile:
         """Read the header; the delimiter is the one that finds most of the wanted columns, then most columns."""
         zipped = start[:2] == b"\x1f\x8b"
         if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise SnapshotError(f"{path} is UTF-16, not UTF-8. Save it as 'CSV UTF-8'.")
         if not zipped and b"\0" in start:
             raise SnapshotError(f"{path} is neither CSV nor Parquet (it holds binary data). Save it as 'CSV UTF-8'.")
-        headers = {mark: CsvFile(path, zipped, mark, ())._header() for mark in DELIMITERS}
+        plain = CsvFile(path, zipped, ",", ())
+        if encoding != UTF_8 and plain._is_utf8():
+            encoding = UTF_8
+        headers = {mark: replace(plain, delimiter=mark, encoding=encoding)._header() for mark in DELIMITERS}
         best = max(DELIMITERS, key=lambda mark: (len(set(wanted) & set(headers[mark])), len(headers[mark])))
-        return CsvFile(path, zipped, best, headers[best])
+        found = CsvFile(path, zipped, best, headers[best], encoding)
+        there = set(wanted) & set(found.header)
+        if any(UNKNOWN in name for name in found.header) and 0 < len(there) < len(set(wanted)):
+            found._refuse_bytes(found.header)  # the wanted column may be the one whose name cannot be read
+        return found
 
     def fetch(self, columns: Sequence[str], encoded: Container[str]) -> pa.Table:
         """These columns as text; those in `encoded` as dictionaries. An empty field is null."""
@@ -56,7 +77,7 @@ class CsvFile:
         with self._reading(columns):
             if all(name in encoded for name in columns):  # a table to be looked at: pieces take less memory
                 with suppress(pa.ArrowInvalid), self._stream() as stream:  # a row longer than a piece is read below
-                    options = pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK // 4)
+                    options = self._reads(use_threads=False, block_size=BLOCK // 4)
                     return _collect(pyarrow.csv.open_csv(stream, options, *self._options(columns, encoded)))
             return self._parse(columns, encoded, None)
 
@@ -65,7 +86,7 @@ class CsvFile:
         if self._only_header():
             return
         with self._reading(columns), self._stream() as stream:
-            options = pyarrow.csv.ReadOptions(block_size=BLOCK)
+            options = self._reads(block_size=BLOCK)
             yield from pyarrow.csv.open_csv(stream, options, *self._options(columns, ()))
 
     @contextmanager
@@ -73,7 +94,7 @@ class CsvFile:
         """Says what is wrong with a file that cannot be read, or that could, but ends within quotes."""
         try:
             yield
-        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error) as error:
             self._explain(columns)
             raise SnapshotError(
                 f"{self.path} cannot be read as CSV ({str(error).splitlines()[0]}). Export it again as 'CSV UTF-8'."
@@ -98,7 +119,22 @@ class CsvFile:
         return cast(BinaryIO, gzip.open(self.path) if self.zipped else self.path.open("rb"))
 
     def _text(self) -> io.TextIOWrapper:
-        return io.TextIOWrapper(self._binary(), encoding="utf-8-sig", errors="replace", newline="")
+        encoding = "utf-8-sig" if self.encoding == UTF_8 else self.encoding
+        return io.TextIOWrapper(self._binary(), encoding=encoding, errors="replace", newline="")
+
+    def _is_utf8(self) -> bool:
+        """Whether all of the file is UTF-8; one that is damaged is, until it is read."""
+        decoder = codecs.getincrementaldecoder(UTF_8)()
+        try:
+            with self._binary() as file:
+                for block in iter(lambda: file.read(BLOCK), b""):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        except (OSError, EOFError, zlib.error):
+            return True
+        return True
 
     def _header(self) -> tuple[str, ...]:
         try:
@@ -135,9 +171,10 @@ class CsvFile:
         threads = on_bad_row is None
         options = self._options(columns, encoded, on_bad_row)
         with self._stream() as stream:
-            return pyarrow.csv.read_csv(
-                stream, pyarrow.csv.ReadOptions(use_threads=threads, block_size=BLOCK), *options
-            )
+            return pyarrow.csv.read_csv(stream, self._reads(use_threads=threads, block_size=BLOCK), *options)
+
+    def _reads(self, **given: Any) -> pyarrow.csv.ReadOptions:
+        return pyarrow.csv.ReadOptions(encoding="utf8" if self.encoding == UTF_8 else self.encoding, **given)
 
     def _stream(self) -> pa.NativeFile:
         return pa.input_stream(str(self.path), compression="gzip" if self.zipped else None)
@@ -176,20 +213,23 @@ class CsvFile:
         return SnapshotError(f"{self.path} is damaged or incomplete ({error}). Copy or export it again.")
 
     def _refuse_bytes(self, columns: Sequence[str]) -> None:
-        """Bytes that are not UTF-8, in a column that is read."""
+        """Bytes that no text of the encoding has, in a column that is read."""
         with self._binary() as file:
             for number, line in enumerate(file, start=1):
                 try:
-                    line.decode("utf-8")
+                    line.decode(self.encoding)
                 except UnicodeDecodeError as error:
                     bad, column = line[error.start : error.end], self._bad_field(line)
                     if column is None or column in columns:
                         where = f" in column '{column}'" if column else ""
                         raise SnapshotError(
-                            f"{self.path}, line {number}{where}: the byte 0x{bad.hex()} is not UTF-8. "
-                            "Save the file as 'CSV UTF-8', or convert it, if it is from Windows: "
-                            f"iconv -f WINDOWS-1252 -t UTF-8 {self.path.name} > utf8.csv"
+                            f"{self.path}, line {number}{where}: the byte 0x{bad.hex()} is not {self._called}. "
+                            + REMEDY[self.encoding == UTF_8]
                         ) from None
+
+    @property
+    def _called(self) -> str:
+        return "UTF-8" if self.encoding == UTF_8 else f"{self.encoding} (encoding under [schema.spelling])"
 
     def _bad_field(self, line: bytes) -> str | None:
         """The column of the first field that is not UTF-8, if the line is a whole record."""
@@ -201,7 +241,7 @@ class CsvFile:
             return None
         for name, value in zip(self.header, fields, strict=True):
             try:
-                value.encode("latin-1").decode("utf-8")
+                value.encode("latin-1").decode(self.encoding)
             except UnicodeDecodeError:
                 return name
         return None

@@ -21,6 +21,7 @@ from reissue.engine.numbers import find_dates_and_numbers
 from reissue.engine.read import Read, Source, find
 from reissue.engine.text import Labels, as_text, count_occurrences, encode_text
 from reissue.errors import SnapshotError
+from reissue.schema.spelling import UTF_8, WINDOWS
 
 SignedInt = NDArray[np.signedinteger[Any]]
 ProfileKind = Literal["int", "float", "date", "text", "other"]
@@ -62,11 +63,17 @@ class ColumnProfile:
 
 @dataclass(frozen=True, eq=False)
 class TableProfile:
-    """names: of the sources; rows: of the last one, whose people are counted by `count_alone`."""
+    """What the columns of one or more tables hold.
+
+    names:    of the sources
+    rows:     of the last one, whose people are counted by `count_alone`
+    encoding: in which those were read that are not UTF-8
+    """
 
     names: tuple[str, ...]
     rows: int
     columns: Mapping[str, ColumnProfile]
+    encoding: str = UTF_8
 
     def count_alone(self, columns: Sequence[str], rows: Int64 | None = None) -> int:
         """How many people no other has the same values as, in these columns (nulls are a value). O(rows log rows)."""
@@ -116,7 +123,7 @@ def profile(sources: Sequence[Source], unknown: Container[str]) -> TableProfile:
     Memory: the tables as codes, and two columns at a time as text; each is let go when it was looked at.
     """
     with _give_back():
-        return _profile([find(source, None, encoded=_Every()) for source in sources], unknown)
+        return _profile([find(source, None, encoded=_Every(), encoding=WINDOWS) for source in sources], unknown)
 
 
 @contextmanager
@@ -146,13 +153,14 @@ def _profile(parts: list[Read], unknown: Container[str]) -> TableProfile:
             "line names the columns."
         )
     names, rows = tuple(part.name for part in parts), parts[-1].table.num_rows
+    encoding = next((part.encoding for part in parts if part.encoding != UTF_8), UTF_8)
     waiting = {name: [part.table.column(name) for part in parts] for name in common}
     parts.clear()
     del part
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:  # Arrow counts without the interpreter
         alone = Lock()
         found = pool.map(lambda name: _profile_column(name, waiting.pop(name), unknown, alone), common)
-        return TableProfile(names, rows, dict(zip(common, found, strict=True)))
+        return TableProfile(names, rows, dict(zip(common, found, strict=True)), encoding)
 
 
 def _release() -> None:

@@ -20,6 +20,7 @@ from reissue.engine.csv_file import CsvFile
 from reissue.engine.postgresql import Query, fetch, parse
 from reissue.engine.workbook import find_reader, split_sheet
 from reissue.errors import SnapshotError
+from reissue.schema.spelling import UTF_8
 
 
 class ArrowStream(Protocol):
@@ -40,23 +41,28 @@ class Read:
     header: all columns of the source
     table:  those wanted columns that exist, in the order wanted, rows in the order of the source
     lines:  for text files, the line numbers of data rows (both from 1)
+    encoding: of a text file that is not UTF-8
     """
 
     name: str
     header: tuple[str, ...]
     table: pa.Table
     lines: Callable[[Sequence[int]], list[int]] | None = None
+    encoding: str = UTF_8
 
 
-def find(source: Source, wanted: Sequence[str] | None, *, encoded: Container[str] = ()) -> Read:
-    """Read those of the wanted columns that exist (None: all); `encoded` text comes as Arrow dictionaries."""
+def find(source: Source, wanted: Sequence[str] | None, *, encoded: Container[str] = (), encoding: str = UTF_8) -> Read:
+    """Read those of the wanted columns that exist (None: all); `encoded` text comes as Arrow dictionaries.
+
+    encoding: of CSV files that are not UTF-8
+    """
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         source = parse(source)
     if isinstance(source, Query):
         found = Read(source.name, *fetch(source, wanted))
     elif isinstance(source, str | Path):
         refuse_addresses(str(source))
-        found = _file(Path(source), wanted, encoded)
+        found = _file(Path(source), wanted, encoded, encoding)
     else:
         found = _frame(source, wanted)
     refuse_twins(found.name, found.header, found.table.column_names)
@@ -122,18 +128,19 @@ def choose_columns(header: Sequence[str], wanted: Sequence[str] | None) -> list[
     return list(dict.fromkeys(header)) if wanted is None else [name for name in wanted if name in header]
 
 
-def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
+def _file(path: Path, wanted: Sequence[str] | None, encoded: Container[str], encoding: str) -> Read:
     if path.is_dir():
-        return _folder(path, wanted, encoded)
+        return _folder(path, wanted, encoded, encoding)
     reader = find_reader(path)
     if reader is not None:
         _read_beginning(split_sheet(path)[0])
         header, table = reader(path, wanted)
         return Read(str(path), header, table, lambda rows: [row + 1 for row in rows])
-    opened = open_csv(path, wanted or ())
+    opened = open_csv(path, wanted or (), encoding)
     if opened is None:
         return _parquet(path, wanted, encoded)
-    return Read(str(path), opened.header, opened.fetch(choose_columns(opened.header, wanted), encoded), opened.lines)
+    table = opened.fetch(choose_columns(opened.header, wanted), encoded)
+    return Read(str(path), opened.header, table, opened.lines, opened.encoding)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -166,7 +173,7 @@ def is_divided_by_values(folder: Path) -> bool:
     return any(entry.is_dir() and "=" in entry.name for entry in folder.iterdir())
 
 
-def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -> Read:
+def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str], encoding: str) -> Read:
     """All files of a folder as one table."""
     if (path / "private").is_dir() and (path / "releases").is_dir():
         raise SnapshotError(f"{path} is a series, not a table. Name the file with the rows to publish.")
@@ -176,7 +183,7 @@ def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -
             "'spark', or write the table as plain Parquet files."
         )
     files = files_of(path)
-    parts = [_file(file, wanted, encoded) for file in files]
+    parts = [_file(file, wanted, encoded, encoding) for file in files]
     for file, part in zip(files, parts, strict=True):
         if set(part.header) != set(parts[0].header):
             raise SnapshotError(f"{file} has other columns than {files[0]}. Export all files of {path} alike.")
@@ -184,7 +191,8 @@ def _folder(path: Path, wanted: Sequence[str] | None, encoded: Container[str]) -
         whole = pa.concat_tables([part.table for part in parts], promote_options="permissive")
     except pa.ArrowException:
         raise SnapshotError(_find_differing(path, files, [part.table for part in parts])) from None
-    return Read(str(path), parts[0].header, whole.unify_dictionaries())
+    found = next((part.encoding for part in parts if part.encoding != UTF_8), UTF_8)
+    return Read(str(path), parts[0].header, whole.unify_dictionaries(), encoding=found)
 
 
 def _find_differing(folder: Path, files: Sequence[Path], tables: Sequence[pa.Table]) -> str:
@@ -207,7 +215,7 @@ def _find_differing(folder: Path, files: Sequence[Path], tables: Sequence[pa.Tab
     return f"The files of {folder} differ in a column's type. Export all its files with the same types."
 
 
-def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:
+def open_csv(path: Path, wanted: Sequence[str], encoding: str = UTF_8) -> CsvFile | None:
     """The file if it is CSV, None if it is Parquet, and an error if it is neither or cannot be read."""
     start = _read_beginning(path)
     if start[:4] in (b"PAR1", b"PARE") or path.suffix.lower() in (".parquet", ".pq"):
@@ -217,7 +225,7 @@ def open_csv(path: Path, wanted: Sequence[str]) -> CsvFile | None:
             f"{path} is a spreadsheet or an archive, not CSV or Parquet. Save it as 'CSV UTF-8', "
             "or give it the ending of its format (.xlsx) where this machine reads it."
         )
-    return CsvFile.open(path, start, wanted)
+    return CsvFile.open(path, start, wanted, encoding)
 
 
 def _read_beginning(path: Path) -> bytes:

@@ -95,7 +95,7 @@ class Snapshot:
 def load(source: Source, schema: Schema) -> Snapshot:
     """Read the columns of the schema and check them; one SnapshotError tells everything that is wrong."""
     encoded = {*schema.quasi_identifiers, *schema.sensitive}
-    found = find(source, schema.columns, encoded=encoded)
+    found = find(source, schema.columns, encoded=encoded, encoding=schema.spelling.encoding)
     problems = Problems(found.name, found.lines)
     tell_missing(schema, found.header, problems)
     if found.table.num_columns and found.table.num_rows == 0:

@@ -103,7 +103,10 @@ def write_documents(store: Store, documents: Sequence[tuple[Document, str, str]]
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """The last release taken back: its files are no longer referred to; the fact and the reason stay."""
+    """The last release taken back: its files are no longer referred to; the fact and the reason stay.
+
+    Numbers of people who were new in it are not given again; how many there were is kept, since nobody erased them.
+    """
 
     state: CatalogueState
     reason: str
@@ -116,10 +119,14 @@ class Withdrawal:
         """The caches after the release before it, and what stays of it."""
         number, label = self.record.number, self.record.counts.get("label")
         before = self.state.releases[-2].number if len(self.state.releases) > 1 else 0
+        new = [file for file in self.state.of_role("identities") if file.release == number]
+        numbers = sum(store.read(file, ["subject"]).num_rows for file in new)
         kept = make_event("withdraw", release=number, label=label, reason=self.reason)
         return [
             *write_caches(store, caches, before, folder),
-            store.write(document_table(kept.document()), folder, WITHDRAWN, name_of(number), number),
+            store.write(
+                document_table({**kept.document(), "numbers": numbers}), folder, WITHDRAWN, name_of(number), number
+            ),
         ]
 
     def drop(self, catalogue: Catalogue, connection: Connection) -> None:

@@ -204,10 +204,15 @@ def read_receipts(shelf: Shelf) -> Document | None:
 
 
 def count_unmarked(shelf: Shelf) -> int:
-    """How many numbers were given to people of whom neither identifier nor mark is left. O(everybody)."""
+    """How many numbers were given to people of whom neither identifier nor mark is left. O(everybody).
+
+    Those who were new in a release that was withdrawn are not among them.
+    """
     roles = ("identities", MARKS)
     left = sum(shelf.read(file, ["subject"]).num_rows for role in roles for file in shelf.state.of_role(role))
-    return int(shelf.state.next_subject - left)
+    withdrawn = [shelf.document(file.role, file.name) for file in shelf.state.of_role("withdrawn")]
+    free = sum(int(str(one.get("numbers", 0))) for one in withdrawn)
+    return int(shelf.state.next_subject - left) - free
 
 
 def count_erased(shelf: Shelf) -> int:

@@ -18,6 +18,9 @@ from reissue.publish.changes import ColumnTraits
 LEAST = 10
 """A share of fewer rows than this says nothing: a table of thirty may have lost two by chance."""
 
+SHOWN = 3
+"""How many examples a sentence names."""
+
 MISSING_CODES = frozenset(
     ("na", "n/a", "n.a.", "nan", "null", "nil", "unknown", "unk", "missing", "unspecified", "not known", "not stated")
 ).union(("not available", "keine angabe", "unbekannt", "#n/a", "#null!", "?", "-", "--", ".", "*"))
@@ -187,6 +190,22 @@ def _check_missing(case: GateInput, limit: float) -> str | None:
     )
 
 
+def _check_alike(case: GateInput, limit: float) -> str | None:
+    found: list[str] = []
+    for place, column in enumerate(case.sensitive):
+        by_word: dict[str, list[str]] = {}
+        for label in sorted({labels[place] for labels in case.values} - {None}, key=str):
+            by_word.setdefault(str(label).casefold(), []).append(f"'{label}'")
+        found += [f"{' and '.join(twins)} in '{column}'" for twins in by_word.values() if len(twins) > 1]
+    if not found:
+        return None
+    more = f" (and {len(found) - SHOWN} more)" if len(found) > SHOWN else ""
+    return (
+        f"Values differ only in capitals: {', '.join(found[:SHOWN])}{more}. They count as different values, so a class "
+        "with both looks more diverse than it is. Write them alike."
+    )
+
+
 def _check_values(case: GateInput, limit: float) -> str | None:
     distinct = len(case.values)
     if distinct < 2 * LEAST or distinct <= limit * case.rows:
@@ -233,6 +252,7 @@ GATES = (
     Gate("all-changed", "more than this share of known people changed", 0.9, _check_changed),
     Gate("reformatted", "values of this share of known people are only spelled differently", 0.05, _check_spelling),
     Gate("missing-codes", "codes for missing values count as sensitive values", None, _check_missing),
+    Gate("alike-values", "sensitive values differ only in capitals", None, _check_alike),
     Gate("many-values", "the sensitive column has more values than this share of the rows", 0.5, _check_values),
     Gate(
         "suppressed",

@@ -55,7 +55,7 @@ class Proposal:
 
     rows:     people of the last table, of whom `alone` are the only ones with their quasi-identifiers
     pairs:    the same for each pair of quasi-identifiers, on `sample` people
-    spelling: decimal and dates, where tables write them otherwise
+    spelling: decimal, dates and encoding, where tables write them otherwise
     notes:    what the steward should know of the policy
     """
 

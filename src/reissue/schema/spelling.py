@@ -1,4 +1,4 @@
-"""How tables write what Reissue reads otherwise: codes for missing values, decimal commas, dates as dd/mm/yyyy."""
+"""How tables write what Reissue reads otherwise: missing values, decimal commas, dates as dd/mm/yyyy, letters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from reissue.errors import SchemaError, did_you_mean
 
-KEYS = ("missing", "decimal", "dates", "labels")
+KEYS = ("missing", "decimal", "dates", "encoding", "labels")
 EVERY = "*"
 """The key of codes that mean missing in every column."""
 
@@ -23,6 +23,10 @@ DATES: Mapping[str, str] = {
 }
 """The forms of dates that can be declared, and how each is recognized."""
 
+UTF_8, WINDOWS = "utf-8", "windows-1252"
+ENCODINGS = (UTF_8, *(f"windows-125{n}" for n in range(9)), *(f"iso-8859-{n}" for n in (1, 2, 3, 4, 5, 7, 9, 13, 15)))
+"""Of CSV files. All write the signs of ASCII in one byte each, as ASCII does."""
+
 
 @dataclass(frozen=True)
 class Spelling:
@@ -31,12 +35,14 @@ class Spelling:
     missing: column (or `*` for every one) to the texts that stand for a missing value
     decimal: the mark before the decimals, "." or ","
     dates:   one of DATES; dates as yyyy-mm-dd are always read
+    encoding: of CSV files that are not UTF-8, one of ENCODINGS; what is UTF-8 is read as UTF-8
     labels:  of releases made elsewhere: column (or `*`) to what a label means, such as {"unknown": "*"}
     """
 
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     decimal: str = "."
     dates: str = ISO
+    encoding: str = UTF_8
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -45,6 +51,9 @@ class Spelling:
         if self.dates not in DATES:
             near = did_you_mean(str(self.dates).lower(), DATES)
             raise SchemaError(f"spelling.dates: received {self.dates!r}.{near} Allowed: {', '.join(DATES)}.")
+        if self.encoding not in ENCODINGS:
+            near = did_you_mean(str(self.encoding).lower(), ENCODINGS)
+            raise SchemaError(f"spelling.encoding: received {self.encoding!r}.{near} Allowed: {', '.join(ENCODINGS)}.")
 
     def missing_of(self, column: str) -> tuple[str, ...]:
         """The codes of a column: its own, and those of every column."""
@@ -63,6 +72,8 @@ class Spelling:
             given["decimal"] = self.decimal
         if self.dates != ISO:
             given["dates"] = self.dates
+        if self.encoding != UTF_8:
+            given["encoding"] = self.encoding
         return {**given, "labels": {name: dict(some) for name, some in self.labels.items()}} if self.labels else given
 
     @staticmethod
@@ -80,7 +91,9 @@ class Spelling:
         by_column = codes if isinstance(codes, Mapping) else {EVERY: codes}
         missing = {str(column): _read_codes(column, some, columns) for column, some in by_column.items()}
         labels = _read_labels(given.get("labels", {}), columns)
-        return Spelling(missing, given.get("decimal", "."), given.get("dates", ISO), labels)
+        return Spelling(
+            missing, given.get("decimal", "."), given.get("dates", ISO), given.get("encoding", UTF_8), labels
+        )
 
 
 USUAL = Spelling()

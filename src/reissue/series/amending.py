@@ -14,6 +14,7 @@ from reissue.errors import SchemaError
 from reissue.ledger import Ledger
 from reissue.schema import Attribute, Schema
 from reissue.schema.roles import join_problems
+from reissue.schema.spelling import UTF_8
 
 ELSE = "For anything else, create a new series"
 
@@ -52,6 +53,12 @@ def _find_problems(now: Schema, schema: Schema) -> list[str]:
     ):
         if getattr(now, role) != getattr(schema, role):
             problems.append(f"{role} cannot be changed: {why}. {ELSE}.")
+    before, after = now.spelling.encoding, schema.spelling.encoding
+    if before != after and UTF_8 not in (before, after):
+        problems.append(
+            f"spelling.encoding is {before} and stays it: in another, identifiers and values with accents "
+            f"would be others than those that are out. {ELSE}."
+        )
     if list(now.quasi_identifiers) != list(schema.quasi_identifiers):
         problems.append(
             f"quasi_identifiers are {', '.join(now.quasi_identifiers)}, in this order, and stay so: every box "

@@ -83,8 +83,21 @@ class Preview:
     def describe(self) -> str:
         """The preview in a few lines, for a terminal."""
         steps = "\n  ".join([f"Release {self.release.name} would be published as follows:", *self.release.steps])
-        parts = [steps, "\n".join(self._describe_gates()), *self._describe_audit()]
+        parts = [steps, self._describe_cost(), "\n".join(self._describe_gates()), *self._describe_audit()]
         return "\n\n".join([*parts, "This was a preview: nothing was published, written or remembered."])
+
+    def _describe_cost(self) -> str:
+        """What readers lose by it, beside the last release."""
+        now, last = self.release, self.last
+        before = {} if last is None else last.utility
+        beside = f" (release {last.name}: {before['gcp']:.1%})" if last is not None and "gcp" in before else ""
+        told = f"It costs {now.utility['gcp']:.1%} of the detail{beside}."
+        added = [
+            f"{now.counts[name]:,} {what}"
+            for name, what in (("suppressed", "rows withheld"), ("counterfeits", "counterfeits"))
+            if now.counts.get(name)
+        ]
+        return f"{told} {' and '.join(added)}." if added else told
 
     def _describe_gates(self) -> list[str]:
         if not self.stops:

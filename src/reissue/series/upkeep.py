@@ -81,7 +81,7 @@ def list_identifiers(given: object) -> list[str]:
 
 
 def _read_identifiers(path: Path, schema: Schema) -> list[str]:
-    found = find(path, [schema.identifier])
+    found = find(path, [schema.identifier], encoding=schema.spelling.encoding)
     if schema.identifier not in found.table.column_names:
         raise SnapshotError(f"{path} has no column '{schema.identifier}', which names people in this series.")
     text, bad = normalize(found.table.column(schema.identifier))

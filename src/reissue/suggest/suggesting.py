@@ -9,12 +9,19 @@ from reissue.engine.profile import SAMPLE, ColumnProfile, TableProfile, profile
 from reissue.engine.read import Source, missing_column
 from reissue.errors import SchemaError
 from reissue.schema.proposal import Proposal, ProposedColumn
+from reissue.schema.spelling import UTF_8
 from reissue.suggest.choosing import choose_identifier, choose_sensitive, judge_column
 from reissue.suggest.clues import BORN, OUTSIDERS, UNKNOWN, find_date_form, find_missing_codes, has_commas, rank
 from reissue.suggest.coding import Spelled, code_column, find_top_share
 
 MOST = 8
 """Quasi-identifiers that are proposed: strategies generalize all of them, and every further one costs detail."""
+
+
+OTHER_LETTERS = (
+    "The table is not UTF-8, so its letters are read as those of Windows in Western Europe (windows-1252): look "
+    "whether accents and umlauts are right, or change the encoding."
+)
 
 
 def suggest(
@@ -58,9 +65,10 @@ def suggest(
         spelling={
             **({"decimal": ","} if any(spelled[name].commas for name in (*names, *hidden)) else {}),
             **({"dates": forms[0]} if forms else {}),
+            **({"encoding": table.encoding} if table.encoding != UTF_8 else {}),
         },
         policy=policy,
-        notes=notes,
+        notes=(*([OTHER_LETTERS] if table.encoding != UTF_8 else []), *notes),
     )
 
 

@@ -139,7 +139,7 @@ def _read_table(
     class_name = added_name(CLASS, schema.columns)
     counter = added_name(COUNT, schema.columns)
     wanted = (*needed, *others, schema.identifier, class_name, *(() if ours else (counter,)))
-    found = find(source, list(dict.fromkeys(wanted)))
+    found = find(source, list(dict.fromkeys(wanted)), encoding=schema.spelling.encoding)
     missing = [missing_column(column, found.header) for column in needed if column not in found.header]
     if missing:
         more = f" ({len(missing) - 3} more columns are missing.)" if len(missing) > 3 else ""

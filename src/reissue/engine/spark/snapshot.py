@@ -106,7 +106,8 @@ def load(spark: Spark, source: SparkSource, schema: Schema) -> SparkSnapshot:
     reads ("s3a://..."), or a Spark DataFrame. What comes to the driver are distinct values and summaries, never rows.
     One pass over the rows; another one if identifiers seem to repeat.
     """
-    found = sources.find(spark, source, schema.columns, [*schema.quasi_identifiers, *schema.sensitive])
+    codes = [*schema.quasi_identifiers, *schema.sensitive]
+    found = sources.find(spark, source, schema.columns, codes, schema.spelling.encoding)
     if isinstance(found, SparkRows) and not found.ordered:
         found = found.keep(schema.identifier)
     problems = Problems(found.name, found.lines, found.ordered)

@@ -20,6 +20,7 @@ from reissue.engine.spark.session import refuse_connect
 from reissue.engine.spark.tasks import arrow_schema, column_named, on_batches, spark_schema, unwrap_errors
 from reissue.engine.workbook import find_reader
 from reissue.errors import SnapshotError
+from reissue.schema.spelling import UTF_8
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +33,13 @@ SparkSource: TypeAlias = "str | Path | Query | read.ArrowStream | DataFrame"
 embedded engine reads."""
 
 
-def find(spark: Spark, source: SparkSource, wanted: Sequence[str] | None, encoded: Iterable[str] = ()) -> Found:
+def find(
+    spark: Spark,
+    source: SparkSource,
+    wanted: Sequence[str] | None,
+    encoded: Iterable[str] = (),
+    encoding: str = UTF_8,
+) -> Found:
     """The wanted columns that exist (None: all); text in `encoded` may come to workers as Arrow dictionaries."""
     from pyspark.sql import DataFrame
 
@@ -55,7 +62,7 @@ def find(spark: Spark, source: SparkSource, wanted: Sequence[str] | None, encode
             raise SnapshotError(
                 f"{path}: Spark reads CSV and Parquet, not {path.suffix}. Export it, or use the engine 'embedded'."
             )
-        opened = read.open_csv(path, wanted or ())
+        opened = read.open_csv(path, wanted or (), encoding)
         if opened is None:
             return pieces_of(spark, str(path), [path], wanted, codes)
         return _csv(spark, path, opened, wanted)
