@@ -91,6 +91,26 @@ def test_pairs_of_columns_are_as_rare_as_those_of_people(bond: float) -> None:
         assert unseen["place", "ward"] + unseen["maker", "device"] + unseen["drug", "value"] <= 3 * made // 50
 
 
+def test_columns_follow_each_other_as_often_as_among_people() -> None:
+    """A ward that follows from the place in three of four people does so in three of four counterfeits."""
+
+    def count_strange(rows: list[dict[str, Any]]) -> np.ndarray:
+        """float64[3]: how often ward, drug and maker are not those of the place, the value and the device."""
+        told = [
+            (r["ward"] != str(r["place"] // 4), r["drug"] != str(r["value"]), r["maker"] != str(r["device"] % 7))
+            for r in rows
+        ]
+        return np.mean(told, axis=0)
+
+    strange, among_people = np.zeros(3), np.zeros(3)
+    for seed in range(4):
+        coded, table = people(0.6, seed=seed)
+        rows, _ = read_rows(coded, with_fakes(coded, 100, seed=seed), table)
+        strange += count_strange(rows[:100]) / 4
+        among_people += count_strange(rows[100:]) / 4
+    assert (np.abs(strange - among_people) < [0.07, 0.07, 0.18]).all(), (strange, among_people)
+
+
 def test_no_row_repeats_anothers_columns_more_often_than_people_do() -> None:
     for bond in (1.0, 0.0):
         coded, table = people(bond)

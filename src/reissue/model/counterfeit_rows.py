@@ -19,21 +19,30 @@ from reissue.model.boxes import find_neighbours
 
 WIDE = 8
 """How many places along the curve away people are imitated: enough of them to choose from."""
+_CLOSE = 5
+"""The same for exact codes, each of another person: mixed from farther ones they widen the box of their class."""
+_ASIDE = 30
+"""An ordered code is taken from up to one in so many of the different codes away."""
 _ATTEMPTS, _CHOICE = 24, 16
 _MOST_ROWS = 20_000
 """Rows, drawn at random, among which it is looked up what occurs together."""
-_EXCHANGES, _ALIKE = 160, 0.03
-"""How often lent columns are exchanged at most; who is as near to a person as this, in doublings a set, stays."""
-_ALONE, _UNSEEN, _MORE = 2.0, 2.5, 1.5
-"""What it costs to repeat where the person does not, in doublings; and how much dearer than its doublings it is to be
-like nobody where the person is not, and to be more frequent: copying makes frequent. `make counterfeits` decides."""
+_EXCHANGES, _ALIKE = 160, 0.01
+"""How often lent columns are exchanged at most; who is as near a person, in squared doublings a set, stays."""
+_ALONE, _MORE, _PLAIN = 0.3, 1.3, 0.2
+"""What it costs to repeat where the person does not; how much dearer than its doublings squared it is to be more
+frequent, since copying makes frequent; the weight of a pair that is as frequent as chance has it. Squares keep one pair
+that belongs together from being given up for many that occur together by chance. `make counterfeits` decides."""
 _BROKEN = 1_000.0
 """What it costs if bound columns say together what nobody says: more than all else."""
 _MOST_KNOWN = 2_000_000
 """Rows, drawn at random from larger tables, by which lent columns are judged."""
+_MOST_LENDERS = 200_000
+"""People, drawn at random from more, among whom those are looked for who agree in a single column."""
 
 
-def draw_columns(codes: Int32, order: Int64, places: Int64, rng: np.random.Generator) -> Int64:
+def draw_columns(
+    codes: Int32, order: Int64, places: Int64, rng: np.random.Generator, ordered: Sequence[int] = ()
+) -> Int64:
     """int64[n, columns]: the row from which each counterfeit has each column.
 
     codes: int32[rows, columns], equal where the table says the same; order: int64[people] the rows to draw from, such
@@ -47,16 +56,15 @@ def draw_columns(codes: Int32, order: Int64, places: Int64, rng: np.random.Gener
     there = np.sort(hash_rows(codes))
     alone = _are_alone(there, hash_rows(codes[person]))
     oddness = np.where(alone, np.iinfo(np.int64).max, 0)  # who repeats somebody is imitated by a copy
-    pairs, many = _Pairs(codes, person, rng), np.stack([_count_equal(codes[:, a]) for a in range(columns)], axis=1)
+    pairs, likely = _Pairs(codes, person, rng), [_undo_copying(_count_equal(codes[:, a])) for a in range(columns)]
     for attempt in range(_ATTEMPTS):
         left = np.flatnonzero(oddness > 0)
         if len(left) == 0:
             break
-        reach = WIDE << (attempt // 6)
-        wanted = many[person[left]] - 1  # a value gets one bearer more by being copied
-        drawn = np.stack(
-            [_draw_one(many[:, a], wanted[:, a], order, places[left], reach, rng) for a in range(columns)], axis=1
-        )
+        reach = _CLOSE << (attempt // 6)
+        drawn = np.stack([_draw_one(one, order, places[left], reach, rng) for one in likely], axis=1)
+        for a in ordered:
+            drawn[:, a] = _step_aside(codes[:, a], order, drawn[:, a], rng)
         said = _pick(codes, drawn)
         taken = np.union1d(there, hash_rows(_pick(codes, found)))
         odd = np.where(_are_new(taken, hash_rows(said)), pairs.count_unlike(said, left), np.iinfo(np.int64).max)
@@ -93,17 +101,14 @@ def lend_columns(
     for _ in range(_ATTEMPTS):  # whose value is a single one cannot be imitated
         person = np.where(alone[person], near.draw(own.shape[1], WIDE, rng), person)
     found, sets = np.repeat(person[:, None], count, axis=1), _Together(own, lent, person, rng, bound)
-    groups = _BoundColumns(bound, np.concatenate([own, lent], axis=1)[order], order, own.shape[1])
+    lenders = _Lenders(bound, np.concatenate([own, lent], axis=1), order, own.shape[1], rng)
     apart = sets.compare(np.concatenate([said, lent[person]], axis=1), np.arange(len(places)), np.arange(len(sets)))
     for _ in range(_EXCHANGES):
         left = np.flatnonzero(apart.sum(axis=1) > _ALIKE * len(sets))
         if len(left) == 0:
             break
-        width = min(int(rng.integers(1, 3 if rng.random() < 0.8 else count + 1)), count)
-        columns, which = rng.choice(count, width, replace=False), int(rng.integers(len(near)))
-        lender = near.draw(which, WIDE << int(rng.integers(4)), rng)[left]
-        if len(groups) and rng.random() < 0.5:
-            columns, lender = groups.draw(np.concatenate([said[left], _pick(lent, found[left])], axis=1), lender, rng)
+        lender = near.draw(int(rng.integers(len(near))), WIDE << int(rng.integers(4)), rng)[left]
+        columns, lender = lenders.draw(np.concatenate([said[left], _pick(lent, found[left])], axis=1), lender, rng)
         tried, touched = found[left], sets.list_with(columns)
         tried[:, columns] = lender[:, None]
         now = sets.compare(np.concatenate([said[left], _pick(lent, tried)], axis=1), left, touched)
@@ -118,10 +123,34 @@ def _count_equal(column: Int32) -> Int64:
     return np.bincount(home, minlength=len(first))[home]
 
 
-def _draw_one(many: Int64, wanted: Int64, order: Int64, places: Int64, reach: int, rng: np.random.Generator) -> Int64:
-    """int64[n]: of some rows near each place the one whose value so many have: many int64[rows], wanted int64[n]."""
+def _undo_copying(many: Int64) -> Float64:
+    """float64[rows]: how much likelier newcomers are to have each row's value than to be drawn if rows are copied.
+
+    many: int64[rows], how many have the value. Copying prefers what is frequent by chance, and makes it more frequent.
+    What newcomers have is told by the mean and variance of the counts: as far as these vary more than chance lets them.
+    """
+    values = float((1 / many).sum())
+    mean = len(many) / values
+    spread = float(many.sum()) / values - mean * mean
+    shrink = max(0.0, 1 - mean / spread) if spread > 0 else 0.0
+    return np.asarray((mean + shrink * (many - mean)) / many, dtype=np.float64)
+
+
+def _draw_one(likely: Float64, order: Int64, places: Int64, reach: int, rng: np.random.Generator) -> Int64:
+    """int64[n]: a row near each place, drawn with these weights (float64[rows]) among some."""
     drawn = np.stack([order[find_neighbours(places, len(order), reach, rng)] for _ in range(_CHOICE)])
-    return np.asarray(drawn[np.abs(many[drawn] - wanted).argmin(axis=0), np.arange(len(places))], dtype=np.int64)
+    upto = np.cumsum(likely[drawn], axis=0)
+    chosen = (upto < rng.random(len(places)) * upto[-1]).sum(axis=0)
+    return np.asarray(drawn[np.minimum(chosen, _CHOICE - 1), np.arange(len(places))], dtype=np.int64)
+
+
+def _step_aside(column: Int32, people: Int64, drawn: Int64, rng: np.random.Generator) -> Int64:
+    """int64[n]: people with a code that is a few codes away: who copies neighbours stands only where many stand."""
+    order = people[np.argsort(column[people], kind="stable")]
+    first = np.flatnonzero(np.diff(column[order], prepend=column[order[0]] - 1))
+    reach = len(first) // _ASIDE
+    rank = np.searchsorted(column[order[first]], column[drawn]) + rng.integers(-reach, reach + 1, len(drawn))
+    return np.asarray(order[first[np.clip(rank, 0, len(first) - 1)]], dtype=np.int64)
 
 
 def _pick(codes: Int32, drawn: Int64) -> Int32:
@@ -193,14 +222,17 @@ class _Ranked:
         return np.asarray(order[(places + rng.integers(-reach, reach, len(places))) % len(order)], dtype=np.int64)
 
 
-class _BoundColumns:
-    """Bound columns to be exchanged together, from people who agree in the others of their set.
+class _Lenders:
+    """Which columns are exchanged together, and by whom they are lent: somebody near, or somebody who agrees in others.
 
-    bound: sets of columns; people: int32[people, columns]; rows: int64[people] their rows; width: own columns
+    bound: sets of columns; people: int32[rows, columns], width of them their own; rows: int64[n] who may lend
     """
 
-    def __init__(self, bound: Sequence[tuple[int, ...]], people: Int32, rows: Int64, width: int) -> None:
-        self._people, self._rows, self._width = people, rows, width
+    def __init__(
+        self, bound: Sequence[tuple[int, ...]], people: Int32, rows: Int64, width: int, rng: np.random.Generator
+    ) -> None:
+        self._people, self._width, self._rows = people, width, rows
+        self._some = rows if len(rows) <= _MOST_LENDERS else rng.choice(rows, _MOST_LENDERS, replace=False)
         moves = set()
         for one in map(frozenset, (*bound, *_join_overlapping(bound, width))):
             own = frozenset(column for column in one if column < width)
@@ -209,24 +241,33 @@ class _BoundColumns:
         self._moves = sorted(move for move in moves if move[0])
         self._sorted: dict[tuple[int, ...], tuple[NDArray[np.uint64], Int64]] = {}
 
-    def __len__(self) -> int:
-        return len(self._moves)
-
     def draw(self, said: Int32, near: Int64, rng: np.random.Generator) -> tuple[Int64, Int64]:
         """(int64[] lent columns; int64[n] from whom each counterfeit may have them: near, where nobody agrees)."""
-        exchanged, kept = self._moves[int(rng.integers(len(self._moves)))]
-        columns = np.array(exchanged, dtype=np.int64) - self._width
-        if not kept:
+        if self._moves and rng.random() < 0.5:
+            exchanged, kept = self._moves[int(rng.integers(len(self._moves)))]
+            return np.array(exchanged, dtype=np.int64) - self._width, self._find(kept, said, near, rng)
+        count = said.shape[1] - self._width
+        many = min(int(rng.integers(1, 3 if rng.random() < 0.8 else count + 1)), count)
+        columns = rng.choice(count, many, replace=False)
+        if rng.random() < 0.5:
             return columns, near
+        others = np.setdiff1d(np.arange(said.shape[1]), columns + self._width)
+        return columns, self._find((int(rng.choice(others)),), said, near, rng)
+
+    def _find(self, kept: tuple[int, ...], said: Int32, near: Int64, rng: np.random.Generator) -> Int64:
+        """int64[n]: somebody who says the same in these columns."""
+        if not kept:
+            return near
         if kept not in self._sorted:
-            hashed = hash_rows(self._people[:, kept])
+            rows = self._some if len(kept) == 1 else self._rows
+            hashed = hash_rows(self._people[rows][:, kept])
             sort = np.argsort(hashed, kind="stable")
-            self._sorted[kept] = hashed[sort], self._rows[sort]
+            self._sorted[kept] = hashed[sort], rows[sort]
         there, rows = self._sorted[kept]
         wanted = hash_rows(said[:, kept])
         first, end = np.searchsorted(there, wanted), np.searchsorted(there, wanted, "right")
         drawn = rows[np.minimum(rng.integers(first, np.maximum(end, first + 1)), len(rows) - 1)]
-        return columns, np.where(first < end, drawn, near)
+        return np.where(first < end, drawn, near)
 
 
 def _join_overlapping(bound: Sequence[tuple[int, ...]], width: int) -> list[frozenset[int]]:
@@ -239,7 +280,10 @@ def _join_overlapping(bound: Sequence[tuple[int, ...]], width: int) -> list[froz
 
 
 class _Together:
-    """How often columns occur together: single ones, pairs of which one is lent, all lent, whole rows, bound ones."""
+    """How often columns occur together: single ones, pairs of which one is lent, all lent, whole rows, bound ones.
+
+    A pair weighs the more, the less chance explains how often it has what the person says: there people differ.
+    """
 
     def __init__(
         self, own: Int32, lent: Int32, person: Int64, rng: np.random.Generator, bound: Sequence[tuple[int, ...]]
@@ -257,6 +301,11 @@ class _Together:
         self._width = width
         self._there = [np.sort(hash_rows(known[:, list(some)]).astype(np.uint32)) for some in self._sets]
         self._wanted = np.stack([self._count(one, whole[person]) - 1 for one in range(len(self))], axis=1)
+        self._weights = np.ones(self._wanted.shape)
+        single = [_count_equal(column)[person] / len(whole) for column in whole.T]
+        for one, (a, b) in enumerate(pairs, start=len(columns)):
+            by_chance = np.log2(1 + single[a] * single[b] * len(known))
+            self._weights[:, one] = _PLAIN + (np.log2(1 + self._wanted[:, one]) - by_chance) ** 2
 
     def __len__(self) -> int:
         return len(self._sets)
@@ -272,11 +321,10 @@ class _Together:
         for at, one in enumerate(sets):
             others, wanted = self._count(int(one), said), self._wanted[which, one]
             more = np.log2(1 + others) - np.log2(1 + wanted)
-            apart[:, at] = np.maximum(more * _MORE, -more)
-            apart[:, at] += _ALONE * ((others > 0) & (wanted == 0)) - _UNSEEN * np.minimum(more, 0) * (others == 0)
+            apart[:, at] = more * more * np.where(more > 0, _MORE, 1.0) + _ALONE * ((others > 0) & (wanted == 0))
             if one >= self._bound:
                 apart[:, at] += _BROKEN * (others == 0)
-        return apart
+        return apart * self._weights[np.ix_(which, sets)]
 
     def _count(self, one: int, said: Int32) -> Int64:
         hashed, there = hash_rows(said[:, list(self._sets[one])]).astype(np.uint32), self._there[one]

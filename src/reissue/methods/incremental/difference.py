@@ -62,6 +62,9 @@ def gaps(
     covered = np.bincount(overlap.left, weights=overlap.shared, minlength=len(left.sizes)).astype(np.int64)
     inside = (covered == left.sizes) & (left.sizes > 0)
     kept = np.flatnonzero(inside[overlap.left] & ~_find_unchanged(left, right, overlap))
+    if len(kept) == 0:  # nothing can be taken out: so it is with most releases of a long series that are far apart
+        nothing = np.zeros(len(overlap.left), np.bool_), np.zeros(len(right.sizes), np.bool_)
+        return Gaps((), k, *nothing, inside, 0, 0.0, np.zeros(len(right.sizes), np.bool_))
     part = DifferencePart.of(left, right, overlap, inside, kept)
     link_risk, loose_risk = np.zeros(len(overlap.left), np.bool_), np.zeros(len(right.sizes), np.bool_)
     all_may = share[0] >= share[1]  # nothing exceeds c = 1: what comes to 1 is measured, and is no finding

@@ -74,7 +74,8 @@ def draw_codes(snapshot: Coded, homes: Int32, home_of: Int32, others: Int32 | No
     places = place[_choose_models(homes, home_of, rng)]
     if others is None:
         return snapshot.codes[order[find_neighbours(places, len(order), NEAR, rng)]]
-    drawn = draw_columns(np.concatenate([snapshot.codes, others]), order, places, rng)
+    ordered = [a for a, domain in enumerate(snapshot.domains) if domain.numeric]
+    drawn = draw_columns(np.concatenate([snapshot.codes, others]), order, places, rng, ordered)
     return np.asarray(snapshot.codes[drawn, np.arange(drawn.shape[1])[None, :]], dtype=np.int32)
 
 
