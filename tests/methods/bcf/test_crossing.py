@@ -10,7 +10,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import InfeasiblePolicy
-from reissue.methods.bcf import attack, certification, strategy
+from reissue.methods.bcf import attack, certification, joint_candidates, strategy
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, possible_targets
 from reissue.methods.bcf.certification import specialize_certified
@@ -188,6 +188,17 @@ def put_nobody_first(targets: Targets) -> Targets:
     assert targets.least is not None
     classes, start = np.vstack([targets.classes[:1], targets.classes]), np.append(0, targets.start)
     return replace(targets, classes=classes, start=start, least=np.append(0, targets.least))
+
+
+def test_boxes_are_followed_through_all_releases_as_far_as_there_is_room() -> None:
+    whole = np.array([[[0, 9]]], dtype=np.int32)
+    halves = np.array([[[0, 4]], [[5, 9]]], dtype=np.int32)
+    thirds = np.array([[[0, 3]], [[4, 6]], [[7, 9]]], dtype=np.int32)
+    boxes = [whole, halves, thirds]
+    paths = joint_candidates._follow_boxes(boxes, 12).tolist()  # four meetings of three boxes each
+    assert paths == [[0, 0, 0], [0, 0, 1], [0, 1, 1], [0, 1, 2]]
+    with pytest.raises(joint_candidates.TooMuchWork):
+        joint_candidates._follow_boxes(boxes, 11)
 
 
 def publish_crossing(path: Path, releases: int) -> None:
