@@ -63,7 +63,7 @@ def test_caches_hold_the_first_signature_of_everybody_and_the_last_counterfeits(
 
 def test_neighbours_on_the_curve_differ_in_one_step() -> None:
     """The defining property of a Hilbert curve: consecutive positions are adjacent cells."""
-    for side, attributes in ((8, 2), (4, 3)):
+    for side, attributes in ((8, 2), (4, 3), (4, 4)):
         grid = np.stack(np.meshgrid(*[np.arange(side)] * attributes), axis=-1).reshape(-1, attributes).astype(np.int32)
         domains = tuple(Domain(f"a{i}", 0, side - 1) for i in range(attributes))
         order = np.argsort(hilbert_keys(grid, domains), kind="stable")
