@@ -88,6 +88,13 @@ def test_sets_with_gaps_are_read_as_the_smallest_group_and_that_is_said() -> Non
     assert "'{France, Spain}' as 'Europe'" in notes[0]
 
 
+def test_sets_of_numbers_are_read_as_ranges_and_that_is_said() -> None:
+    read, notes = read_intervals(coding(), "age", ["{20}", "30-39", " {25, 21, 30}", "{40, 41}"])
+    assert read.tolist() == [[20, 20], [30, 39], [21, 30], [40, 41]]
+    assert notes == ["age: sets such as ' {25, 21, 30}' were read as the range from least to greatest."]
+    assert read_intervals(coding(), "age", ["{20}", "30-39"])[1] == [], "a set of one number says just that"
+
+
 @pytest.mark.parametrize(
     ("column", "label"),
     [("place", "Atlantis"), ("place", "{France, Atlantis}"), ("zip", "99*"), ("years", "7-9"), ("age", "old"),
