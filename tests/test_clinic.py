@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from reissue import clinic
+from reissue.clinic.illness import USUAL
 from reissue.errors import SettingsError
 from reissue.schema import Categorical, read_config
 
@@ -58,6 +59,8 @@ def test_fewer_months_are_a_prefix_of_more() -> None:
 
 
 def test_matrices_are_distributions() -> None:
+    assert USUAL.sum() == pytest.approx(1.0)
+    assert USUAL.max() < 0.1, "no result is so frequent that m = 4 cannot hold"
     for matrix in (clinic.TRANSITIONS, clinic.FIRST):
         assert np.allclose(matrix.shares.sum(axis=1), 1.0, atol=1e-12)
         assert (matrix.shares > 0).all()

@@ -293,6 +293,8 @@ def test_advice() -> None:
     assert "naive would tell more" in discussed
     assert "middle would tell more" in discussed, "every strategy on the frontier is discussed"
     assert "dear" not in discussed, "it is beaten"
+    equal = " ".join(advise([cheap, run("same", (), 0, 0.2)], {})[1])
+    assert "same would tell as much (" in equal
     unproven = run("unproven", (), 0, 0.0, ran=1)
     assert advise([naive, unproven, dear], {})[0] == "dear", "fewer attacks tried is no merit"
     label, words = advise([naive, run("less", ("equivalence",), 7, 0.5)], {"equivalence": "knows all"})

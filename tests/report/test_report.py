@@ -147,8 +147,9 @@ def test_no_address_and_no_foreign_element(page: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0%"), (1, "100%"), (0.5, "50%"), (0.333, "33.3%"), (0.0001, "<0.1%"), (0.9999, ">99.9%"), (None, "–")],
-)
+    [(0, "0%"), (1, "100%"), (0.5, "50%"), (0.333, "33.3%"), (0.1204, "12%"), (0.1206, "12.1%"), (0.001, "0.1%"),
+     (0.999, "99.9%"), (0.0001, "<0.1%"), (0.9999, ">99.9%"), (None, "–")],
+)  # fmt: skip
 def test_a_share_never_rounds_to_nothing_or_all(value: float | None, text: str) -> None:
     assert format_share(value) == text
 
