@@ -151,6 +151,13 @@ def test_what_does_not_fit_is_refused_before_anything_happens(series: Path) -> N
             stage.identities(pa.array(["a"]), np.array([9]))
         with pytest.raises(ValueError, match="numbers of their own"):
             stage.identities(pa.array(["a", "b"]), np.array([10, 10]))
+        with pytest.raises(ValueError, match="numbers of their own"):
+            stage.number_subjects(np.array([13, 10, 12, 10]))
+        with pytest.raises(ValueError, match="numbers of their own, from 10 on"):
+            stage.number_subjects(np.array([12, 9, 13]))
+        stage.number_subjects(np.array([12, 14, 10, 13]))  # in any order: the next numbers are above all of them
+        with pytest.raises(ValueError, match="numbers of their own, from 15 on"):
+            stage.number_subjects(np.array([14]))
         with pytest.raises(ValueError, match="next version of the coding is 3"):
             stage.coding(5, {})
         stage.facts(some_facts(2))

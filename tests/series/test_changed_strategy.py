@@ -78,6 +78,18 @@ def test_beside_releases_of_others_attacks_are_tried_that_a_series_of_its_own_is
     assert 0 < refused < i, "or one of the two was not tried"
 
 
+def test_a_refusal_calls_the_release_that_would_be_made_by_its_number(tmp_path: Path) -> None:
+    """After a withdrawal it is not its place; the others are called by their labels."""
+    with ri.Series.create(tmp_path / "s", schema(), ri.Static(k=4, l=2), seed=1) as series:
+        series.publish(people(0, 60), label="May")
+        series.publish(people(0, 70), label="wrong")
+        series.withdraw("of another ward", not_handed_out=True)
+        with pytest.raises(InfeasiblePolicy, match=LOST) as refused:
+            series.publish(people(10, 80), strategy=SIGNATURES[1])
+        assert "in both release May and release 3 (limit: 50%)" in str(refused.value)
+        assert not re.search(r"release [124]\b", str(refused.value))
+
+
 @pytest.mark.parametrize("before", [ri.Static(k=4, l=2), ri.MInvariance(m=2)], ids=named)
 def test_e_above_one_is_refused_and_the_feasible_e_is_named(before: Strategy, tmp_path: Path) -> None:
     with ri.Series.create(tmp_path / "s", schema(), before, seed=1) as series:
