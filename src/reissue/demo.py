@@ -25,7 +25,8 @@ POLICIES: Mapping[str, tuple[str, dict[str, object]]] = {
     PROTECTED: ("standing", {}),
 }
 THRESHOLDS = {"k": 4, "c": 0.5, "m": 2}
-"""Both series are measured against the same: at least 4 people, 2 values, and no value above one half."""
+"""Against these the naive series is measured: at least 4 people, 2 values, and no value above one half. The protected
+one is measured against what it promises, which is more."""
 
 
 def write_data(directory: str) -> str:
@@ -67,7 +68,8 @@ def run(
             with Series.from_config(output / f"{kind}.reissue", config) as series:
                 _publish(series, kind, snapshots, say, say_inside(progress, f"{where}:"))
                 attacking = say_inside(progress, f"{where}:")
-                audits[kind] = series.audit(names=False, progress=attacking, **THRESHOLDS)  # type: ignore[arg-type]
+                limits = THRESHOLDS if kind == NAIVE else {}
+                audits[kind] = series.audit(names=False, progress=attacking, **limits)  # type: ignore[arg-type]
     say("What an attacker with all the releases learns (✗ succeeds, ✓ does not, ~ measured; people at risk):\n")
     say(matrix(audits))
     _explain(audits, say)

@@ -94,6 +94,9 @@ def test_a_gate_stops_until_it_is_allowed_by_name(served: Served, client: Client
 
 def test_a_snapshot_that_does_not_fit_is_refused_in_words(served: Served, client: Client) -> None:
     assert "age" in preview(served, client, csv(range(40)).replace(b"age", b"years"))
+    words = read(client.get(f"{AT}/next").text)
+    assert "is still here. Mend the file, discard this one and drop it again." in words
+    assert "waits for your approval" not in words, "nobody can approve it"
     assert client.send(f"{AT}/discard").status == 200
     assert find_waiting(served.office.find(NAME).uploads) is None
     assert "Drop the next snapshot" in read(client.get(f"{AT}/next").text)

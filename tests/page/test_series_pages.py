@@ -118,3 +118,6 @@ def test_what_is_not_there_is_said_in_a_page_of_ours(client: Client) -> None:
     answer = client.get("/series/other.reissue")
     assert answer.status == 404
     assert "no such series" in read(answer.text)
+    answer = client.get("/series/careless.reissue/nothing")
+    assert answer.status == 404
+    assert "There is no page at this address" in read(answer.text)

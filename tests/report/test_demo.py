@@ -54,6 +54,9 @@ def test_both_reports_are_written_and_show_people_by_number(shown: tuple[str, Pa
         assert "P000" not in page, "people appear by number"
     assert "subject " in (shown[1] / "naive-report.html").read_text(encoding="utf-8")
     assert (shown[1] / "protected.reissue" / "releases" / "0002").is_dir()
+    protected = (shown[1] / "protected-report.html").read_text(encoding="utf-8")
+    assert "Your promise holds" in protected, "by its own limits: what it is shown for does not end half green"
+    assert "checked only in part" not in protected
 
 
 def test_the_readme_shows_what_the_demo_finds(shown: tuple[str, Path]) -> None:

@@ -240,6 +240,11 @@ def test_findings_that_say_the_same_are_folded() -> None:
     worst = document["attacks"][0]["findings"][0]
     document["attacks"][0] |= {"findings": [worst, {**worst, "level": 0.7}, worst], "findings_total": 3}
     assert Elements(render_audit(document)).text.count("1 more like this") == 1
+    nearly = [{**worst, "level": 0.99999999 - place * 1e-9} for place in range(3)]
+    document["attacks"][0] |= {"findings": nearly}
+    assert Elements(render_audit(document)).text.count("2 more like this") == 1, (
+        "as one reads it, not to the last digit"
+    )
 
 
 @pytest.mark.parametrize(

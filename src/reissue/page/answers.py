@@ -20,6 +20,8 @@ from reissue.page.jobs import FAULT
 from reissue.page.words import reword, tell
 from reissue.report.render import Spec, make_environment, write_chart_data
 
+NOWHERE = "There is no page at this address. What it showed may have been discarded, or the address is not whole."
+
 Given = Mapping[str, str]
 """What was filled in: a form's fields by name."""
 Shown = Mapping[str, object]
@@ -98,6 +100,8 @@ def show_refusal(request: Request, error: Exception) -> Response:
     """A page that is not there, a request that is too long, or a fault of ours: its trace goes to the terminal."""
     known = isinstance(error, HTTPException)
     words, status = (error.detail, error.status_code) if isinstance(error, HTTPException) else (FAULT, 500)
+    if words == "Not Found":  # Starlette's own, of an address that is none of ours
+        words = NOWHERE
     if not known:
         traceback.print_exception(error, file=sys.stderr)
     if request.method != "GET":

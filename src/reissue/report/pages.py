@@ -9,14 +9,15 @@ from reissue.documents import AUDIT, COMPARISON
 from reissue.errors import InputError
 from reissue.report import charts, comparison_charts, pictures, rate_charts
 from reissue.report.render import Spec, render_page, render_picture
-from reissue.report.text import call_releases, clean_all, count_words, list_in_order
+from reissue.report.text import call_releases, clean_all, count_words, format_level, list_in_order
 
 KEYS = ("series", "verdict", "thresholds", "attributes", "sensitive", "releases", "attacks", "traceable", "notes")
 JUDGED = ("promise", "beyond", "advice", "at_risk")
 FINDINGS = 20
 """Findings of each attack that the page shows; the JSON document has more."""
-ALIKE = ("breach", "level", "unit", "threshold")
-"""Findings of an attack that agree in these say the same about other people: one is shown, the others are folded."""
+ALIKE = ("breach", "unit", "threshold")
+"""Findings of an attack that agree in these, and in the level as it is shown, say the same about other people: one is
+shown, the others are folded."""
 
 PAPER = 3
 """Findings of each attack, and releases with their steps, that are printed."""
@@ -100,7 +101,8 @@ def _group_findings(shown: Sequence[Object]) -> list[dict[str, object]]:
     """Findings that are alike, the first of them apart; in the order of the worst of each group."""
     groups: dict[tuple[object, ...], list[Object]] = {}
     for finding in shown:
-        groups.setdefault(tuple(finding[key] for key in ALIKE), []).append(finding)
+        level = format_level(cast("float | None", finding["level"]), str(finding["unit"]))
+        groups.setdefault((level, *(finding[key] for key in ALIKE)), []).append(finding)
     return [{"first": group[0], "rest": group[1:]} for group in groups.values()]
 
 
