@@ -261,3 +261,23 @@ def test_columns_of_nearly_one_name_get_files_of_their_own(tmp_path: Path) -> No
     assert len(set(proposal.file_names.values())) == 2
     proposal.write(tmp_path / "s.toml")
     assert ri.Schema.from_toml(tmp_path / "s.toml") == proposal.schema
+
+
+def test_rows_that_are_not_people_and_ages_that_change_are_told() -> None:
+    rows = 120
+    table = pa.table(
+        {
+            "visit_id": [f"V{i}" for i in range(rows)],
+            "patient_nbr": [f"P{i % 50}" for i in range(rows)],
+            "age": [20 + i % 40 for i in range(rows)],
+            "diagnosis": [f"d{i % 5}" for i in range(rows)],
+        }
+    )
+    proposal = ri.Schema.suggest(table)
+    assert roles(proposal)["visit_id"] == "identifier"
+    told = column(proposal, "visit_id").reason
+    assert "whoever has several rows by 'patient_nbr' is protected row by row, not as one" in told
+    assert column(proposal, "age").reason.endswith("It changes every year: the year of birth would not.")
+    people = ri.Schema.suggest(table.slice(0, 50).append_column("birth_year", pa.array(range(1950, 2000))))
+    assert "protected row by row" not in column(people, "patient_nbr").reason
+    assert "year of birth would" not in column(people, "age").reason

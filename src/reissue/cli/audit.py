@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reissue.cli import show
-from reissue.cli.options import ENGINE, JSON, KEY, PAGE, PUBLIC, SERIES, writable
+from reissue.cli.options import ENGINE, JSON, KEY, PAGE, PUBLIC, SERIES, SeriesPath, writable
 from reissue.cli.terminal import show_progress, tell
 from reissue.errors import InputError, SettingsError
 
@@ -37,7 +37,7 @@ CONFIG = click.option("--config", type=click.Path(dir_okay=False), help="TOML fi
 
 
 @click.command()
-@click.argument("series", type=click.Path(file_okay=False), required=False)
+@click.argument("series", type=SeriesPath(), required=False)
 @CONFIG
 @RELEASES
 @SNAPSHOTS

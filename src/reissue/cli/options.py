@@ -13,7 +13,22 @@ from reissue.errors import InputError
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
-SERIES = click.argument("series", type=click.Path(file_okay=False))
+
+class SeriesPath(click.Path):
+    """Where a series is, or is to be: a folder."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        if os.path.isfile(value):
+            self.fail(
+                f"{os.fspath(value)} is a file, and a series is a folder, such as clinic.reissue.", param, context
+            )
+        return super().convert(value, param, context)
+
+
+SERIES = click.argument("series", type=SeriesPath())
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 KEY = click.option(
     "--key", envvar="REISSUE_KEY", metavar="SPEC", help="Where an encrypted ledger's key is: env:NAME or file:PATH."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from reissue.cli.options import KEY
+from reissue.cli.options import KEY, SeriesPath
 from reissue.cli.terminal import tell
 
 
 @click.command()
-@click.argument("series", nargs=-1, type=click.Path(file_okay=False))
+@click.argument("series", nargs=-1, type=SeriesPath())
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="By default any that is free.")
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
 @KEY

@@ -42,6 +42,11 @@ def choose_identifier(table: TableProfile, given: str | None, taken: Sequence[st
     why = "every row has its own value" + (", and its name says so." if best in marked else ".")
     if len(table.names) > 1 and best.distinct < best.rows:
         why += f" {best.rows - best.distinct:,} rows are about people of an earlier table."
+    if rank(best.name, PEOPLE) is None:
+        several = [one.name for one in table.columns.values() if one.repeated and rank(one.name, PEOPLE) is not None]
+        if several:
+            why = f"{why.rstrip('.')}. Each row counts as a person: whoever has several rows by '{several[0]}' is "
+            why += "protected row by row, not as one."
     return _identify(best, why)
 
 

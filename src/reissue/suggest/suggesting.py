@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from reissue.engine.profile import SAMPLE, ColumnProfile, TableProfile, profile
 from reissue.engine.read import Source, missing_column
@@ -11,7 +12,17 @@ from reissue.errors import SchemaError
 from reissue.schema.proposal import Proposal, ProposedColumn
 from reissue.schema.spelling import UTF_8
 from reissue.suggest.choosing import choose_identifier, choose_sensitive, judge_column
-from reissue.suggest.clues import BORN, OUTSIDERS, UNKNOWN, find_date_form, find_missing_codes, has_commas, rank
+from reissue.suggest.clues import (
+    AGE,
+    BORN,
+    OUTSIDERS,
+    UNKNOWN,
+    find_date_form,
+    find_missing_codes,
+    has_commas,
+    rank,
+    words_of,
+)
 from reissue.suggest.coding import Spelled, code_column, find_top_share
 
 MOST = 8
@@ -98,11 +109,18 @@ def _choose_known(
         refused = judge_column(one, table.rows, born) if given is None else None
         if given is not None and one.name not in given:
             refused = "it was not named as a quasi-identifier."
-        found[one.name] = code_column(one, alone, table.rows, refused)
+        found[one.name] = _warn_of_ages(code_column(one, alone, table.rows, refused), born)
     if given is None:
         _drop_twins(table, found)
         _drop_many(found)
     return found
+
+
+def _warn_of_ages(column: ProposedColumn, born: Sequence[str]) -> ProposedColumn:
+    """An age is another one every year, which outsiders see, and a gate may stop."""
+    if column.role != "quasi-identifier" or born or not set(words_of(column.name)) & set(AGE):
+        return column
+    return replace(column, reason=f"{column.reason} It changes every year: the year of birth would not.")
 
 
 def _drop_twins(table: TableProfile, found: dict[str, ProposedColumn]) -> None:

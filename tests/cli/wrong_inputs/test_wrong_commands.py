@@ -182,6 +182,10 @@ COMMANDS = [
     (("serve", "nowhere"), "nowhere is no series"),
     (("upgrade", "s", "--back"), "was not upgraded"),
     (("verify", "s", "--key", "env:NOPE"), "NOPE is not set"),
+    (("log", "good.csv"), "good.csv is a file, and a series is a folder"),
+    (("audit", "good.csv"), "good.csv is a file, and a series is a folder"),
+    (("serve", "good.csv"), "good.csv is a file, and a series is a folder"),
+    (("init", "c.toml", "--config", "c.toml"), "c.toml is a file, and a series is a folder"),
 ]
 
 

@@ -29,7 +29,7 @@ from reissue.partition.mondrian import Partition
 
 @dataclass(frozen=True, kw_only=True)
 class Standing(Strategy):
-    """Classes of newcomers, formed without looking at who has which value, that stay as they are for life.
+    """Everybody belongs to one class for life, formed of newcomers without looking at who has which value.
 
     k, c, l:       a class is formed of at least k people, with no value above share c and at least l values
     row_k, row_l:  rows show a box that at least row_k rows share; in the flat form with row_l different dealt values
