@@ -23,7 +23,7 @@ from reissue.methods.strategy import Strategy
 from reissue.schema import Schema, read_config
 from reissue.showing import Shown, Sketch
 
-MATRIX = "Attacks: ✗ people at risk, ✓ held, ~ measured below the threshold, ? in part"
+MATRIX = "Attacks: ✗ people at risk, ✓ held, ~ below the limit, ? in part, – not run"
 COSTS = ("at risk", "query error", "rate error", "detail lost", "rows per class", "counterfeits", "withheld", "seconds")
 _TERMINAL, _HEADS = 80, 24
 MARKS = {"breached": "✗", "partly": "?", "held": "✓", "measured": "~", "skipped": "–"}
