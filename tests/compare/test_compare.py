@@ -310,6 +310,8 @@ def test_advice() -> None:
     assert (
         "Intersection, difference and equivalence also failed on these snapshots, but may succeed on the next." in lucky
     )
+    [alone, *_] = advise([cheap], {})[1]
+    assert alone == "Take cheap: of the 3 attacks tried, none succeeds (counts made from it are off by 20%)."
     assert advise([], {}) == (None, ["Nothing can be recommended: no strategy could publish these snapshots."])
     assert advise([run("untested", (), 0, 0.0, ran=0)], {})[0] is None
 

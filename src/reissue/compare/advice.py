@@ -25,7 +25,7 @@ def advise(runs: Sequence[Run], assumes: Mapping[str, str]) -> tuple[str | None,
     safe = [run for run in judged if not run.breached]
     best = min(safe or judged, key=lambda run: (run.risk if not safe else 0.0, run.query_error or 0.0, run.label))
     tried = len(best.ran)
-    words = [_explain_safe(best, safe, tried)] if safe else _explain_least(best, judged, tried, assumes)
+    words = [_explain_safe(best, safe, len(done), tried)] if safe else _explain_least(best, judged, tried, assumes)
     words += _discuss_frontier(best, done)
     return best.label, [*words, *_tell_promises(best), *_tell_costs(best), *_list_refused(runs)]
 
@@ -35,13 +35,13 @@ def _list_common(run: Run) -> list[str]:
     return [name for name in run.ran if name not in ATTACKS or not find_attack(name).selective]
 
 
-def _explain_safe(best: Run, safe: Sequence[Run], tried: int) -> str:
+def _explain_safe(best: Run, safe: Sequence[Run], done: int, tried: int) -> str:
     among = (
-        "it is the only one that none of them succeeds against"
+        ", and it is the only one that none of them succeeds against"
         if len(safe) == 1
-        else f"of the {len(safe)} that none of them succeeds against, it tells its readers most"
+        else f", and of the {len(safe)} that none of them succeeds against, it tells its readers most"
     )
-    return f"Take {best.label}: of the {tried} attacks tried, none succeeds, and {among} ({_tell_lost(best)})."
+    return f"Take {best.label}: of the {tried} attacks tried, none succeeds{among * (done > 1)} ({_tell_lost(best)})."
 
 
 def find_frontier(runs: Sequence[Run]) -> list[Run]:
