@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.permanent import Deals, bethe_messages, deal, deal_messages
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int32, Int64
 
 MOST_SWEPT = 1 << 12
 """A class with more states than this is dealt by Bethe's approximation: it is dealt again in every sweep."""
@@ -101,7 +101,7 @@ class Propagation:
         self.graph = graph
         self.messages = np.ones(len(graph.cells))
         self.beliefs = np.zeros((graph.people, graph.value_count))
-        self._twins = np.empty(0, dtype=np.int64)
+        self._twins = NO_NUMBERS
 
     def start(self, priors: Float64, *, afresh: bool) -> None:
         """Begin from priors float64[people, values]; classes say nothing at first, or what they said last."""

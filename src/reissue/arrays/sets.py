@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Bool, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int64
 
 IntT = TypeVar("IntT", np.int32, np.int64)
 
@@ -35,7 +35,7 @@ def sorted_unique(numbers: NDArray[IntT]) -> NDArray[IntT]:
 
 def union(*sets: Int64) -> Int64:
     """The numbers that are in any of the arrays, ascending."""
-    return sorted_unique(np.concatenate([np.empty(0, dtype=np.int64), *sets]))
+    return sorted_unique(np.concatenate([NO_NUMBERS, *sets]))
 
 
 def intersection(one: Int64, other: Int64) -> Int64:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease
 
@@ -44,10 +44,10 @@ class LastSeen:
 
     def __init__(self, attributes: int) -> None:
         self.releases = 0
-        self.subjects = np.empty(0, dtype=np.int64)
+        self.subjects = NO_NUMBERS
         self.codes = np.empty((0, attributes), dtype=np.int32)
-        self._values = np.empty(0, dtype=np.int32)
-        self._last = np.empty(0, dtype=np.int64)  # position of the last release with this person, from 1
+        self._values = NO_CODES
+        self._last = NO_NUMBERS  # position of the last release with this person, from 1
         self._ever = np.empty(0, dtype=np.bool_)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arguments import check_arguments
-from reissue.arrays.types import Bool, Float64, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int64
 from reissue.clinic.illness import EXAMS, Dependence, first_results, next_results, usual_weight
 from reissue.errors import SettingsError
 
@@ -78,7 +78,7 @@ def _draw_arrivals(rng: np.random.Generator, count: int, now: int, dependence: D
     years = rng.choice(np.array([29, 52, 74]), count, p=[0.30, 0.38, 0.32]) + rng.integers(-11, 13, count)
     age = np.clip(years, 18, 95).astype(np.int64)
     weak = dependence == "weak"
-    exam = _draw(rng, first_results(female, age)) if weak else np.empty(0, dtype=np.int64)
+    exam = _draw(rng, first_results(female, age)) if weak else NO_NUMBERS
     weight = np.clip(np.round(rng.normal(usual_weight(female, age), 11.0), 1), 40.0, 140.0)
     if not weak:
         exam = _draw(rng, first_results(female, age, weight))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Int32, Int64
 from reissue.engine.text import as_text, count_occurrences, encode, indices
 
 
@@ -61,7 +61,7 @@ def normalize(column: pa.ChunkedArray, plain: bool | None = None) -> tuple[pa.Ar
     if pa.types.is_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.large_string())  # one array of text may exceed 2 GB
     array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    bad = np.empty(0, dtype=np.int64)
+    bad = NO_NUMBERS
     if pa.types.is_floating(array.type):
         array = array.cast(pa.float64())
         numbers = np.asarray(array.fill_null(0.0))

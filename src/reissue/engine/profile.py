@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
 from reissue.engine.numbers import find_dates_and_numbers
 from reissue.engine.read import Read, Source, find
 from reissue.engine.text import Labels, as_text, count_occurrences, encode_text
@@ -187,7 +187,7 @@ def _look_at(
         labels, index = _read_labels(column, distinct)
     except (pa.ArrowException, ValueError):
         none = Labels(pa.array([], pa.string()))
-        return ColumnProfile(name, "other", sum(rows), 0, 0, 0, none, np.empty(0, dtype=np.int64), None)
+        return ColumnProfile(name, "other", sum(rows), 0, 0, 0, none, NO_NUMBERS, None)
     whole = len(index) == sum(rows)
     nulls = int(np.count_nonzero(index < 0)) if whole else nulls  # text of nothing but spaces is missing, too
     counts = count_occurrences(index, len(labels))
@@ -246,7 +246,7 @@ def _count_values(column: pa.ChunkedArray) -> int:
     """
     if pa.types.is_dictionary(column.type):
         used = [chunk.indices.unique().drop_null() for chunk in column.chunks]
-        return len(np.unique(np.concatenate([np.empty(0, dtype=np.int32), *used])))
+        return len(np.unique(np.concatenate([NO_CODES, *used])))
     head = column.slice(0, SHOWN)
     try:
         if pa.types.is_string(column.type) and len(column) > SHOWN:

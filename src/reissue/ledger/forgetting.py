@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from reissue.arrays.types import NO_NUMBERS
 from reissue.ledger import parquet
 from reissue.ledger.keys import mark_key
 from reissue.ledger.records import Document, PrivateFile
@@ -68,7 +69,7 @@ class Marks:
         files = shelf.state.of_role(MARKS)
         secret = shelf.store.key, shelf.state.seed
         if not files:
-            return Marks(secret, parquet.bytes_array([], pa.large_binary()), np.empty(0, dtype=np.int64))
+            return Marks(secret, parquet.bytes_array([], pa.large_binary()), NO_NUMBERS)
         table = pa.concat_tables([shelf.read(file) for file in files])
         return Marks(secret, table["mark"].combine_chunks(), parquet.numbers_of(table["subject"]))
 

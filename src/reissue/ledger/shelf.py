@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from reissue.arrays.types import NO_NUMBERS
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger import parquet
 from reissue.ledger.records import CatalogueState, Document, PrivateFile, ReleaseRecord
@@ -161,7 +162,7 @@ class Shelf:
         end = part_name("", fragment)
         parts = [self.read(file) for file in self.state.of_role("identities") if file.name.endswith(end)]
         if not parts:
-            return pa.nulls(0, pa.string()), np.empty(0, dtype=np.int64)
+            return pa.nulls(0, pa.string()), NO_NUMBERS
         whole = pa.concat_tables(parts)
         return whole["identifier"].combine_chunks(), parquet.numbers_of(whole["subject"])
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Int32, Int64
 
 LEAF = 8
 """Boxes in a leaf of the search tree: below this, testing all of them is cheaper than descending."""
@@ -22,7 +22,7 @@ def find_meeting(left: Int32, right: Int32) -> tuple[Int64, Int64]:
     tile space as classes do, O(n * m) at worst.
     """
     if len(left) == 0 or len(right) == 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return NO_NUMBERS, NO_NUMBERS
     left, right = np.ascontiguousarray(left, dtype=np.int32), np.ascontiguousarray(right, dtype=np.int32)
     order, bounds, first, last, below = _plant(right)
     i, j = _search(left, right[order], bounds, first, last, below)
@@ -204,7 +204,7 @@ class Points:
     def within(self, boxes: Int32) -> tuple[Int64, Int64]:
         """(box, point): every point inside every box, by box; for boxes with few points."""
         if len(self.codes) == 0 or len(boxes) == 0:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+            return NO_NUMBERS, NO_NUMBERS
         order, bounds, first, last, below = self._tree
         points = np.ascontiguousarray(np.stack([self.codes[order], self.codes[order]], axis=2))
         box, point = _search(np.ascontiguousarray(boxes, dtype=np.int32), points, bounds, first, last, below)

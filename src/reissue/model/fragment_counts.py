@@ -10,7 +10,7 @@ import numpy as np
 
 from reissue.arrays.distinct import Combinations
 from reissue.arrays.sets import lookup, sorted_unique
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.domain import Domain
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ class Counts:
 
     @staticmethod
     def none() -> Counts:
-        number = np.empty(0, dtype=np.int64)
-        return Counts(number, np.empty(0, dtype=np.int32), number)
+        return Counts(NO_NUMBERS, NO_CODES, NO_NUMBERS)
 
     @staticmethod
     def of(key: Int64, value: Int32, count: Int64 | None = None) -> Counts:

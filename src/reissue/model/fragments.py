@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.sets import UInt64, hash_numbers, permute_ids
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
 
@@ -116,7 +116,7 @@ def _arrays(nodes: Sequence[tuple[int, int, int, int]]) -> tuple[Int32, Int64, I
 
 def divide_by_identifier(count: int) -> Fragments:
     """So many fragments of about equally many rows, by the hashes of identifiers alone."""
-    return divide(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.int32), (), count)
+    return divide(np.empty((0, 0), dtype=np.int32), NO_CODES, (), count)
 
 
 def divide(

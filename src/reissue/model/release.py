@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.standing_classes import StandingClasses
@@ -144,10 +144,7 @@ class Counterfeits:
 
     @staticmethod
     def none(attributes: int) -> Counterfeits:
-        empty = np.empty(0, dtype=np.int32)
-        return Counterfeits(
-            np.empty(0, dtype=np.int64), empty, empty, np.empty((0, attributes), dtype=np.int32, order="F")
-        )
+        return Counterfeits(NO_NUMBERS, NO_CODES, NO_CODES, np.empty((0, attributes), dtype=np.int32, order="F"))
 
     def __len__(self) -> int:
         return len(self.subjects)

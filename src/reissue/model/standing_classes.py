@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 
 Extras = Mapping[str, NDArray[np.generic]]
 
@@ -35,7 +35,7 @@ class Tokens:
 
     @staticmethod
     def none() -> Tokens:
-        return Tokens(*(np.empty(0, dtype=np.int32) for _ in range(4)))
+        return Tokens(*(NO_CODES for _ in range(4)))
 
     @staticmethod
     def of(standing: Int32, value: Int32, made_up: Bool) -> Tokens:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.sets import lookup, mix_bits
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease, Words
@@ -61,8 +61,7 @@ class _Cohorts:
 
     @staticmethod
     def none(attributes: int) -> _Cohorts:
-        number = np.empty(0, dtype=np.int64)
-        return _Cohorts(number, number, np.empty(0, np.int32), np.empty((0, attributes), np.int32, order="F"))
+        return _Cohorts(NO_NUMBERS, NO_NUMBERS, np.empty(0, np.int32), np.empty((0, attributes), np.int32, order="F"))
 
     def after(self, facts: Facts, kept: StandingClasses) -> _Cohorts:
         """With the places of this release; those of before stay. O(n log n)."""
@@ -110,7 +109,7 @@ class _ShownClasses:
     """What every class was when it was last shown, as one number for its people and tokens."""
 
     def __init__(self) -> None:
-        self._standing, self._mark = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)
+        self._standing, self._mark = NO_NUMBERS, np.empty(0, dtype=np.uint64)
 
     def compare(self, live: Int64, release: ObservedRelease) -> Bool:
         """bool[classes]: which are as they were shown before; all are remembered as they are now. O(rows)."""

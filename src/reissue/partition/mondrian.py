@@ -15,7 +15,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit, processors
 from reissue.arrays.distinct import distinct
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_CODES, Int32, Int64
 from reissue.model.boxes import widen_to_nodes
 from reissue.model.domain import Domain
 from reissue.model.release import take_rows
@@ -136,7 +136,7 @@ def mondrian(
     nothing to do with each other, so the result is the same for any number of them.
     """
     if len(values) == 0:
-        return Partition(np.empty(0, dtype=np.int32), np.empty((0, len(domains), 2), dtype=np.int32))
+        return Partition(NO_CODES, np.empty((0, len(domains), 2), dtype=np.int32))
     forest, (rows, home) = build_forest(domains), _merge_equal(codes, values)
 
     def cut(start: int, stop: int, depth: int) -> tuple[Int64, Int32]:

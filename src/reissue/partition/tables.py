@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reissue.arrays.types import Float64, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Float64, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.requirement_kernels import Limits
 
@@ -139,7 +139,7 @@ def grow_tree(codes: Int32, domains: Sequence[Domain], least: int) -> CellTree:
     O(rows * attributes * log(rows / least)).
     """
     if len(codes) == 0:
-        return CellTree(np.full(1, -1, dtype=np.int64), np.empty(0, dtype=np.int64))
+        return CellTree(np.full(1, -1, dtype=np.int64), NO_NUMBERS)
     from reissue.partition.mondrian import cut_to_cells  # which cuts these tables, and so imports this module
 
     forest, rows = build_forest(domains), copy_rows(codes, np.zeros(len(codes), dtype=np.int32))

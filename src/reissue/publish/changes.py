@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from reissue.arrays.distinct import find_used
 from reissue.arrays.sets import UInt64, lookup_present, sum_hashes
 from reissue.arrays.texts import append_hashes
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
 from reissue.coding import Coding
 from reissue.engine.identifiers import hash_identifiers, simplify
 from reissue.engine.text import text_of
@@ -64,7 +64,7 @@ def compare(numbers: Int64, codes: Int32, values: Int32, last: Facts | None, abs
     if last is None:
         nothing = np.zeros(rows, dtype=np.bool_)
         unmoved = np.zeros((rows, attributes), dtype=np.bool_, order="F")
-        gone = np.empty(0, dtype=np.int64)
+        gone = NO_NUMBERS
         return ComparedRows(np.full(rows, -1, dtype=np.int64), nothing, unmoved, nothing, codes, values, gone)
     found = np.zeros(rows, dtype=np.bool_)
     back = np.zeros(rows, dtype=np.bool_)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.sets import strong_components
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Int32, Int64
 from reissue.errors import ReleaseError
 from reissue.model.box_index import find_meeting
 
@@ -110,7 +110,7 @@ def _place_most(limits: list[tuple[Int64, Int64]]) -> Int64:
     """int64[pairs]: the most that can be sent in all; limits: (owner of each pair, int64[] the most of each owner)."""
     pairs = len(limits[0][0])
     if pairs == 0:
-        return np.empty(0, dtype=np.int64)
+        return NO_NUMBERS
     from scipy.optimize import LinearConstraint, milp  # few audits need it, so none waits for the import before it does
     from scipy.sparse import csr_array
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.distinct import Combinations, distinct
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.observed import ObservedRelease
@@ -38,7 +38,7 @@ class ChainLog:
 
     @staticmethod
     def empty() -> ChainLog:
-        return ChainLog(1, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+        return ChainLog(1, NO_NUMBERS, NO_CODES)
 
     def after(self, release: Facts) -> ChainLog:
         """The log once `release` is out."""
@@ -67,13 +67,12 @@ class ChainLog:
 
     def groups(self) -> Combinations:
         """How many records of each value each class had: by position in the chain, class and value."""
-        empty = np.empty(0, dtype=np.int32)
         positions = [np.full(len(one.values), position, dtype=np.int32) for position, one in enumerate(self.releases)]
         columns = (positions, [one.classes for one in self.releases], [one.values for one in self.releases])
         counts = [one.counts for one in self.releases]
         return Combinations(
-            tuple(np.concatenate([empty, *column]) for column in columns),
-            np.concatenate([empty, *counts]).astype(np.int64),
+            tuple(np.concatenate([NO_CODES, *column]) for column in columns),
+            np.concatenate([NO_CODES, *counts]).astype(np.int64),
         )
 
     def with_groups(self, groups: Combinations) -> ChainLog:
@@ -120,9 +119,9 @@ class ChainLog:
                 "plain": np.array([int(self.plain)]),
                 "releases": np.array([len(self.releases)]),
             },
-            "groups": {name: np.concatenate([np.empty(0, dtype=np.int64), *parts]) for name, parts in groups.items()},
+            "groups": {name: np.concatenate([NO_NUMBERS, *parts]) for name, parts in groups.items()},
             "boxes": {name: stacked[:, i].copy() for i, name in enumerate(names)},
-            "cuts": {c: np.concatenate([np.empty(0, dtype=np.int64), *(t[c] for t in cuts)]) for c in columns},
+            "cuts": {c: np.concatenate([NO_NUMBERS, *(t[c] for t in cuts)]) for c in columns},
         }
 
     @staticmethod

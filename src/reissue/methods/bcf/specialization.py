@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.bcf.candidates import Targets
 
 
@@ -89,8 +89,8 @@ def past_targets(
         np.asarray(arrivals, dtype=np.int64),
         np.ascontiguousarray(np.concatenate(lows), dtype=np.int32),
         np.concatenate([*start, entries[-1:]]).astype(np.int64),
-        np.concatenate([*(t.values for t in targets), np.empty(0, dtype=np.int32)]).astype(np.int32),
-        np.concatenate([*(t.amounts for t in targets), np.empty(0, dtype=np.int64)]).astype(np.int64),
+        np.concatenate([*(t.values for t in targets), NO_CODES]).astype(np.int32),
+        np.concatenate([*(t.amounts for t in targets), NO_NUMBERS]).astype(np.int64),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
     )
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from reissue.arrays.distinct import Combinations, are_among, distinct
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, Bool, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.methods.bcf.certification import SECONDS, Certifier, reach_diversity, specialize_certified
 from reissue.methods.bcf.joint_candidates import Work
@@ -181,7 +181,7 @@ class BCF(Planner):
         steps = self._steps(made, records.total, of.rows, number, log, renewed)
         return Candidate(
             boxes=made.boxes,
-            classes=np.empty(0, dtype=np.int32),
+            classes=NO_CODES,
             counterfeits=Counterfeits.none(len(of.domains)),
             steps=(*steps, *say_left_out(int(amounts[left].sum()), self.k)),
             extras={**_cut(made.search.frontiers, made.limits, log.start).table(), OUTLIERS: records.codes[left]},

@@ -11,7 +11,7 @@ from operator import add
 import numpy as np
 
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Bool, Float64
+from reissue.arrays.types import NO_NUMBERS, Bool, Float64
 from reissue.methods.beliefs.attack_cycle import Learned
 
 FINEST = 1074
@@ -144,7 +144,7 @@ class FirstBeliefs:
     """What was believed of everybody after the first class they were in."""
 
     def __init__(self) -> None:
-        self._subjects, self._odds = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
+        self._subjects, self._odds = NO_NUMBERS, np.empty(0, dtype=np.float64)
 
     def find_risen(self, learned: Learned) -> Bool:
         """bool[people]: whose odds have risen since; those who are new are remembered. O(people log people)."""

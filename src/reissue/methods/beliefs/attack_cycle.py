@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from reissue.arrays.sets import hash_numbers, lookup, sorted_unique, union
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
 from reissue.errors import InputError
 from reissue.methods.beliefs.cycle import Applied, BeliefState, BelievedRows, Reasoning, select_claims
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts, count_cells
@@ -84,7 +84,7 @@ class FragmentSurvey:
 def survey(series: Observed, attacker: Attacker) -> Iterator[FragmentSurvey]:
     """Release by release of a fragment, all that `follow` must be told of the other fragments. O(rows log rows)."""
     knowledge, boxes = attacker.knowledge, attacker.given.boxes
-    people = np.empty(0, dtype=np.int64)
+    people = NO_NUMBERS
     for release, members, counts in _follow_moves(series):
         coded = Coded(members.subjects, members.codes, members.values, series.domains, series.value_count)
         tally = count_fragment(knowledge, coded, counts, attacker.how.steps)
@@ -143,7 +143,7 @@ def _follow_moves(
 ) -> Iterator[tuple[ObservedRelease, Members, MoveCounts]]:
     """The releases with known members, and how values have moved up to each: in this series, or as `told`."""
     last: Members | None = None
-    counts, earlier = MoveCounts.none(0), np.empty(0, dtype=np.int32)
+    counts, earlier = MoveCounts.none(0), NO_CODES
     for position in range(len(series)):
         release = series.releases[position]
         members = release.members

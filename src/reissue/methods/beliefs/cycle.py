@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.sets import difference, lookup, sorted_unique, union
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.posterior import Estimator, compute_posteriors
 from reissue.methods.beliefs.revision import Claims, Moves, mix_claims, revise, widen
@@ -47,8 +47,8 @@ class Applied:
     category: Int32
     shares: Float64
     claims: Claims = field(default_factory=Claims.none)
-    stand_ins: Int64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    behind: Int64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    stand_ins: Int64 = field(default_factory=lambda: NO_NUMBERS)
+    behind: Int64 = field(default_factory=lambda: NO_NUMBERS)
 
     @property
     def values(self) -> int:
@@ -108,8 +108,7 @@ class BelievedRows:
 
     @staticmethod
     def none() -> BelievedRows:
-        number, code = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-        return BelievedRows(number, number, code, code, code)
+        return BelievedRows(NO_NUMBERS, NO_NUMBERS, NO_CODES, NO_CODES, NO_CODES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +133,7 @@ class BeliefState:
     @staticmethod
     def none() -> BeliefState:
         nothing = np.empty((0, 0))
-        times = np.empty(0, dtype=np.int32)
-        return BeliefState(
-            np.empty(0, dtype=np.int64), nothing, nothing, times, 0, BelievedRows.none(), MoveCounts.none(0)
-        )
+        return BeliefState(NO_NUMBERS, nothing, nothing, NO_CODES, 0, BelievedRows.none(), MoveCounts.none(0))
 
     @staticmethod
     def read(caches: Mapping[str, Table]) -> BeliefState:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.sets import mix_bits
-from reissue.arrays.types import Float64, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Float64, Int32, Int64
 from reissue.methods.beliefs.revision import Moves, contract
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts
@@ -104,8 +104,7 @@ class MoveCounts:
 
     @staticmethod
     def none(values: int) -> MoveCounts:
-        empty = np.empty(0, dtype=np.int32)
-        return MoveCounts(np.zeros((values, values), dtype=np.int64), empty, empty, empty, np.empty(0, dtype=np.int64))
+        return MoveCounts(np.zeros((values, values), dtype=np.int64), NO_CODES, NO_CODES, NO_CODES, NO_NUMBERS)
 
     @staticmethod
     def read(table: Table) -> MoveCounts:

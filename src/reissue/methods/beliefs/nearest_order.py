@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Float64, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Float64, Int32, Int64
 from reissue.methods.beliefs.neighbours import gap
 from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
@@ -26,7 +26,7 @@ def order_nearest_next(codes: Int32, domains: Sequence[Domain]) -> Int64:
     the boxes on one path and the few that may hold something nearer; ties go along the Hilbert curve.
     """
     if len(codes) == 0:
-        return np.empty(0, dtype=np.int64)
+        return NO_NUMBERS
     along = np.argsort(hilbert_keys(codes, domains), kind="stable")
     span = np.array([domain.cost_span for domain in domains], dtype=np.float64)
     points = np.ascontiguousarray(codes[along] / span[None, :] if len(domains) else np.zeros((len(codes), 1)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
 
 BLOCK = 1 << 12
 """People whose beliefs are worked on at a time: they stay in the processor's cache, and need no memory of their own."""
@@ -100,8 +100,7 @@ class Claims:
 
     @staticmethod
     def none() -> Claims:
-        empty = np.empty(0, dtype=np.int32)
-        return Claims(np.empty(0, dtype=np.int64), empty, empty, np.empty(0))
+        return Claims(NO_NUMBERS, NO_CODES, NO_CODES, np.empty(0))
 
     def __len__(self) -> int:
         return len(self.subjects)

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 
 from reissue.arrays.sets import difference, intersection, sorted_unique, union
-from reissue.arrays.types import Int64
+from reissue.arrays.types import NO_NUMBERS, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.correlation.breach_probability import BreachChance, CompromisedShare
@@ -94,7 +94,7 @@ class HistoricalCorrelation(Attack):
         last = len(series) if involving is None else involving
         positions = range(last) if involving is None else range(involving - 1, involving)
         found = {i: find_unsafe_pairs(series.releases, i, int(self.n)) for i in positions}
-        at_risk: dict[int, Int64] = {series.releases[i].number: np.empty(0, dtype=np.int64) for i in positions}
+        at_risk: dict[int, Int64] = {series.releases[i].number: NO_NUMBERS for i in positions}
         for i, pairs in found.items():
             _mark(at_risk, series, i, pairs)
         findings, total = self._of_pairs(series, found), sum(map(len, found.values()))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.correlation.cor_partition_kernels import exchange_unsafe, merge_unsafe, unsafe_together
 from reissue.methods.invariance.buckets import BucketPlan, Demand
 from reissue.model.domain import Domain
@@ -61,7 +61,7 @@ def ask_for_rows(demand: Demand, bucket: Int32, history: RowTrails, n: int) -> D
     size = known.sizes * known.most(demand.alive)
     small = (size > 0) & (size < int(history.sizes.max(initial=0)) + n)
     chosen = np.flatnonzero(small)
-    rows = np.flatnonzero(small[bucket] & (bucket >= 0)) if len(small) else np.empty(0, dtype=np.int64)
+    rows = np.flatnonzero(small[bucket] & (bucket >= 0)) if len(small) else NO_NUMBERS
     rows = rows[np.argsort(bucket[rows], kind="stable")]
     start = np.searchsorted(bucket[rows], np.append(chosen, len(known))).astype(np.int64)
     trails = (history.begin, history.end, history.groups, history.sizes)

@@ -21,7 +21,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import lookup, sorted_unique
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
 from reissue.model.observed import Members, ObservedRelease
 
 
@@ -93,8 +93,7 @@ def find_unsafe_pairs(releases: Sequence[ObservedRelease], position: int, n: int
         number = np.full(int(bad.sum()), earlier.number, dtype=np.int32)
         found.append((newer[bad], number, older[bad], apart[bad]))
     if not found:
-        none = np.empty(0, dtype=np.int32)
-        return Unsafe(none, none, none, np.empty(0, dtype=np.int64))
+        return Unsafe(NO_CODES, NO_CODES, NO_CODES, NO_NUMBERS)
     newer, number, older, apart = (np.concatenate(column) for column in zip(*found, strict=True))
     return Unsafe(newer, number, older, apart)
 

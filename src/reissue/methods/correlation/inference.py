@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.correlation.correlations import follow_rows
 from reissue.methods.correlation.inference_kernel import CT, GIVEN, HC, restrict, shown_everywhere
 from reissue.methods.correlation.prior_sets import PriorSets
@@ -71,18 +71,18 @@ def build_world(releases: Sequence[ObservedRelease]) -> World:
     """Lay the releases side by side. O(rows of all releases log rows)."""
     rows = [follow_rows(release) for release in releases]
     offset = np.concatenate([[0], np.cumsum([release.class_count for release in releases])]).astype(np.int64)
-    subject = np.concatenate([np.empty(0, dtype=np.int64), *(r.subjects for r in rows)])
-    cls = np.concatenate([np.empty(0, dtype=np.int64), *(r.classes + offset[i] for i, r in enumerate(rows))])
-    value = np.concatenate([np.empty(0, dtype=np.int32), *(r.values for r in rows)])
+    subject = np.concatenate([NO_NUMBERS, *(r.subjects for r in rows)])
+    cls = np.concatenate([NO_NUMBERS, *(r.classes + offset[i] for i, r in enumerate(rows))])
+    value = np.concatenate([NO_CODES, *(r.values for r in rows)])
     subjects, first, person = np.unique(subject, return_index=True, return_inverse=True)
     total = int(offset[-1])
     by_class, by_person = np.argsort(cls, kind="stable"), np.argsort(person, kind="stable")
     class_start = _find_starts(cls[by_class], total)
     values = [_list_values(release) for release in releases]
-    sizes = np.concatenate([np.empty(0, dtype=np.int64), *(release.sizes for release in releases)])
-    kinds = np.concatenate([np.empty(0, dtype=np.int64), *(v[0] for v in values)])
+    sizes = np.concatenate([NO_NUMBERS, *(release.sizes for release in releases)])
+    kinds = np.concatenate([NO_NUMBERS, *(v[0] for v in values)])
     value_start = np.concatenate([[0], np.cumsum(kinds)]).astype(np.int64)
-    shown = np.concatenate([np.empty(0, dtype=np.int32), *(v[1] for v in values)])
+    shown = np.concatenate([NO_CODES, *(v[1] for v in values)])
     trail_start, trail = _find_starts(person[by_person], len(subjects)), cls[by_person].astype(np.int32)
     keep = shown_everywhere(trail_start, trail, value_start, shown)
     entry_start, entries = keep
@@ -97,7 +97,7 @@ def build_world(releases: Sequence[ObservedRelease]) -> World:
         trail,
         value_start,
         shown,
-        np.concatenate([np.empty(0, dtype=np.int32), *(v[2] for v in values)]),
+        np.concatenate([NO_CODES, *(v[2] for v in values)]),
         (sizes - np.diff(class_start)).astype(np.int32),
         entry_start,
         entries,

@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
 from reissue.methods.invariance.signatures import remember
 from reissue.model.release import Facts, Table
 
@@ -56,9 +56,7 @@ class Trails:
 def recall_trails(caches: Mapping[str, Table]) -> Trails:
     """The trails of the caches; a series without releases has none."""
     if "trails" not in caches:
-        none = np.empty(0, dtype=np.int64)
-        empty = np.empty(0, dtype=np.int32)
-        return Trails(none, none, np.zeros(1, dtype=np.int64), empty, empty)
+        return Trails(NO_NUMBERS, NO_NUMBERS, np.zeros(1, dtype=np.int64), NO_CODES, NO_CODES)
     people, fakes = caches["subjects"], caches["counterfeits"]
     lived = np.concatenate([people["lived"], fakes["lived"]])
     return Trails(

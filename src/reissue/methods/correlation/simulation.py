@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int64
 from reissue.methods.correlation.breach_probability import breach_probability, ct_probability, hc_probability
 from reissue.methods.correlation.inference import CT, HC, World, infer
 from reissue.methods.correlation.prior_sets import PriorSets
@@ -25,7 +25,7 @@ def simulate(
 
     Only people count who are not compromised themselves and whose classes leave more than one value by themselves.
     """
-    baseline = infer(world, np.empty(0, dtype=np.int64), prior=prior)
+    baseline = infer(world, NO_NUMBERS, prior=prior)
     real = (world.subjects >= 0) & (baseline.left > 1)
     owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
     wrong = world.entries != world.truth[owner]
@@ -55,7 +55,7 @@ def simulate(
 
 def measure_chains(world: World, p: float, trials: int, seed: int) -> float:
     """The share of people who are disclosed by chains, of those who are neither compromised nor disclosed anyway."""
-    open_ = (world.subjects >= 0) & (infer(world, np.empty(0, dtype=np.int64)).left > 1)
+    open_ = (world.subjects >= 0) & (infer(world, NO_NUMBERS).left > 1)
     found = []
     for trial in range(trials):
         people, counted = draw_compromised(world, p, seed, trial), open_.copy()

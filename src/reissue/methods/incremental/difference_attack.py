@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.arrays.types import Int64
+from reissue.arrays.types import NO_NUMBERS, Int64
 from reissue.methods.attack import PEOPLE, Attack, Finding, Outcome, WorkDivision, merge_steps
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
@@ -138,7 +138,7 @@ class Difference(Attack):
 def _risky(found: Gaps, right: Side, overlap: Overlap) -> Int64:
     """The subjects of the right release who are among the people of some difference found."""
     if not found.loose_risk.any() and not found.link_risk.any():
-        return np.empty(0, dtype=np.int64)
+        return NO_NUMBERS
     risk = found.loose_risk[right.members.classes]
     counted = found.inside[overlap.own]
     risk[overlap.at_right[counted]] = found.link_risk[overlap.link[counted]]

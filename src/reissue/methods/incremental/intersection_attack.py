@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.arrays.types import Bool, Float64, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
 from reissue.methods.incremental.sides import Side, prepare_sides
@@ -37,7 +37,7 @@ class Intersection(Attack):
         running, sides = RunningKnowledge.empty(len(series.domains)), prepare_sides(series, involving)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
-        total, highest, lost, told = 0, 0.0, 0, np.empty(0, dtype=np.int64)
+        total, highest, lost, told = 0, 0.0, 0, NO_NUMBERS
         for i, side in enumerate(sides):
             running = running.after(
                 side.number, side.members.subjects, side.members.classes, side.groups, side.release.boxes

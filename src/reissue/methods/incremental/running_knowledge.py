@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import bipartite_components
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Int32, Int64
 from reissue.model.overlap import Groups, Overlap, intersect_groups
 from reissue.model.release import Table
 
@@ -40,10 +40,9 @@ class RunningKnowledge:
 
     @staticmethod
     def empty(attributes: int) -> RunningKnowledge:
-        none = np.empty(0, dtype=np.int64)
-        groups = Groups(np.zeros(1, dtype=np.int64), none.astype(np.int32), none)
+        groups = Groups(np.zeros(1, dtype=np.int64), NO_NUMBERS.astype(np.int32), NO_NUMBERS)
         boxes, chain = np.empty((0, attributes, 2), dtype=np.int32), np.empty((0, 0), dtype=np.int32)
-        return RunningKnowledge(none, none, groups, boxes, none, none, chain, none)
+        return RunningKnowledge(NO_NUMBERS, NO_NUMBERS, groups, boxes, NO_NUMBERS, NO_NUMBERS, chain, NO_NUMBERS)
 
     def after(self, number: int, subjects: Int64, classes: Int32, groups: Groups, boxes: Int32) -> RunningKnowledge:
         """With one more release: subjects ascending, their classes, the classes' values and boxes. O(people + cells).

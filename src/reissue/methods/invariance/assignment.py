@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.invariance.buckets import BucketPlan, Demand
 from reissue.methods.invariance.dealing import deal, part_regions
 from reissue.methods.invariance.signatures import PastSignatures
@@ -96,7 +96,7 @@ def _draw_freely(snapshot: Coded, number: int, rng: np.random.Generator) -> Int3
 def _choose_models(signature: Int32, bucket: Int32, rng: np.random.Generator) -> Int64:
     """int64[n]: a random row of each wanted bucket, or any row where the bucket has none."""
     if len(signature) == 0:
-        return np.empty(0, dtype=np.int64)
+        return NO_NUMBERS
     order = np.argsort(bucket, kind="stable")
     low, high = (np.searchsorted(bucket[order], signature, side=side) for side in ("left", "right"))
     alone = low == high

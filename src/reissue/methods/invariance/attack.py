@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, number_sets
 from reissue.methods.wording import count_rows, list_names, name_releases, name_subjects, put_in_brackets
@@ -45,8 +45,7 @@ def measure_uniqueness(release: ObservedRelease) -> Uniqueness:
     """Per class with rows, its different values and their counts. O(rows log rows)."""
     classes, values, counts = release.groups
     if len(classes) == 0:
-        none, empty = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64)
-        return Uniqueness(none, empty, empty, empty, empty, none)
+        return Uniqueness(NO_CODES, NO_NUMBERS, NO_NUMBERS, NO_NUMBERS, NO_NUMBERS, NO_CODES)
     first = np.flatnonzero(np.diff(classes, prepend=-1))
     kinds = np.diff(np.append(first, len(classes)))
     most = np.maximum.reduceat(counts, first)
@@ -76,9 +75,7 @@ class Possible:
 
     @staticmethod
     def nobody() -> Possible:
-        return Possible(
-            np.empty(0, dtype=np.int64), Signatures.none(), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.bool_)
-        )
+        return Possible(NO_NUMBERS, Signatures.none(), NO_CODES, np.empty(0, dtype=np.bool_))
 
 
 def look_up_sets(release: ObservedRelease, rows: Int64, known: Signatures) -> tuple[Signatures, Int32]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.distinct import distinct
-from reissue.arrays.types import Bool, Float64, Int32, Int64
+from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 from reissue.methods.invariance.attack import measure_uniqueness
 from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
@@ -52,7 +52,7 @@ class RebuiltCuts:
     @staticmethod
     def none() -> RebuiltCuts:
         nothing = np.zeros(1, dtype=np.int64)
-        numbers, flags = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.bool_)
+        numbers, flags = NO_CODES, np.empty(0, dtype=np.bool_)
         return RebuiltCuts(nothing, numbers, flags, numbers, np.empty(0), nothing, numbers, 0, 0)
 
     @staticmethod

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Int32, Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.invariance.signatures import PastSignatures, Signatures, ValuesLeft, join_sets
 from reissue.model.release import Coded
@@ -294,7 +294,7 @@ def _take_level(new: Int64, least: Int64, most: Int64, total: int) -> Int64:
         else:
             high = middle
     taken = taken_at(low)
-    room = np.flatnonzero((taken < most) & (new - taken == low)) if low else np.empty(0, dtype=np.int64)
+    room = np.flatnonzero((taken < most) & (new - taken == low)) if low else NO_NUMBERS
     taken[room[: total - int(taken.sum())]] += 1
     return taken
 

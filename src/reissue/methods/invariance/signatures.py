@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.sets import lookup
-from reissue.arrays.types import Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.model.release import Coded, Facts, Table
 
@@ -62,7 +62,7 @@ class Signatures:
     def most(self, counts: Int64) -> Int64:
         """int64[signatures]: the largest of counts (int64[entries]) in each signature; no signature is empty."""
         if len(self) == 0:
-            return np.empty(0, dtype=np.int64)
+            return NO_NUMBERS
         return np.asarray(np.maximum.reduceat(counts, self.start[:-1]), dtype=np.int64)
 
     def fewest(self, counts: Int64) -> Int64:
@@ -71,7 +71,7 @@ class Signatures:
 
     @staticmethod
     def none() -> Signatures:
-        return Signatures(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
+        return Signatures(np.zeros(1, dtype=np.int64), NO_CODES)
 
 
 def _mix_values(values: Int32, salt: int) -> NDArray[np.uint64]:
@@ -170,11 +170,9 @@ class PastSignatures:
 def recall(caches: Mapping[str, Table], attributes: int) -> PastSignatures:
     """The caches as arrays; a series without releases knows nothing."""
     if "signatures" not in caches:
-        empty = np.empty(0, dtype=np.int32)
-        fakes: Table = {"subject": np.empty(0, dtype=np.int64), "signature": empty, "value": empty}
+        fakes: Table = {"subject": NO_NUMBERS, "signature": NO_CODES, "value": NO_CODES}
         nobody = np.empty((0, attributes), dtype=np.int32)
-        nobody_yet = np.empty(0, dtype=np.int64)
-        return PastSignatures(Signatures.none(), nobody_yet, empty, fakes, nobody, 0, nobody_yet)
+        return PastSignatures(Signatures.none(), NO_NUMBERS, NO_CODES, fakes, nobody, 0, NO_NUMBERS)
     sets, people, fakes = caches["signatures"], caches["subjects"], caches["counterfeits"]
     count = int(sets["signature"][-1]) + 1 if len(sets["signature"]) else 0
     start = np.searchsorted(sets["signature"], np.arange(count + 1)).astype(np.int64)

@@ -21,7 +21,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph
 from reissue.arrays.permanent import Deals
 from reissue.arrays.sets import lookup, mix_bits, sorted_unique, union
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.observed import Members, Observed, ObservedRelease
 
 IMPLIED, APART = 1, 2
@@ -57,14 +57,14 @@ class ClassTable:
     @staticmethod
     def join(tables: Sequence[ClassTable]) -> ClassTable:
         def starts(sizes: Sequence[Int64]) -> Int64:
-            return np.append(0, np.cumsum(np.concatenate([np.empty(0, dtype=np.int64), *sizes]))).astype(np.int64)
+            return np.append(0, np.cumsum(np.concatenate([NO_NUMBERS, *sizes]))).astype(np.int64)
 
         return ClassTable(
             starts([np.diff(table.member_start) for table in tables]),
-            np.concatenate([np.empty(0, dtype=np.int64), *(table.members for table in tables)]),
+            np.concatenate([NO_NUMBERS, *(table.members for table in tables)]),
             starts([np.diff(table.value_start) for table in tables]),
-            np.concatenate([np.empty(0, dtype=np.int32), *(table.values for table in tables)]),
-            np.concatenate([np.empty(0, dtype=np.int64), *(table.counts for table in tables)]),
+            np.concatenate([NO_CODES, *(table.values for table in tables)]),
+            np.concatenate([NO_NUMBERS, *(table.counts for table in tables)]),
         )
 
     def keep(self, members: Bool, counts: Int64) -> ClassTable:

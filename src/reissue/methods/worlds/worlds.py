@@ -23,7 +23,7 @@ import numpy as np
 
 from reissue.arrays.distinct import distinct
 from reissue.arrays.sets import connected_components, union
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.observed import Members, ObservedRelease
 
 ROUNDS = 200
@@ -79,7 +79,7 @@ def _list_members(release: ObservedRelease) -> Members:
 
 def _find_nobodys_paths(releases: Sequence[ObservedRelease], members: Sequence[Members]) -> tuple[Int32, Int64]:
     """One path for each class with more rows than members: (int32[n, releases], int64[n] the rows beyond them)."""
-    ways, sizes = [np.empty((0, len(releases)), dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    ways, sizes = [np.empty((0, len(releases)), dtype=np.int32)], [NO_NUMBERS]
     for i, (release, m) in enumerate(zip(releases, members, strict=True)):
         beyond = release.sizes - np.bincount(m.classes, minlength=release.class_count)
         more = np.flatnonzero(beyond > 0)
@@ -118,7 +118,7 @@ class Worlds:
 def build_worlds(releases: Sequence[ObservedRelease], paths: Paths) -> Worlds:
     """The equations of a series. O(entries * releases * log groups)."""
     offset, keys, width = 0, [], 1 + max((int(r.values.max(initial=0)) for r in releases), default=0)
-    totals = [np.empty(0, dtype=np.int64)]
+    totals = [NO_NUMBERS]
     for release in releases:
         classes, values, counts = release.groups
         keys.append((classes.astype(np.int64) * width + values, offset))
@@ -142,7 +142,7 @@ def build_worlds(releases: Sequence[ObservedRelease], paths: Paths) -> Worlds:
 def _first_values(releases: Sequence[ObservedRelease], paths: Paths) -> tuple[Int32, Int32]:
     """(path, value): the values that the first class of each path shows, by path."""
     first = np.argmax(paths.classes >= 0, axis=1)
-    owners, values = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
+    owners, values = [NO_NUMBERS], [NO_CODES]
     for i, release in enumerate(releases):
         starting = np.flatnonzero((first == i) & (paths.classes[:, i] >= 0))
         classes, shown, _ = release.groups
