@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sets import find_starts
 from reissue.arrays.types import Bool, Float64, Int64
 
 MOST_STATES = 1 << 16
@@ -50,7 +51,7 @@ class Deals:
     @property
     def table_start(self) -> Int64:
         """int64[classes + 1]: where the table of each class begins, row by row, in an array of all tables."""
-        return np.append(0, np.cumsum(np.diff(self.member_start) * np.diff(self.value_start))).astype(np.int64)
+        return find_starts(np.diff(self.member_start) * np.diff(self.value_start))
 
     @property
     def states(self) -> Float64:

@@ -6,6 +6,7 @@ which takes fifty times as long for a million numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -79,6 +80,18 @@ def lookup_present(ascending: Int64, wanted: Int64) -> tuple[Bool, Int64]:
     """(bool[wanted] which of `wanted` occur in `ascending`, int64[] where those do)."""
     at, here = lookup(ascending, wanted)
     return here, at[here]
+
+
+def find_starts(sizes: NDArray[np.integer] | Sequence[int]) -> Int64:
+    """int64[n + 1]: where each of n runs of these sizes begins, one after the other; last, where the last one ends."""
+    starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, dtype=np.int64, out=starts[1:])
+    return starts
+
+
+def find_owners(starts: Int64) -> Int64:
+    """int64[entries]: the run that each entry is in; starts: as of `find_starts`."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 def strong_components(tail: Int64, head: Int64, nodes: int) -> Int64:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.sets import UInt64, hash_numbers, permute_ids
+from reissue.arrays.sets import UInt64, find_starts, hash_numbers, permute_ids
 from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
@@ -188,7 +188,7 @@ def _measure_torn(domain: Domain, last: int, code: Int32, size: Int64) -> float:
     if tree is None:
         return 0.0
     through = np.flatnonzero((tree.lo <= last) & (tree.hi > last) & (tree.parent >= 0))
-    before = np.concatenate([[0], np.cumsum(size)])
+    before = find_starts(size)
     inside = (
         before[np.searchsorted(code, tree.hi[through], side="right")] - before[np.searchsorted(code, tree.lo[through])]
     )

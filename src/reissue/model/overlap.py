@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sets import find_owners, find_starts
 from reissue.arrays.types import Bool, Int32, Int64
+
+
+class GroupArrays(NamedTuple):
+    """What kernels read of `Groups`."""
+
+    start: Int64
+    value: Int32
+    times: Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +32,10 @@ class Groups:
     value: Int32
     count: Int64
 
+    @property
+    def arrays(self) -> GroupArrays:
+        return GroupArrays(self.start, self.value, self.count)
+
     @staticmethod
     def of(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> Groups:
         """From rows: O(rows + classes + values), by two counting sorts."""
@@ -30,56 +44,45 @@ class Groups:
     @staticmethod
     def from_sorted(group_class: Int32 | Int64, value: Int32, count: Int64, class_count: int) -> Groups:
         """From (class, value, count) sorted by class, then value."""
-        start = np.zeros(class_count + 1, dtype=np.int64)
-        np.cumsum(np.bincount(group_class, minlength=class_count), out=start[1:])
-        return Groups(start, value, count)
+        return Groups(find_starts(np.bincount(group_class, minlength=class_count)), value, count)
 
     def pick(self, classes: Int32 | Int64) -> Groups:
         """Those of some classes, renumbered in the order given."""
         size = self.start[1:][classes] - self.start[:-1][classes]
-        start = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
+        start = find_starts(size)
         at = np.repeat(self.start[:-1][classes] - start[:-1], size) + np.arange(start[-1])
         return Groups(start, self.value[at], self.count[at])
 
     @cached_property
     def sizes(self) -> Int64:
         """int64[classes]: rows of each class."""
-        total = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(self.count)])
+        total = find_starts(self.count)
         return np.asarray(total[self.start[1:]] - total[self.start[:-1]], dtype=np.int64)
 
     @cached_property
     def classes(self) -> Int64:
         """int64[groups]: the class of each group."""
-        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return find_owners(self.start)
 
 
 def intersect_groups(one: Groups, other: Groups, left: Int64, right: Int64 | Int32) -> Groups:
     """The multiset intersection of the classes one[left] and other[right], pair by pair. O(groups of the pairs)."""
-    return Groups(*_intersect(one.start, one.value, one.count, other.start, other.value, other.count, left, right))
+    return Groups(*_intersect(one.arrays, other.arrays, left, right))
 
 
 @njit(cache=True)
-def _intersect(
-    a_start: Int64,
-    a_value: Int32,
-    a_count: Int64,
-    b_start: Int64,
-    b_value: Int32,
-    b_count: Int64,
-    left: Int64,
-    right: Int64 | Int32,
-) -> tuple[Int64, Int32, Int64]:
+def _intersect(a: GroupArrays, b: GroupArrays, left: Int64, right: Int64 | Int32) -> tuple[Int64, Int32, Int64]:
     """By merging sorted values; what is not there at all is left out."""
     room = 0
     for p in range(len(left)):
-        room += min(a_start[left[p] + 1] - a_start[left[p]], b_start[right[p] + 1] - b_start[right[p]])
+        room += min(a.start[left[p] + 1] - a.start[left[p]], b.start[right[p] + 1] - b.start[right[p]])
     start, value, count = np.zeros(len(left) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
     found = 0
     for p in range(len(left)):
-        i, j = a_start[left[p]], b_start[right[p]]
-        while i < a_start[left[p] + 1] and j < b_start[right[p] + 1]:
-            x, y = a_value[i], b_value[j]
-            least = min(a_count[i], b_count[j])
+        i, j = a.start[left[p]], b.start[right[p]]
+        while i < a.start[left[p] + 1] and j < b.start[right[p] + 1]:
+            x, y = a.value[i], b.value[j]
+            least = min(a.times[i], b.times[j])
             if x == y and least > 0:
                 value[found], count[found] = x, least
                 found += 1

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from reissue.arrays.sets import find_starts
 from reissue.errors import InputError
 from reissue.hierarchy import Hierarchy
 from reissue.schema.attributes import Attribute, Categorical
@@ -263,7 +264,7 @@ def count_branches(hierarchy: Hierarchy, rows: Mapping[str, int]) -> Branch:
     tree, known = grown.tree, [(grown.codes[value], count) for value, count in rows.items() if value in grown.codes]
     counts = np.zeros(tree.leaves, dtype=np.int64)
     np.add.at(counts, [code for code, _ in known], [count for _, count in known])
-    before = np.concatenate([[0], np.cumsum(counts)])
+    before = find_starts(counts)
     start, child = tree.children
 
     def make(node: int) -> Branch:

@@ -18,7 +18,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
-from reissue.arrays.sets import strong_components
+from reissue.arrays.sets import find_starts, strong_components
 from reissue.arrays.types import Bool, Int64
 
 
@@ -102,8 +102,7 @@ def sums(index: Int64, weight: Int64, count: int) -> Int64:
 
 def edges_by_node(node: Int64, count: int) -> tuple[Int64, Int64]:
     """(start int64[count + 1], edges): the edges of each node, in order. O(edges)."""
-    start = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(node, minlength=count), out=start[1:])
+    start = find_starts(np.bincount(node, minlength=count))
     return start, np.argsort(node, kind="stable").astype(np.int64)
 
 

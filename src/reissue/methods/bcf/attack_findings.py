@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from reissue.arrays.sets import find_owners
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding
@@ -122,7 +123,7 @@ class _CandidateValues:
     """
 
     def __init__(self, targets: Targets) -> None:
-        self._row = np.repeat(np.arange(len(targets)), np.diff(targets.start))
+        self._row = find_owners(targets.start)
         order = np.lexsort((-targets.amounts, self._row))
         self._amounts = targets.amounts[order]
         self._rank = np.arange(len(order)) - targets.start[self._row]

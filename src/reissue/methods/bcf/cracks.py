@@ -21,7 +21,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.distinct import Combinations
 from reissue.arrays.flow.transport import Transport
-from reissue.arrays.sets import bipartite_components
+from reissue.arrays.sets import bipartite_components, find_starts
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.box_index import find_meeting
 from reissue.model.observed import ObservedRelease
@@ -179,7 +179,7 @@ def comparable_classes(left: GroupedRelease, right: GroupedRelease) -> tuple[Int
 
 def sums(amounts: Int64, start: Int64) -> Int64:
     """int64[rows]: the sum of each row's amounts in a sparse table."""
-    running = np.concatenate([[0], np.cumsum(amounts)])
+    running = find_starts(amounts)
     return np.asarray(running[start[1:]] - running[start[:-1]], dtype=np.int64)
 
 

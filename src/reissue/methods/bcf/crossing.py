@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reissue.arrays.sets import connected_components
+from reissue.arrays.sets import connected_components, find_starts
 from reissue.arrays.types import NO_NUMBERS, Int64
 from reissue.methods.bcf.candidates import ReleaseChain, Targets
 
@@ -44,7 +44,7 @@ def _unfold(sizes: Sequence[int], met: Sequence[tuple[int, Int64, int, Int64]]) 
 
     sizes: nodes of each release; met: of each pair of releases the nodes that meet: (release, nodes, release, nodes)
     """
-    first, releases, none = np.concatenate([[0], np.cumsum(sizes)]), len(sizes), NO_NUMBERS
+    first, releases, none = find_starts(sizes), len(sizes), NO_NUMBERS
     left = np.concatenate([none, *(one + first[i] for i, one, _, _ in met)])
     right = np.concatenate([none, *(other + first[j] for _, _, j, other in met)])
     of, nodes, made = np.repeat(np.arange(releases), sizes), int(first[-1]), 0

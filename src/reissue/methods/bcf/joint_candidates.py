@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reissue.arrays.sets import find_owners, find_starts
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain, Targets
 from reissue.methods.bcf.cracks import sums
@@ -73,7 +74,7 @@ class Knot:
         self._numbers = {tuple(path): kind for kind, path in enumerate(paths.tolist())}
         self.counts = np.concatenate([one.counts[own] for one, own in zip(of, self._groups, strict=True)])
         kind, release = np.nonzero(paths >= 0)
-        first = np.concatenate([[0], np.cumsum([len(own) for own in self._groups])])
+        first = find_starts([len(own) for own in self._groups])
         self.sums = first[release] + paths[kind, release], kind.astype(np.int64)
         self.least = np.zeros(len(paths), dtype=np.int64)
         self.settled, self.given_up = np.zeros(len(paths), dtype=np.bool_), np.zeros(len(paths), dtype=np.bool_)
@@ -236,7 +237,7 @@ class _KnottedTargets:
     def __init__(self, joint: JointCandidates, targets: Targets, known: Int64 | None) -> None:
         self._joint, self._targets = joint, targets
         self._known = np.zeros(len(targets), dtype=np.int64) if known is None else known
-        self._row = np.repeat(np.arange(len(targets)), np.diff(targets.start))
+        self._row = find_owners(targets.start)
         self._groups = np.empty((len(self._row), targets.classes.shape[1]), dtype=np.int64)
         self._knot = np.full(len(self._row), APART, dtype=np.int64)
         for column in range(targets.classes.shape[1] if len(self._row) else 0):

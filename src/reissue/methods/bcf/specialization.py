@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sets import find_starts
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.bcf.candidates import Targets
 
@@ -82,7 +83,7 @@ def past_targets(
 ) -> PastTargets:
     """Put the targets of every earlier arrival together; an arrival without targets (the newest) has an empty slice."""
     sizes = [len(t) for t in targets] + [0] * (len(arrivals) - len(targets))
-    entries = np.concatenate([[0], np.cumsum([len(t.amounts) for t in targets])]).astype(np.int64)
+    entries = find_starts([len(t.amounts) for t in targets])
     start = [t.start[:-1] + entries[i] for i, t in enumerate(targets)]
     lows = [box[..., 0] for box in boxes] or [np.empty((0, attributes), dtype=np.int32)]
     return PastTargets(
@@ -91,7 +92,7 @@ def past_targets(
         np.concatenate([*start, entries[-1:]]).astype(np.int64),
         np.concatenate([*(t.values for t in targets), NO_CODES]).astype(np.int32),
         np.concatenate([*(t.amounts for t in targets), NO_NUMBERS]).astype(np.int64),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        find_starts(sizes),
     )
 
 

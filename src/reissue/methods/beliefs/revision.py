@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sets import find_owners, find_starts
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
 
 BLOCK = 1 << 12
@@ -121,8 +122,7 @@ class Claims:
         inside[inside] = sorted_subjects[place[inside]] == self.subjects[inside]
         person = order[place[inside]]
         rank = np.argsort(person, kind="stable")
-        start = np.zeros(len(subjects) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(person, minlength=len(subjects)), out=start[1:])
+        start = find_starts(np.bincount(person, minlength=len(subjects)))
         return start, self.values[inside][rank].astype(np.int32), self.confidences[inside][rank].astype(np.float64)
 
 
@@ -133,7 +133,7 @@ def mix_claims(prior: Float64, start: Int64, values: Int32, confidences: Float64
     """
     if len(values) == 0:
         return prior
-    person = np.repeat(np.arange(len(prior)), np.diff(start))
+    person = find_owners(start)
     total = np.bincount(person, weights=confidences, minlength=len(prior))
     revised = prior * np.maximum(0.0, 1.0 - total)[:, None]
     np.add.at(revised, (person, values), confidences)

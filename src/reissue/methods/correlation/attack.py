@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
-from reissue.arrays.sets import difference, intersection, sorted_unique, union
+from reissue.arrays.sets import difference, find_owners, intersection, sorted_unique, union
 from reissue.arrays.types import NO_NUMBERS, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
@@ -289,7 +289,7 @@ def _rank_pair(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[
 
 def _find_losses(world: World, told: Restricted) -> Int64:
     """int64[]: positions of real people who are not compromised and lost a value they could have had."""
-    owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
+    owner = find_owners(world.entry_start)
     later = np.bincount(owner[(told.rule != 0) & (told.rule != GIVEN)], minlength=len(world.subjects))
     losing = (later > 0) & (world.subjects >= 0)
     losing[told.compromised] = False

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.sets import lookup
+from reissue.arrays.sets import find_owners, find_starts, lookup
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.correlation.correlations import follow_rows
 from reissue.methods.correlation.inference_kernel import CT, GIVEN, HC, restrict, shown_everywhere
@@ -70,7 +70,7 @@ class World:
 def build_world(releases: Sequence[ObservedRelease]) -> World:
     """Lay the releases side by side. O(rows of all releases log rows)."""
     rows = [follow_rows(release) for release in releases]
-    offset = np.concatenate([[0], np.cumsum([release.class_count for release in releases])]).astype(np.int64)
+    offset = find_starts([release.class_count for release in releases])
     subject = np.concatenate([NO_NUMBERS, *(r.subjects for r in rows)])
     cls = np.concatenate([NO_NUMBERS, *(r.classes + offset[i] for i, r in enumerate(rows))])
     value = np.concatenate([NO_CODES, *(r.values for r in rows)])
@@ -81,7 +81,7 @@ def build_world(releases: Sequence[ObservedRelease]) -> World:
     values = [_list_values(release) for release in releases]
     sizes = np.concatenate([NO_NUMBERS, *(release.sizes for release in releases)])
     kinds = np.concatenate([NO_NUMBERS, *(v[0] for v in values)])
-    value_start = np.concatenate([[0], np.cumsum(kinds)]).astype(np.int64)
+    value_start = find_starts(kinds)
     shown = np.concatenate([NO_CODES, *(v[1] for v in values)])
     trail_start, trail = _find_starts(person[by_person], len(subjects)), cls[by_person].astype(np.int32)
     keep = shown_everywhere(trail_start, trail, value_start, shown)
@@ -151,7 +151,7 @@ def infer(
     per class of that person finds the classes that hold everybody who can still have v.
     """
     known = np.asarray(compromised, dtype=np.int64)
-    owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
+    owner = find_owners(world.entry_start)
     sure = np.zeros(len(world.subjects), dtype=np.bool_)
     sure[known] = True
     wrong = sure[owner] & (world.entries != world.truth[owner])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.sets import lookup
+from reissue.arrays.sets import find_starts, lookup
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
 from reissue.methods.invariance.signatures import remember
 from reissue.model.release import Facts, Table
@@ -62,7 +62,7 @@ def recall_trails(caches: Mapping[str, Table]) -> Trails:
     return Trails(
         np.asarray(people["subject"], dtype=np.int64),
         np.asarray(fakes["subject"], dtype=np.int64),
-        np.concatenate([[0], np.cumsum(lived)]).astype(np.int64),
+        find_starts(lived),
         np.asarray(caches["trails"]["group"], dtype=np.int32),
         np.asarray(caches["classes"]["size"], dtype=np.int32),
     )

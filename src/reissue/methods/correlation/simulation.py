@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from reissue.arrays.sets import find_owners
 from reissue.arrays.types import NO_NUMBERS, Bool, Int64
 from reissue.methods.correlation.breach_probability import breach_probability, ct_probability, hc_probability
 from reissue.methods.correlation.inference import CT, HC, World, infer
@@ -27,7 +28,7 @@ def simulate(
     """
     baseline = infer(world, NO_NUMBERS, prior=prior)
     real = (world.subjects >= 0) & (baseline.left > 1)
-    owner = np.repeat(np.arange(len(world.subjects)), np.diff(world.entry_start))
+    owner = find_owners(world.entry_start)
     wrong = world.entries != world.truth[owner]
     ct, hc, once, breach, found = [], [], [], [], []
     for trial in range(trials):

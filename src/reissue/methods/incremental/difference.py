@@ -19,10 +19,10 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
 from reissue.arrays.flow.transport import Transport
-from reissue.arrays.types import Bool, Int32, Int64
+from reissue.arrays.types import Bool, Int64
 from reissue.methods.incremental.difference_region import DifferencePart, Gap, find_obstructions
 from reissue.methods.incremental.difference_sets import list_sets
-from reissue.model.overlap import Groups, Overlap, sort_by_bucket
+from reissue.model.overlap import GroupArrays, Groups, Overlap, sort_by_bucket
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,8 @@ def _suspect(part: DifferencePart, k: int, share: tuple[int, int]) -> tuple[Bool
     left_start, left_order = sort_by_bucket(part.left_component, total)
     right_start, right_order = sort_by_bucket(part.right_component, total)
     values = int(max(part.left.value.max(initial=0), part.right.value.max(initial=0))) + 1
-    left, right = ((groups.start, groups.value, groups.count) for groups in (part.left, part.right))
-    return _unsafe_stars(left_start, left_order, right_start, right_order, *left, *right, k, *share, values)
+    lefts, rights = (left_start, left_order), (right_start, right_order)
+    return _unsafe_stars(*lefts, *rights, part.left.arrays, part.right.arrays, k, *share, values)
 
 
 @njit(cache=True)
@@ -122,12 +122,8 @@ def _unsafe_stars(
     left_order: Int64,
     right_start: Int64,
     right_order: Int64,
-    a_start: Int64,
-    a_value: Int32,
-    a_count: Int64,
-    b_start: Int64,
-    b_value: Int32,
-    b_count: Int64,
+    a: GroupArrays,
+    b: GroupArrays,
     k: int,
     top: int,
     bottom: int,
@@ -146,29 +142,29 @@ def _unsafe_stars(
         over = 0
         for p in range(right_start[c], right_start[c + 1]):
             one = right_order[p]
-            for g in range(b_start[one], b_start[one + 1]):
-                times[b_value[g]] += b_count[g]
-                over += b_count[g]
+            for g in range(b.start[one], b.start[one + 1]):
+                times[b.value[g]] += b.times[g]
+                over += b.times[g]
         for p in range(left_start[c], left_start[c + 1]):
             one, size = left_order[p], 0
-            for g in range(a_start[one], a_start[one + 1]):
-                times[a_value[g]] -= a_count[g]
-                size += a_count[g]
+            for g in range(a.start[one], a.start[one + 1]):
+                times[a.value[g]] -= a.times[g]
+                size += a.times[g]
             over -= size
-            for g in range(a_start[one], a_start[one + 1]):
-                suspect[c] |= bottom * a_count[g] > top * size
+            for g in range(a.start[one], a.start[one + 1]):
+                suspect[c] |= bottom * a.times[g] > top * size
             suspect[c] |= size < k
         suspect[c] |= 0 < over < k
         for p in range(right_start[c], right_start[c + 1]):
             one = right_order[p]
-            for g in range(b_start[one], b_start[one + 1]):
-                suspect[c] |= bottom * times[b_value[g]] > top * over
-                worst = max(worst, times[b_value[g]] / max(1, over))
-                times[b_value[g]] = 0
+            for g in range(b.start[one], b.start[one + 1]):
+                suspect[c] |= bottom * times[b.value[g]] > top * over
+                worst = max(worst, times[b.value[g]] / max(1, over))
+                times[b.value[g]] = 0
         for p in range(left_start[c], left_start[c + 1]):
             one = left_order[p]
-            for g in range(a_start[one], a_start[one + 1]):
-                times[a_value[g]] = 0
+            for g in range(a.start[one], a.start[one + 1]):
+                times[a.value[g]] = 0
     return suspect, worst
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,23 @@ SomeSets = tuple[Int64, Int64]
 """(how many classes in each set, int64[] the classes of one set after the other, as positions in the part)."""
 
 
+class WeightedClasses(NamedTuple):
+    """The classes of a part with their people, in all and with one value, as kernels read them."""
+
+    left_start: Int64
+    left_edges: Int64
+    edge_right: Int64
+    left_size: Int64
+    left_count: Int64
+    right_size: Int64
+    right_count: Int64
+
+    @staticmethod
+    def of(part: DifferencePart, value: int) -> WeightedClasses:
+        left, right = ((groups.sizes, counts_of(groups, value)) for groups in (part.left, part.right))
+        return WeightedClasses(*part.incident[:2], part.edge_right, *left, *right)
+
+
 @dataclass(frozen=True, eq=False)
 class LeftSets:
     """Some sets of left classes of a part, and what they leave over.
@@ -59,9 +77,7 @@ class LeftSets:
     @cached_property
     def left_over(self) -> tuple[Int64, Int64]:
         """(size, count) int64[sets]: the people left over, and those of them with the value."""
-        part = self.part
-        sizes = part.left.sizes, counts_of(part.left, self.value), part.right.sizes, counts_of(part.right, self.value)
-        return _measure(self.start, self.lefts, *part.incident[:2], part.edge_right, *sizes)
+        return _measure(self.start, self.lefts, WeightedClasses.of(self.part, self.value))
 
     def find_above(self, share: tuple[int, int]) -> Int64:
         """int64[]: of the sets that have the value above c, each once, the largest share first."""
@@ -222,26 +238,15 @@ def _list_closed(
 def _try_all_sets(part: DifferencePart, value: int) -> SomeSets:
     """Of each component the set with the largest share of the value; its classes by their numbers."""
     start, order = sort_by_bucket(part.left_component, part.components)
-    sizes = part.left.sizes, counts_of(part.left, value), part.right.sizes, counts_of(part.right, value)
-    many, lefts = _find_worst_sets(start, order, *part.incident[:2], part.edge_right, *sizes)
+    many, lefts = _find_worst_sets(start, order, WeightedClasses.of(part, value))
     return many, part.lefts[lefts]
 
 
 @njit(cache=True)
-def _find_worst_sets(
-    start: Int64,
-    order: Int64,
-    left_start: Int64,
-    left_edges: Int64,
-    edge_right: Int64,
-    left_size: Int64,
-    left_count: Int64,
-    right_size: Int64,
-    right_count: Int64,
-) -> tuple[Int64, Int64]:
+def _find_worst_sets(start: Int64, order: Int64, graph: WeightedClasses) -> tuple[Int64, Int64]:
     """O(2^classes edges) for each component."""
     many, lefts, sets, filled = np.empty(len(start), np.int64), np.empty(len(order), np.int64), 0, 0
-    seen, turn = np.full(len(right_size), -1, np.int64), 0
+    seen, turn = np.full(len(graph.right_size), -1, np.int64), 0
     for component in range(len(start) - 1):
         first, own = start[component], start[component + 1] - start[component]
         best, top, bottom = 0, 0, 1
@@ -251,12 +256,12 @@ def _find_worst_sets(
                 if not chosen >> i & 1:
                     continue
                 e = order[first + i]
-                size, count = size - left_size[e], count - left_count[e]
-                for q in range(left_start[e], left_start[e + 1]):
-                    right = edge_right[left_edges[q]]
+                size, count = size - graph.left_size[e], count - graph.left_count[e]
+                for q in range(graph.left_start[e], graph.left_start[e + 1]):
+                    right = graph.edge_right[graph.left_edges[q]]
                     if seen[right] != turn:
                         seen[right] = turn
-                        size, count = size + right_size[right], count + right_count[right]
+                        size, count = size + graph.right_size[right], count + graph.right_count[right]
             if size > 0 and count * bottom > top * size:
                 best, top, bottom = chosen, count, size
         if best:
@@ -271,31 +276,21 @@ def _find_worst_sets(
 
 
 @njit(cache=True)
-def _measure(
-    start: Int64,
-    lefts: Int64,
-    left_start: Int64,
-    left_edges: Int64,
-    edge_right: Int64,
-    left_size: Int64,
-    left_count: Int64,
-    right_size: Int64,
-    right_count: Int64,
-) -> tuple[Int64, Int64]:
+def _measure(start: Int64, lefts: Int64, graph: WeightedClasses) -> tuple[Int64, Int64]:
     """(size, count) int64[sets] of N(E) - E. O(edges of the sets)."""
     size, count = np.zeros(len(start) - 1, np.int64), np.zeros(len(start) - 1, np.int64)
-    seen = np.full(len(right_size), -1, np.int64)
+    seen = np.full(len(graph.right_size), -1, np.int64)
     for one in range(len(start) - 1):
         for p in range(start[one], start[one + 1]):
             e = lefts[p]
-            size[one] -= left_size[e]
-            count[one] -= left_count[e]
-            for q in range(left_start[e], left_start[e + 1]):
-                right = edge_right[left_edges[q]]
+            size[one] -= graph.left_size[e]
+            count[one] -= graph.left_count[e]
+            for q in range(graph.left_start[e], graph.left_start[e + 1]):
+                right = graph.edge_right[graph.left_edges[q]]
                 if seen[right] != one:
                     seen[right] = one
-                    size[one] += right_size[right]
-                    count[one] += right_count[right]
+                    size[one] += graph.right_size[right]
+                    count[one] += graph.right_count[right]
     return size, count
 
 

@@ -134,7 +134,7 @@ def _stack(*parts: Groups) -> Groups:
 
 def most_frequent(groups: Groups) -> tuple[Int32, Int64]:
     """(value, count) of the most frequent value of each class, the lowest value among equals; -1 and 0 if empty."""
-    return _most_frequent(groups.start, groups.value, groups.count)
+    return _most_frequent(*groups.arrays)
 
 
 @njit(cache=True)

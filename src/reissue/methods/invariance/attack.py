@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.sets import lookup
+from reissue.arrays.sets import find_starts, lookup
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
 from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, number_sets
@@ -104,7 +104,7 @@ def intersect_sets(sets: Signatures, left: Int32, right: Int32) -> tuple[Signatu
     values = sets.values[np.arange(len(owner)) + np.repeat(sets.start[a] - offset, sets.sizes[a])]
     both = sets.entries(b[owner], values) >= 0
     size = np.bincount(owner[both], minlength=len(pair))
-    common, number = number_sets(np.concatenate([[0], np.cumsum(size)]).astype(np.int64), values[both])
+    common, number = number_sets(find_starts(size), values[both])
     union, at = join_sets(sets, common)
     return union, at[number][of]
 

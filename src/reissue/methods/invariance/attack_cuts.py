@@ -15,6 +15,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import find_starts
 from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 from reissue.methods.invariance.attack import measure_uniqueness
 from reissue.model.boxes import hilbert_keys
@@ -58,7 +59,7 @@ class RebuiltCuts:
     @staticmethod
     def join(parts: Sequence[RebuiltCuts]) -> RebuiltCuts:
         def chain(starts: list[Int64]) -> Int64:
-            return np.append(0, np.cumsum(np.concatenate([np.diff(one) for one in starts]))).astype(np.int64)
+            return find_starts(np.concatenate([np.diff(one) for one in starts]))
 
         return RebuiltCuts(
             chain([part.start for part in parts]),

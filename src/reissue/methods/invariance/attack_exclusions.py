@@ -19,6 +19,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph, Propagation, restrict
+from reissue.arrays.sets import find_starts
 from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int32, Int64
 from reissue.methods.invariance.assignment import CELL, find_regions
 from reissue.methods.invariance.attack_cuts import RebuiltCuts
@@ -78,7 +79,7 @@ def rebuild_leftovers(
         np.flatnonzero(latest[region[c]] > rank[c]) if k < 0 else np.array([k])
         for c, k in zip(cell[begin].tolist(), kind[begin].tolist(), strict=True)
     ]
-    shared = np.append(0, np.cumsum([len(one) for one in told])).astype(np.int64)
+    shared = find_starts([len(one) for one in told])
     joined = np.concatenate([NO_NUMBERS, *told]).astype(np.int64)
     return Leftovers(start, people[who].astype(np.int32), shared, joined, sets.start, sets.values)
 

@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.sets import lookup
+from reissue.arrays.sets import find_starts, lookup
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.model.release import Coded, Facts, Table
@@ -105,7 +105,7 @@ def number_sets(start: Int64, values: Int32) -> tuple[Signatures, Int32]:
         first = first[by_appearance]
         if _are_same(start, values, first[numbers]):
             kept = Signatures(
-                np.concatenate([[0], np.cumsum(sizes[first])]).astype(np.int64),
+                find_starts(sizes[first]),
                 values[_positions_of(start[first], sizes[first])],
             )
             return kept, numbers
@@ -132,7 +132,7 @@ def collect_sets(classes: Int32, values: Int32, count: int) -> tuple[Signatures,
     pairs = np.sort(classes.astype(np.int64) * width + values)  # np.unique hashes first, which is slower here
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     sizes = np.bincount(pairs // width, minlength=count)
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    start = find_starts(sizes)
     return number_sets(start, (pairs % width).astype(np.int32))
 
 

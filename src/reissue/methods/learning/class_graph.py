@@ -20,7 +20,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph
 from reissue.arrays.permanent import Deals
-from reissue.arrays.sets import lookup, mix_bits, sorted_unique, union
+from reissue.arrays.sets import find_owners, find_starts, lookup, mix_bits, sorted_unique, union
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.observed import Members, Observed, ObservedRelease
 
@@ -47,17 +47,17 @@ class ClassTable:
     @property
     def owner(self) -> Int64:
         """int64[members]: the class of each entry."""
-        return np.repeat(np.arange(len(self)), np.diff(self.member_start))
+        return find_owners(self.member_start)
 
     @property
     def value_owner(self) -> Int64:
         """int64[values]: the class of each entry."""
-        return np.repeat(np.arange(len(self)), np.diff(self.value_start))
+        return find_owners(self.value_start)
 
     @staticmethod
     def join(tables: Sequence[ClassTable]) -> ClassTable:
         def starts(sizes: Sequence[Int64]) -> Int64:
-            return np.append(0, np.cumsum(np.concatenate([NO_NUMBERS, *sizes]))).astype(np.int64)
+            return find_starts(np.concatenate([NO_NUMBERS, *sizes]))
 
         return ClassTable(
             starts([np.diff(table.member_start) for table in tables]),
@@ -74,9 +74,9 @@ class ClassTable:
         shown = stays[self.value_owner] & (counts > 0)
         kinds = np.bincount(self.value_owner[shown], minlength=len(self))
         return ClassTable(
-            np.append(0, np.cumsum(size[stays])).astype(np.int64),
+            find_starts(size[stays]),
             self.members[members],
-            np.append(0, np.cumsum(kinds[stays])).astype(np.int64),
+            find_starts(kinds[stays]),
             self.values[shown],
             counts[shown],
         )
@@ -214,7 +214,7 @@ def tabulate_classes(release: ObservedRelease, members: Members, people: KnownPe
     who, _ = lookup(people.subjects, members.subjects[order])
     sizes = np.bincount(members.classes, minlength=release.class_count)[present]
     groups = release.counted.pick(present)
-    return ClassTable(np.append(0, np.cumsum(sizes)).astype(np.int64), who, groups.start, groups.value, groups.count)
+    return ClassTable(find_starts(sizes), who, groups.start, groups.value, groups.count)
 
 
 @dataclass(frozen=True, eq=False)
