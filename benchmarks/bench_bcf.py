@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.harness import DATA, ROOT, report
-from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import distinct
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.strategy import BCF
 from reissue.model.observed import Observed, ObservedRelease

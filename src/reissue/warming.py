@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from reissue import clinic
 from reissue.arrays.compiled import processors
-from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import distinct
 from reissue.engine.identifiers import MANY, find_repeated, join_identifiers, normalize
 from reissue.errors import ReissueError
 from reissue.methods.registry import STRATEGIES, find_strategy

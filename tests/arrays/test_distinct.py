@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import distinct
 
 
 @pytest.mark.parametrize("spread", [3, 2**16])

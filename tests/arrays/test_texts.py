@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.arrays.distinct import find_used
-from reissue.arrays.sets import hash_numbers, sum_hashes
+from reissue.arrays.sets import find_used, hash_numbers, sum_hashes
 from reissue.arrays.texts import append_hashes, match_hashes
 
 

@@ -11,8 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from reissue.cli import main
-from reissue.cli.overview import OVERVIEW
+from reissue.cli import OVERVIEW, main
 
 
 def walk(command: click.Command, path: str = "reissue") -> list[tuple[str, click.Command]]:
@@ -37,7 +36,7 @@ def test_every_command_has_a_short_summary_and_an_example_that_parses() -> None:
     names = main.list_commands(click.Context(main))
     assert names[:4] == ["demo", "init", "publish", "audit"], "in the order of use"
     for name in names:
-        assert name in OVERVIEW, f"{name} has no line in cli/overview.py"
+        assert name in OVERVIEW, f"{name} has no line in cli.py"
         program, command, *arguments = shlex.split(OVERVIEW[name][1].partition(" > ")[0])
         assert (program, command) == ("reissue", name)
         main.commands[name].make_context(name, arguments)

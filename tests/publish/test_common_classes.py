@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reissue as ri
-from reissue.arrays.distinct import Combinations
+from reissue.arrays.sets import Combinations
 from reissue.errors import GuaranteeBroken, InfeasiblePolicy, SettingsError
 from reissue.history.past_releases import PastReleases
 from reissue.methods.attack import Outcome

@@ -17,7 +17,7 @@ from reissue.errors import SchemaError, SnapshotError
 from reissue.hierarchy import Hierarchy
 from reissue.schema import read_config
 from reissue.schema.proposal import Proposal
-from reissue.suggest.grouping import find_bins, group_by_frequency, group_in_order
+from reissue.suggest.coding import find_bins, group_by_frequency, group_in_order
 from tests.suggest.tables import ADULT, adult, klinik, oddities, stays
 
 BORN = {"type": "date", "levels": ["month", "year", "decade"], "labels": "ranges"}

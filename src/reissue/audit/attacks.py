@@ -219,3 +219,13 @@ def _find_obstacle(kind: type[Attack], view: SeriesView) -> str | None:
         people = "1 person has" if changed == 1 else f"{changed:,} people have"
         return f"it holds only where values never change, and {people} another value in a later release."
     return None
+
+
+def check_pairs(pairs: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+    """The pairs; an InputError if one names no two of these attributes."""
+    if pairs:
+        from reissue.utility.rates import find_pair
+
+        for pair in pairs:
+            find_pair(pair, names)
+    return pairs

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from reissue.arguments import check_arguments
 from reissue.arrays.types import Int64
-from reissue.audit.attacks import check_given, choose_attacks, read_risk, run_attacks
+from reissue.audit.attacks import check_given, check_pairs, choose_attacks, read_risk, run_attacks
 from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
 from reissue.audit.document import list_classes
 from reissue.audit.foreign.series import read_series
@@ -24,7 +24,6 @@ from reissue.audit.notes import (
     note_missing_files,
     read_left_out,
 )
-from reissue.audit.rates import check_pairs
 from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles

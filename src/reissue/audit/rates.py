@@ -110,16 +110,6 @@ def _count_fragment(
     return found
 
 
-def check_pairs(pairs: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """The pairs; an InputError if one names no two of these attributes."""
-    if pairs:
-        from reissue.utility.rates import find_pair
-
-        for pair in pairs:
-            find_pair(pair, names)
-    return pairs
-
-
 def _round(measured: float) -> float | None:
     """So that sums over fragments are the same in whatever order they are added."""
     return None if np.isnan(measured) else round(measured, DIGITS)

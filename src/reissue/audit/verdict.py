@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from reissue.arrays.sets import union
 from reissue.audit.attacks import STATUSES, AttackResult
+from reissue.methods.attack import list_names
 from reissue.methods.registry import STRATEGIES, find_strategy
-from reissue.methods.wording import list_names
 
 if TYPE_CHECKING:
     from reissue.audit.result import Audit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reissue.compare.running import Run
+from reissue.methods.attack import list_names
 from reissue.methods.registry import ATTACKS, STRATEGIES, find_attack, find_strategy
-from reissue.methods.wording import list_names
 from reissue.utility import Point, risk_utility
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.distinct import Combinations
+from reissue.arrays.sets import Combinations
 from reissue.engine.spark.counting import keep_frequent, sum_by
 from reissue.ledger import PartWriter, Shelf
 from reissue.ledger.store import Staged, Store

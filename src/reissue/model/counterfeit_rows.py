@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import distinct
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.model.boxes import find_neighbours
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reissue.arrays.distinct import Combinations
-from reissue.arrays.sets import lookup, sorted_unique
+from reissue.arrays.sets import Combinations, lookup, sorted_unique
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.domain import Domain
 

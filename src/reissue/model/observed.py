@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
-from reissue.arrays.distinct import Combinations, distinct
-from reissue.arrays.sets import union
+from reissue.arrays.sets import Combinations, distinct, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.errors import InputError, refuse_release
 from reissue.model.domain import Domain

@@ -221,6 +221,17 @@ class Candidate:
 # without reading it. Rows that come are a new segment; one that is not twice as long as the next is joined with it. So
 # there are few segments, and a row is written O(log rows) times in its life. Of rows of one subject the newest counts.
 
+
+def take_numbers(table: Table, *names: str) -> tuple[Int64, ...]:
+    """Columns of numbers: of subjects, counts, places."""
+    return tuple(np.asarray(table[name], dtype=np.int64) for name in names)
+
+
+def take_codes(table: Table, *names: str) -> tuple[Int32, ...]:
+    """Columns of codes, and of what else fits into as few bits."""
+    return tuple(np.asarray(table[name], dtype=np.int32) for name in names)
+
+
 Join = Callable[[Table, Table], Table]
 """An older and a newer table as one."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import distinct
 from reissue.arrays.types import Int32, Int64
 from reissue.model.domain import Domain, Tree
 from reissue.model.release import Table

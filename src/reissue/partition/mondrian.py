@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from reissue.arrays.compiled import njit, processors
-from reissue.arrays.distinct import distinct
+from reissue.arrays.sets import distinct
 from reissue.arrays.types import NO_CODES, Int32, Int64
 from reissue.model.boxes import widen_to_nodes
 from reissue.model.domain import Domain

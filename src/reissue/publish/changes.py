@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reissue.arrays.distinct import find_used
-from reissue.arrays.sets import UInt64, lookup_present, sum_hashes
+from reissue.arrays.sets import UInt64, find_used, lookup_present, sum_hashes
 from reissue.arrays.texts import append_hashes
 from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
 from reissue.coding import Coding

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.compiled import processors
-from reissue.arrays.distinct import Combinations
+from reissue.arrays.sets import Combinations
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.identifiers import Identifiers

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.distinct import Combinations
+from reissue.arrays.sets import Combinations
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.identifiers import Identifiers

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.distinct import Combinations
+from reissue.arrays.sets import Combinations
 from reissue.arrays.types import Int32, Int64
 from reissue.errors import InfeasiblePolicy, refuse_release
 from reissue.history.public_files import Extent

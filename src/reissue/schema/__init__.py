@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric
-from reissue.schema.bins import Bins
+from reissue.schema.attributes import Attribute, Bins, Categorical, Missing, Numeric
 from reissue.schema.roles import Schema
 from reissue.schema.spelling import Spelling
 

@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from reissue.errors import SchemaError
 from reissue.hierarchy.files import toml_of
-from reissue.schema.attributes import Attribute, Missing
-from reissue.schema.bins import Bins
+from reissue.schema.attributes import Attribute, Bins, Missing
 from reissue.schema.roles import Schema, join_problems, role_problems
 from reissue.schema.spelling import USUAL, Spelling
 from reissue.schema.written import Strict, read_attribute, tell_unknown, validate

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from reissue.arguments import check_arguments
 from reissue.errors import SchemaError
-from reissue.schema.attributes import Attribute, Categorical, Missing, Numeric, restore_attribute
-from reissue.schema.bins import Bins
+from reissue.schema.attributes import Attribute, Bins, Categorical, Missing, Numeric, restore_attribute
 from reissue.schema.spelling import USUAL, Spelling
 
 if TYPE_CHECKING:

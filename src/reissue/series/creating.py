@@ -209,7 +209,7 @@ def _check_utility(section: Mapping[str, object], schema: Schema) -> Mapping[str
     """What is measured of every release: pairs of attributes by which rates are."""
     if not section.get("rates"):
         return {}
-    from reissue.audit.rates import check_pairs
+    from reissue.audit.attacks import check_pairs
 
     check_pairs(cast("Sequence[str]", section["rates"]), list(schema.quasi_identifiers))
     return section

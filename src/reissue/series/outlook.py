@@ -16,9 +16,9 @@ import numpy as np
 from reissue.audit import Audit, audit_series
 from reissue.audit.attacks import resolve_request
 from reissue.errors import ReissueError
+from reissue.methods.attack import count_people
 from reissue.methods.registry import find_strategy
 from reissue.methods.strategy import Strategy
-from reissue.methods.wording import count_people
 from reissue.model.standing_view import EPISODE
 from reissue.publish.embedded import Embedded
 from reissue.publish.gates import NAMES

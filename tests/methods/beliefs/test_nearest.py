@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.beliefs.nearest_order import order_nearest_next
+from reissue.methods.beliefs.bay_frame import order_nearest_next
 from reissue.model.domain import Domain
 from tests.support.histories import toy_domains
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.incremental.recut.cluster import Past, build_cluster, cluster_buffers
+from reissue.methods.incremental.recut.recut import Past, build_cluster, cluster_buffers
 from reissue.partition.tables import copy_rows
 
 ROWS, CELLS, RELEASES, CLASSES, VALUES = 40, 12, 2, 5, 4

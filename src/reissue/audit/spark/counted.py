@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from reissue.arrays.distinct import Combinations
-from reissue.arrays.sets import lookup
+from reissue.arrays.sets import Combinations, lookup
 from reissue.arrays.types import Bool
 from reissue.audit.spark.fragment import FragmentReader
 from reissue.coding import CodingWords

@@ -20,8 +20,7 @@ from reissue.history.identities import Identities
 from reissue.ledger import Marks, Shelf
 from reissue.ledger.parquet import numbers_of
 from reissue.ledger.records import PrivateFile
-from reissue.methods.attack import Finding, Outcome
-from reissue.methods.wording import begin_sentence
+from reissue.methods.attack import Finding, Outcome, begin_sentence
 from reissue.model.observed import Words
 
 if TYPE_CHECKING:

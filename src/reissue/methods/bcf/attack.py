@@ -8,16 +8,14 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from reissue.arrays.distinct import distinct
-from reissue.arrays.sets import lookup, union
+from reissue.arrays.sets import distinct, lookup, union
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, count_people, list_names
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, count_composed, known_targets, possible_targets
 from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.crossing import count_exchangeable
 from reissue.methods.bcf.joint_candidates import JointCandidates, Work
-from reissue.methods.wording import count_people, list_names
 from reissue.model.observed import Observed, ObservedRelease, Words
 from reissue.model.requirement import Ratio
 from reissue.model.settings import RowCount, Share, ValueCount, Within

@@ -19,9 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.distinct import Combinations
 from reissue.arrays.flow.transport import Transport
-from reissue.arrays.sets import bipartite_components, find_starts
+from reissue.arrays.sets import Combinations, bipartite_components, find_starts
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.box_index import find_meeting
 from reissue.model.observed import ObservedRelease

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.distinct import Combinations, distinct
+from reissue.arrays.sets import Combinations, distinct
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain
 from reissue.methods.bcf.cracks import GroupedRelease

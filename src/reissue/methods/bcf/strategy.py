@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from reissue.arrays.distinct import Combinations, are_among, distinct
+from reissue.arrays.sets import Combinations, are_among, distinct
 from reissue.arrays.types import NO_CODES, Bool, Int32, Int64
 from reissue.errors import ChangeError, InfeasiblePolicy
 from reissue.methods.bcf.certification import SECONDS, Certifier, reach_diversity, specialize_certified

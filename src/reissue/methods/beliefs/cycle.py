@@ -17,7 +17,7 @@ from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int
 from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.posterior import Estimator, compute_posteriors
 from reissue.methods.beliefs.revision import Claims, Moves, mix_claims, revise, widen
-from reissue.model.release import Facts, Table
+from reissue.model.release import Facts, Table, take_codes, take_numbers
 
 PEOPLE, ROWS, MOVES = "beliefs/people", "beliefs/rows", "beliefs/moves"
 
@@ -76,19 +76,16 @@ class Applied:
         if not {"one", "newcomers", "shares"} <= set(extras):
             return None
         two = np.asarray(extras["two"], dtype=np.float64)
+        newcomers, behind, claimed, stand_ins = take_numbers(extras, "newcomers", "behind", "claim_subject", "stand_in")
+        category, values, releases = take_codes(extras, "category", "claim_value", "claim_release")
         return Applied(
             Moves(np.asarray(extras["one"], dtype=np.float64), two if two.size else None),
-            np.asarray(extras["newcomers"], dtype=np.int64),
-            np.asarray(extras["category"], dtype=np.int32),
+            newcomers,
+            category,
             np.asarray(extras["shares"], dtype=np.float64),
-            Claims(
-                np.asarray(extras["claim_subject"], dtype=np.int64),
-                np.asarray(extras["claim_value"], dtype=np.int32),
-                np.asarray(extras["claim_release"], dtype=np.int32),
-                np.asarray(extras["claim_confidence"], dtype=np.float64),
-            ),
-            np.asarray(extras["stand_in"], dtype=np.int64),
-            np.asarray(extras["behind"], dtype=np.int64),
+            Claims(claimed, values, releases, np.asarray(extras["claim_confidence"], dtype=np.float64)),
+            stand_ins,
+            behind,
         )
 
 
@@ -140,19 +137,15 @@ class BeliefState:
         if PEOPLE not in caches:
             return BeliefState.none()
         people, rows = caches[PEOPLE], caches[ROWS]
+        subjects, known = take_numbers(rows, "subject", "person")
+        classes, values, earlier = take_codes(rows, "class", "value", "earlier")
         return BeliefState(
             np.asarray(people["subject"], dtype=np.int64),
             np.asarray(people["prior"], dtype=np.float64),
             np.asarray(people["before"], dtype=np.float64),
             np.asarray(people["times"], dtype=np.int32),
-            int(np.asarray(people["number"], dtype=np.int64)[0]),
-            BelievedRows(
-                np.asarray(rows["subject"], dtype=np.int64),
-                np.asarray(rows["person"], dtype=np.int64),
-                np.asarray(rows["class"], dtype=np.int32),
-                np.asarray(rows["value"], dtype=np.int32),
-                np.asarray(rows["earlier"], dtype=np.int32),
-            ),
+            int(people["number"][0]),
+            BelievedRows(subjects, known, classes, values, earlier),
             MoveCounts.read(caches[MOVES]),
         )
 

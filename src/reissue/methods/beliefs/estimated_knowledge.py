@@ -13,7 +13,7 @@ from reissue.arrays.types import NO_CODES, NO_NUMBERS, Float64, Int32, Int64
 from reissue.methods.beliefs.revision import Moves, contract
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts
-from reissue.model.release import Table
+from reissue.model.release import Table, take_codes, take_numbers
 
 SUPPORT = 50
 """Rows that a category of quasi-identifiers needs: with fewer it would describe people, not a statistic."""
@@ -108,10 +108,9 @@ class MoveCounts:
 
     @staticmethod
     def read(table: Table) -> MoveCounts:
-        first, between, last = (np.asarray(table[name], dtype=np.int32) for name in ("first", "between", "last"))
-        return MoveCounts(
-            np.asarray(table["pairs"], dtype=np.int64), first, between, last, np.asarray(table["times"], dtype=np.int64)
-        )
+        pairs, times = take_numbers(table, "pairs", "times")
+        first, between, last = take_codes(table, "first", "between", "last")
+        return MoveCounts(pairs, first, between, last, times)
 
     def table(self) -> Mapping[str, NDArray[np.generic]]:
         return {

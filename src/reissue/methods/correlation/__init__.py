@@ -2,7 +2,7 @@
 
 What maker and checker share, and why both may trust it:
 
-- The differences of classes are weighed by `cor_partition_kernels` where a release is made, and by `correlations` in
+- The differences of classes are weighed by `cor_partition` where a release is made, and by `correlations` in
   the attack that checks it: they share nothing. `test_cor_split` and `test_historical_correlation` hold both against
   the definitions on plain sets.
 - `inference` (with `inference_kernel`, `prior_sets`) and `simulation` follow what compromised people give away. The

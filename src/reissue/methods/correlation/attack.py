@@ -12,7 +12,7 @@ import numpy as np
 from reissue.arrays.sets import difference, find_owners, intersection, sorted_unique, union
 from reissue.arrays.types import NO_NUMBERS, Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
+from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, name_releases, name_subjects
 from reissue.methods.correlation.breach_probability import BreachChance, CompromisedShare
 from reissue.methods.correlation.correlations import (
     Unsafe,
@@ -24,7 +24,6 @@ from reissue.methods.correlation.explanations import explain, tell_pair
 from reissue.methods.correlation.inference import GIVEN, Restricted, World, build_world, infer
 from reissue.methods.correlation.prior_sets import PriorSets, read_prior_sets
 from reissue.methods.correlation.simulation import draw_compromised, simulate
-from reissue.methods.wording import name_releases, name_subjects
 from reissue.model.observed import Names, Observed, ObservedRelease
 from reissue.model.settings import PeopleCount, Within
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reissue.arrays.types import Int64
+from reissue.methods.attack import begin_sentence, call_nobody, list_names, put_in_brackets
 from reissue.methods.correlation.correlations import follow_rows, show_same_values
 from reissue.methods.correlation.inference import CT, GIVEN, HC, Restricted, World
-from reissue.methods.wording import begin_sentence, call_nobody, list_names, put_in_brackets
 from reissue.model.observed import ObservedRelease, Words
 
 MOST_NAMES = 6

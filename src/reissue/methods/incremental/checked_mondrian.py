@@ -9,8 +9,7 @@ import numpy as np
 
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory, compact_labels, refuse_unsafe
-from reissue.methods.incremental.recut.cluster import Past
-from reissue.methods.incremental.recut.recut import recut_all
+from reissue.methods.incremental.recut.recut import Past, recut_all
 from reissue.methods.incremental.recut.routing import route
 from reissue.methods.incremental.whole_check import WholeCheck
 from reissue.model.boxes import bounding_boxes, losses, widen_to_nodes

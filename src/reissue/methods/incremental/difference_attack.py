@@ -12,11 +12,21 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import NO_NUMBERS, Int64
-from reissue.methods.attack import PEOPLE, Attack, Finding, Outcome, WorkDivision, merge_steps
+from reissue.methods.attack import (
+    PEOPLE,
+    Attack,
+    Finding,
+    Outcome,
+    WorkDivision,
+    call_nobody,
+    count_people,
+    merge_steps,
+    name_subjects,
+    put_in_brackets,
+)
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
 from reissue.methods.incremental.sides import Side, list_side_pairs
-from reissue.methods.wording import call_nobody, count_people, name_subjects, put_in_brackets
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
 from reissue.model.settings import PeopleCount, Share, as_fraction

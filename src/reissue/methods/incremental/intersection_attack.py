@@ -10,10 +10,19 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int64
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
+from reissue.methods.attack import (
+    Attack,
+    Finding,
+    Outcome,
+    WorkDivision,
+    begin_sentence,
+    call_people,
+    count_people,
+    name_all_of,
+    name_subjects,
+)
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
 from reissue.methods.incremental.sides import Side, prepare_sides
-from reissue.methods.wording import begin_sentence, call_people, count_people, name_all_of, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.settings import Share, as_fraction
 

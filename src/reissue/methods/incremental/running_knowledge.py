@@ -15,7 +15,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.sets import bipartite_components
 from reissue.arrays.types import NO_NUMBERS, Int32, Int64
 from reissue.model.overlap import Groups, Overlap, intersect_groups
-from reissue.model.release import Table
+from reissue.model.release import Table, take_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,22 +95,17 @@ class RunningKnowledge:
         if "people" not in tables:
             return RunningKnowledge.empty(attributes)
         people, cells, values = tables["people"], tables["cells"], tables["values"]
-        first = np.asarray(cells["first"], dtype=np.int64)
+        first, seen, cluster = take_numbers(cells, "first", "seen", "cluster")
         boxes = np.empty((len(first), attributes, 2), dtype=np.int32)
         for a in range(attributes):
             boxes[:, a, 0], boxes[:, a, 1] = cells[f"lo{a}"], cells[f"hi{a}"]
-        groups = Groups.from_sorted(
-            np.asarray(values["cell"], dtype=np.int64),
-            np.asarray(values["value"], dtype=np.int32),
-            np.asarray(values["count"], dtype=np.int64),
-            len(first),
-        )
-        subject, cell = np.asarray(people["subject"], dtype=np.int64), np.asarray(people["cell"], dtype=np.int64)
+        own, count = take_numbers(values, "cell", "count")
+        groups = Groups.from_sorted(own, np.asarray(values["value"], dtype=np.int32), count, len(first))
+        subject, cell = take_numbers(people, "subject", "cell")
         releases = sum(name.startswith("class") for name in cells)
         chain = np.empty((len(first), releases), dtype=np.int32)
         for n in range(releases):
             chain[:, n] = cells[f"class{n + 1}"]
-        seen, cluster = np.asarray(cells["seen"], dtype=np.int64), np.asarray(cells["cluster"], dtype=np.int64)
         return RunningKnowledge(subject, cell, groups, boxes, first, seen, chain, cluster)
 
 

@@ -12,10 +12,18 @@ import numpy as np
 
 from reissue.arrays.sets import union
 from reissue.arrays.types import Int64
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, merge_steps
+from reissue.methods.attack import (
+    Attack,
+    Finding,
+    Outcome,
+    WorkDivision,
+    count_people,
+    count_rows,
+    merge_steps,
+    name_subjects,
+)
 from reissue.methods.incremental.sides import Side, list_side_pairs
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
-from reissue.methods.wording import count_people, count_rows, name_subjects
 from reissue.model.observed import Observed
 from reissue.model.settings import PeopleCount
 

@@ -10,9 +10,18 @@ import numpy as np
 
 from reissue.arrays.sets import find_starts, lookup
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
+from reissue.methods.attack import (
+    Attack,
+    Finding,
+    Outcome,
+    WorkDivision,
+    count_rows,
+    list_names,
+    name_releases,
+    name_subjects,
+    put_in_brackets,
+)
 from reissue.methods.invariance.signatures import Signatures, collect_sets, join_sets, number_sets
-from reissue.methods.wording import count_rows, list_names, name_releases, name_subjects, put_in_brackets
 from reissue.model.observed import Observed, ObservedRelease, require_members
 from reissue.model.settings import SignatureSize
 

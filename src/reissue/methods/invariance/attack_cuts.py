@@ -14,8 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.distinct import distinct
-from reissue.arrays.sets import find_starts
+from reissue.arrays.sets import distinct, find_starts
 from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 from reissue.methods.invariance.attack import measure_uniqueness
 from reissue.model.boxes import hilbert_keys

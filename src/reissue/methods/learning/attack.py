@@ -9,11 +9,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from reissue.methods.attack import Attack, Outcome, WorkDivision
+from reissue.methods.attack import Attack, Outcome, WorkDivision, list_names, name_releases
 from reissue.methods.learning.class_graph import SeriesGraph
 from reissue.methods.learning.judgement import PersonEvidence, judge, state_share
 from reissue.methods.learning.statistics import LEARN, WithStatistics, learn, reason
-from reissue.methods.wording import list_names, name_releases
 from reissue.model.observed import Observed, Words
 from reissue.model.settings import Within
 

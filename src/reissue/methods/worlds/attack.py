@@ -12,8 +12,11 @@ import numpy as np
 from reissue.arrays.sets import intersection, sorted_unique, union
 from reissue.arrays.types import Bool, Float64, Int64
 from reissue.errors import SettingsError
-from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision
-from reissue.methods.wording import (
+from reissue.methods.attack import (
+    Attack,
+    Finding,
+    Outcome,
+    WorkDivision,
     begin_sentence,
     call_people,
     count_people,

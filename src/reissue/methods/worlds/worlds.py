@@ -21,8 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.distinct import distinct
-from reissue.arrays.sets import connected_components, union
+from reissue.arrays.sets import connected_components, distinct, union
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.model.observed import Members, ObservedRelease
 
