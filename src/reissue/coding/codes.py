@@ -218,10 +218,11 @@ class Coding:
 
     # --- storage ----------------------------------------------------------------------------------------------
 
-    def to_dict(self, *, with_schema: bool = True) -> dict[str, object]:
-        """For JSON. Hierarchies that are as in the schema are left out, and so is the schema on request."""
+    def to_dict(self) -> dict[str, object]:
+        """For JSON. Hierarchies that are as in the schema are left out."""
         start = Coding.start(self.schema)
-        state: dict[str, object] = {
+        return {
+            "schema": self.schema.to_dict(),
             "version": self.version,
             "hierarchies": {
                 name: hierarchy.to_dict()
@@ -234,13 +235,11 @@ class Coding:
             },
             "values": [list(labels) for labels in self.value_labels],
         }
-        return {"schema": self.schema.to_dict(), **state} if with_schema else state
 
     @staticmethod
-    def from_dict(given: Mapping[str, object], schema: Schema | None = None) -> Coding:
-        """The inverse of `to_dict`; `schema` where it was left out."""
-        if schema is None:
-            schema = Schema.from_stored(cast(Mapping[str, object], given["schema"]))
+    def from_dict(given: Mapping[str, object]) -> Coding:
+        """The inverse of `to_dict`."""
+        schema = Schema.from_stored(cast(Mapping[str, object], given["schema"]))
         start = Coding.start(schema)
         grown = cast(Mapping[str, Mapping[str, object]], given["hierarchies"])
         numbers = cast(Mapping[str, Mapping[str, object]], given["numbers"])

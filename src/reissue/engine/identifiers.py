@@ -118,7 +118,7 @@ class Repeated:
     total: int
 
 
-def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repeated]]:
+def find_repeated(identifiers: pa.Array) -> tuple[int, list[Repeated]]:
     """(how many rows repeat an earlier identifier, the first identifiers that are repeated). O(rows log rows)."""
     known = identifiers.drop_null()
     if len(known) >= MANY and not have_twins(hash_identifiers(known)):  # distinct hashes prove distinct text
@@ -128,7 +128,7 @@ def find_repeated(identifiers: pa.Array, shown: int = 5) -> tuple[int, list[Repe
         return 0, []
     codes = encode(identifiers)
     index = indices(codes)
-    several = np.flatnonzero(count_occurrences(index, len(codes.dictionary)) > 1)[:shown]  # in the order of first rows
+    several = np.flatnonzero(count_occurrences(index, len(codes.dictionary)) > 1)[:5]  # in the order of first rows
     places = [np.flatnonzero(index == place) for place in several]
     return extra, [
         Repeated(codes.dictionary[int(place)].as_py(), rows, len(rows))

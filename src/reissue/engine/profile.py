@@ -98,9 +98,9 @@ class TableProfile:
         pairs = len(np.unique(first.astype(np.int64) * (int(second.max(initial=0)) + 2) + second + 1))
         return pairs == len(np.unique(first)) == len(np.unique(second))
 
-    def count_alone_in_pairs(self, columns: Sequence[str], seed: int = 0) -> dict[tuple[str, str], int]:
+    def count_alone_in_pairs(self, columns: Sequence[str]) -> dict[tuple[str, str], int]:
         """The same for each pair of columns, on a sample of at most SAMPLE rows."""
-        drawn = np.random.default_rng(seed).choice(self.rows, min(self.rows, SAMPLE), replace=False)
+        drawn = np.random.default_rng(0).choice(self.rows, min(self.rows, SAMPLE), replace=False)
         return {pair: self.count_alone(pair, drawn) for pair in itertools.combinations(columns, 2)}
 
 

@@ -144,11 +144,11 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
         table = np.zeros((int(one.classes.max()) + 1, len(coding.values)))
         if int(home.max()) + 1 != len(table):
             raise ReleaseError(f"{path}: the two tables name different classes. Take the files as they were published.")
-        np.add.at(table, (home, encode_values(sensitive, coding, len(counts))), counts)
+        np.add.at(table, (home, encode_values(sensitive, coding)), counts)
         tokens = table.sum(axis=1)
         amounts = _rake(table / tokens[:, None], np.bincount(one.classes).astype(np.float64), totals)
         return ReleaseRows(style, coding, boxes, one.classes, None, tokens, amounts, totals, noise, off, opaque)
-    values = encode_values(one.sensitive, coding, one.rows)
+    values = encode_values(one.sensitive, coding)
     known = np.bincount(values, minlength=len(coding.values)).astype(np.float64)
     amounts = np.ones(len(known))
     if totals is not None:

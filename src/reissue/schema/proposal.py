@@ -230,11 +230,11 @@ def _section(name: str, content: Mapping[str, object]) -> list[str]:
     return [f"[{name}]", *lines, ""] if lines else []
 
 
-def _comment(text: str, width: int = 116) -> Sequence[str]:
+def _comment(text: str) -> Sequence[str]:
     """The text as comment lines; whatever a value holds, it stays a comment."""
     from textwrap import wrap
 
-    return [f"# {line}" for line in wrap(_plain(text), width, subsequent_indent="  " if text.startswith("- ") else "")]
+    return [f"# {line}" for line in wrap(_plain(text), 116, subsequent_indent="  " if text.startswith("- ") else "")]
 
 
 def _plain(text: str) -> str:

@@ -153,7 +153,7 @@ def _find_distinct(table: Mapping[str, Text], schema: Schema, rows: Bool) -> lis
     return [tuple(str(t.labels[i]) for t, i in zip(columns, row, strict=True)) for row in found.tolist()]
 
 
-def encode_values(table: Mapping[str, Text], coding: Coding, rows: int) -> Int32:
+def encode_values(table: Mapping[str, Text], coding: Coding) -> Int32:
     """int32[rows]: the value of each row, -1 for labels that only suppressed rows have."""
     columns = [table[name] for name in coding.schema.sensitive]
     index = np.stack([text.index for text in columns], axis=1)
@@ -193,7 +193,7 @@ def _make_release(number: int, one: Published, coding: Coding, notes: list[str])
     first[classes[~hidden][::-1]] = np.flatnonzero(~hidden)[::-1]
     if not np.array_equal(boxes[~hidden], boxes[first[classes[~hidden]]]):
         raise ReleaseError(f"{one.name}: rows of one class differ in their labels. The file was altered.")
-    values = encode_values(one.sensitive, coding, one.rows)
+    values = encode_values(one.sensitive, coding)
     return ObservedRelease(number, boxes[first], classes[~hidden], values[~hidden]), classes
 
 
@@ -216,7 +216,7 @@ def _make_anatomized(number: int, one: Published, codes: Int32, coding: Coding) 
     count = int(one.classes.max()) + 1
     if int(their_classes.max(initial=-1)) + 1 != count:
         raise ReleaseError(f"{one.name}: the two tables name different classes.")
-    values = encode_values(sensitive, coding, len(counts))
+    values = encode_values(sensitive, coding)
     boxes = widen_to_nodes(bounding_boxes(np.asfortranarray(codes), one.classes, count), coding.domains)
     rows = np.repeat(their_classes, counts), np.repeat(values, counts)
     return ObservedRelease(number, boxes, *rows, anatomized=True), one.classes

@@ -117,15 +117,14 @@ class ReleaseChain:
         return boxes
 
 
-def possible_targets(chain: ReleaseChain, arrival: int, last: int | None = None, *, strict: bool = False) -> Targets:
-    """Everyone who could exist: classes with a common point, up to release `last`, with at least one candidate.
+def possible_targets(chain: ReleaseChain, arrival: int, *, strict: bool = False) -> Targets:
+    """Everyone who could exist: classes with a common point, up to the last release, with at least one candidate.
 
-    `strict` keeps those whom release `last` itself leaves without a candidate: nobody can be there, but the paper
+    `strict` keeps those whom the last release itself leaves without a candidate: nobody can be there, but the paper
     counts such classes, and so does a publisher who wants every class to be safe whoever is in it. Boxes that meet in
     pairs have a common point, so the classes are joined release by release. O(targets x groups).
     """
-    last = len(chain) - 1 if last is None else last
-    first = chain.releases[arrival]
+    last, first = len(chain) - 1, chain.releases[arrival]
     targets = _alone(chain, arrival, np.flatnonzero(first.sizes > 0))
     if arrival < last or not strict:
         targets = targets.keep(np.flatnonzero(targets.totals > 0))

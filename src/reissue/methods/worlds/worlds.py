@@ -169,13 +169,13 @@ class Bounds:
         return np.asarray(self.least < self.most, dtype=np.bool_)
 
 
-def narrow(worlds: Worlds, bounds: Bounds | None = None) -> Bounds | None:
+def narrow(worlds: Worlds) -> Bounds | None:
     """Carry bounds through every equation until nothing changes; None if no world is consistent. O(entries) a round.
 
     What one equation leaves for an entry is its total less the least (or most) of its other entries.
     """
-    least = np.zeros(len(worlds), dtype=np.int64) if bounds is None else bounds.least.copy()
-    most = worlds.size[worlds.path].astype(np.int64) if bounds is None else bounds.most.copy()
+    least = np.zeros(len(worlds), dtype=np.int64)
+    most = worlds.size[worlds.path].astype(np.int64)
     entry, cell = worlds.links
     for _ in range(ROUNDS):
         before = int(least.sum()), int(most.sum())
