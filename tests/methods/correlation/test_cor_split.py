@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import ChangeError, InfeasiblePolicy, SettingsError
-from reissue.methods.correlation import cor_partition_kernels as kernels
+from reissue.methods.correlation import cor_partition as kernels
 from reissue.methods.correlation.attack import HistoricalCorrelation
 from reissue.methods.correlation.breach_probability import breach_probability
 from reissue.methods.correlation.strategy import CorSplit
