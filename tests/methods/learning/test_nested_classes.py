@@ -16,10 +16,10 @@ Class = tuple[list[int], dict[int, int]]
 def table_of(classes: list[Class]) -> ClassTable:
     return ClassTable(
         np.append(0, np.cumsum([len(members) for members, _ in classes])).astype(np.int64),
-        np.array([person for who, _ in classes for person in who], dtype=np.int64),
         np.append(0, np.cumsum([len(dealt) for _, dealt in classes])).astype(np.int64),
-        np.array([value for _, dealt in classes for value in sorted(dealt)], dtype=np.int32),
         np.array([count for _, dealt in classes for _, count in sorted(dealt.items())], dtype=np.int64),
+        np.array([person for who, _ in classes for person in who], dtype=np.int64),
+        np.array([value for _, dealt in classes for value in sorted(dealt)], dtype=np.int32),
     )
 
 

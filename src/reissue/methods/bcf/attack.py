@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -65,14 +65,7 @@ class Correspondence(Attack):
         self._asked()
 
     def _asked(self) -> CandidateLimits:
-        return CandidateLimits(
-            k=self.k,
-            confidence=self.confidence,
-            alpha=self.alpha,
-            entropy_l=self.entropy_l,
-            recursive_c=self.recursive_c,
-            recursive_l=self.recursive_l,
-        )
+        return CandidateLimits(**{asked.name: getattr(self, asked.name) for asked in fields(CandidateLimits)})
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""

@@ -28,21 +28,14 @@ IMPLIED, APART = 1, 2
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTable:
-    """Classes one after the other, those of earlier releases first.
+class ClassTable(Deals):
+    """Classes one after the other, those of earlier releases first: what they deal, and to whom.
 
-    member_start: int64[classes + 1] into members: int64[], people; value_start: int64[classes + 1] into values: int32[]
-    (ascending within a class) and counts: int64[] > 0
+    members: int64[], people; values: int32[], ascending within a class
     """
 
-    member_start: Int64
     members: Int64
-    value_start: Int64
     values: Int32
-    counts: Int64
-
-    def __len__(self) -> int:
-        return len(self.member_start) - 1
 
     @property
     def owner(self) -> Int64:
@@ -61,10 +54,10 @@ class ClassTable:
 
         return ClassTable(
             starts([np.diff(table.member_start) for table in tables]),
-            np.concatenate([NO_NUMBERS, *(table.members for table in tables)]),
             starts([np.diff(table.value_start) for table in tables]),
-            np.concatenate([NO_CODES, *(table.values for table in tables)]),
             np.concatenate([NO_NUMBERS, *(table.counts for table in tables)]),
+            np.concatenate([NO_NUMBERS, *(table.members for table in tables)]),
+            np.concatenate([NO_CODES, *(table.values for table in tables)]),
         )
 
     def keep(self, members: Bool, counts: Int64) -> ClassTable:
@@ -75,10 +68,10 @@ class ClassTable:
         kinds = np.bincount(self.value_owner[shown], minlength=len(self))
         return ClassTable(
             find_starts(size[stays]),
-            self.members[members],
             find_starts(kinds[stays]),
-            self.values[shown],
             counts[shown],
+            self.members[members],
+            self.values[shown],
         )
 
 
@@ -214,7 +207,7 @@ def tabulate_classes(release: ObservedRelease, members: Members, people: KnownPe
     who, _ = lookup(people.subjects, members.subjects[order])
     sizes = np.bincount(members.classes, minlength=release.class_count)[present]
     groups = release.counted.pick(present)
-    return ClassTable(find_starts(sizes), who, groups.start, groups.value, groups.count)
+    return ClassTable(find_starts(sizes), groups.start, groups.count, who, groups.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,15 +237,10 @@ class SeriesGraph:
         skipped = tuple(one.number for one in releases if one.members is None)
         return SeriesGraph(
             people,
-            as_graph(every, len(people), series.value_count),
-            as_graph(fewer, len(people), series.value_count),
+            FactorGraph(every, every.members, every.values, len(people), series.value_count),
+            FactorGraph(fewer, fewer.members, fewer.values, len(people), series.value_count),
             skipped,
         )
-
-
-def as_graph(classes: ClassTable, people: int, value_count: int) -> FactorGraph:
-    deals = Deals(classes.member_start, classes.value_start, classes.counts)
-    return FactorGraph(deals, classes.members, classes.values, people, value_count)
 
 
 def present_in(release: ObservedRelease, people: KnownPeople) -> Bool:
