@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from reissue.compare.choosing import CHANGES, KNOWS, list_fitting, propose_policy
+from reissue.compare.planning import CHANGES, KNOWS, list_fitting, propose_policy
 from reissue.errors import SettingsError
 from reissue.methods.registry import STRATEGIES, find_strategy, make_strategy
 

@@ -15,7 +15,7 @@ from reissue.hierarchy import Hierarchy
 from reissue.hierarchy.files import DEEPEST
 from reissue.ledger import read_key
 from reissue.methods.beliefs.knowledge_files import read_lines
-from reissue.methods.correlation.prior_sets import read_prior_sets
+from reissue.methods.correlation.inference import read_prior_sets
 from reissue.model import small_files
 from reissue.model.observed import Names
 from reissue.model.small_files import LONGEST, read_small
@@ -50,7 +50,7 @@ def test_a_file_that_is_too_large_is_not_read(
     with file.open("wb") as opened:
         opened.truncate(small_files.MANY + 1)  # holes: it takes no space
     monkeypatch.setattr(read_small, "__defaults__", (1 << 20,))
-    for module in ("beliefs.knowledge_files", "correlation.prior_sets"):
+    for module in ("beliefs.knowledge_files", "correlation.inference"):
         monkeypatch.setattr(f"reissue.methods.{module}.MANY", 1 << 20)
     with pytest.raises(InputError, match="it is larger than 1 MB"):
         read(file)

@@ -63,7 +63,7 @@ def init(
     if table is not None:
         proposal = _agree((table, *more), identifier, sensitive, known, yes)
         if strategy is not None:
-            from reissue.compare.choosing import propose_policy
+            from reissue.compare.planning import propose_policy
 
             proposal = replace(proposal, policy=propose_policy(strategy, proposal.policy))
         written = proposal.write_beside(series)

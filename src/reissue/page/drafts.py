@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reissue.compare.choosing import KNOWS, list_fitting, propose_policy
+from reissue.compare.planning import KNOWS, list_fitting, propose_policy
 from reissue.errors import InputError, SchemaError
 from reissue.ledger.keys import read_key
 from reissue.ledger.sealing import read_name

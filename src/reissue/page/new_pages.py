@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from reissue.audit.auditing import read_strategy
 from reissue.compare import compare
-from reissue.compare.choosing import CHANGES, KNOWS, list_fitting
+from reissue.compare.planning import CHANGES, KNOWS, list_fitting
 from reissue.errors import InputError, ReissueError
 from reissue.page.answers import Given, Shown, get_office, tell_error
 from reissue.page.drafts import ROLES, SeriesDraft

@@ -11,8 +11,7 @@ import pytest
 import reissue as ri
 from reissue.errors import InputError, SettingsError
 from reissue.methods.correlation.attack import HistoricalCorrelation
-from reissue.methods.correlation.inference import build_world, infer
-from reissue.methods.correlation.prior_sets import PriorSets, read_prior_sets
+from reissue.methods.correlation.inference import PriorSets, build_world, infer, read_prior_sets
 from reissue.methods.correlation.strategy import CorSplit
 from tests.support.correlations import fixed_point, groups_of, random_series
 from tests.support.histories import Turnover, generate, observe, run_series

@@ -21,8 +21,15 @@ from reissue.methods.correlation.correlations import (
     follow_rows,
 )
 from reissue.methods.correlation.explanations import explain, tell_pair
-from reissue.methods.correlation.inference import GIVEN, Restricted, World, build_world, infer
-from reissue.methods.correlation.prior_sets import PriorSets, read_prior_sets
+from reissue.methods.correlation.inference import (
+    GIVEN,
+    PriorSets,
+    Restricted,
+    World,
+    build_world,
+    infer,
+    read_prior_sets,
+)
 from reissue.methods.correlation.simulation import draw_compromised, simulate
 from reissue.model.observed import Names, Observed, ObservedRelease
 from reissue.model.settings import PeopleCount, Within

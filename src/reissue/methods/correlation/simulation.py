@@ -7,8 +7,7 @@ import numpy as np
 from reissue.arrays.sets import find_owners
 from reissue.arrays.types import NO_NUMBERS, Bool, Int64
 from reissue.methods.correlation.breach_probability import breach_probability, ct_probability, hc_probability
-from reissue.methods.correlation.inference import CT, HC, World, infer
-from reissue.methods.correlation.prior_sets import PriorSets
+from reissue.methods.correlation.inference import CT, HC, PriorSets, World, infer
 
 
 def draw_compromised(world: World, p: float, seed: int, trial: int = 0) -> Int64:
