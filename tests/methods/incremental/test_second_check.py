@@ -110,9 +110,11 @@ def suspect_nobody(part: DifferencePart, *_: object) -> tuple[np.ndarray, float]
     return np.zeros(part.components, dtype=np.bool_), 0.0
 
 
-def keep_the_newer_values(*arrays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def keep_the_newer_values(
+    _: overlap.GroupArrays, newer: overlap.GroupArrays, __: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """In place of the intersection of two multisets, the second of them."""
-    _, _, _, start, value, count, _, right = arrays
+    start, value, count = newer
     sizes = start[right + 1] - start[right]
     entries = np.concatenate([np.arange(start[own], start[own + 1]) for own in right] or [np.empty(0, np.int64)])
     return np.concatenate([[0], np.cumsum(sizes)]), value[entries], count[entries]
