@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -55,6 +56,24 @@ def test_a_flipped_bit_anywhere_in_the_catalogue_stops_publishing(series: Path) 
         assert sorted(os.listdir(series / "releases")) == ["0001"]
     publish(Ledger.open(series), 2)
     assert_is_whole(Ledger.open(series), 2)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("steps", value) for value in ('{"a": 1}', '{"sealed": 1}', "[1]", "7")),
+        *(("settings", "[]"), ("counts", "null"), ("counts", "{"), ("strategy", b"m")),
+    ],
+)
+def test_a_catalogue_of_another_kind_is_damaged_though_its_seal_is_true(
+    series: Path, column: str, value: str | bytes
+) -> None:
+    path = series / "private" / "catalogue.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE reissue_releases SET {column} = ?", (value,))
+    (series / "private" / "catalogue.sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n")
+    with pytest.raises(LedgerDamaged, match=r"catalogue\.sqlite: a row is not what was written .*Restore private/"):
+        Ledger.open(series)
 
 
 @pytest.mark.parametrize("role", ["facts", "shape", "cache", "identities", "coding", "meta"])

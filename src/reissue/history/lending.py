@@ -14,6 +14,7 @@ from reissue.errors import InfeasiblePolicy
 from reissue.model.boxes import hilbert_keys
 from reissue.model.counterfeit_rows import lend_columns
 from reissue.model.dependences import Dependence, find_dependences
+from reissue.model.lenders import find_lenders
 from reissue.model.release import Coded, Facts
 
 
@@ -35,6 +36,10 @@ class LentColumns:
         offset = np.cumsum([0, *(len(part.table) for part in parts)])
         rows = np.concatenate([np.where(one.rows < 0, -1, one.rows + offset[i]) for i, one in enumerate(parts)])
         return LentColumns(rows if order is None else rows[order], pa.concat_tables([part.table for part in parts]))
+
+
+NOBODY = np.iinfo(np.int64).min
+"""In the place of a lender where nobody says the same."""
 
 
 def lend(
@@ -67,22 +72,74 @@ def lend(
     stay = ~_contradict(depends, whole, np.concatenate([said[kept], says], axis=1))
     if any(2 * np.isin(cells, known).sum() < len(kept) for cells, known in zip(codes[people:].T, lent.T, strict=True)):
         stay[:] = False  # a column is written in another way now
-    kept, lenders, had, says = kept[stay], lenders[stay], had[stay], says[stay]
+    anew = _find_fleeting(table, had, people)
+    kept, lenders, had, says = kept[stay], np.where(anew, NOBODY, lenders)[stay], had[stay], says[stay]
     new, drawn = np.setdiff1d(np.arange(fakes), kept), np.empty((fakes, insensitive.num_columns), dtype=np.int64)
-    keys = hilbert_keys(np.concatenate([coded.codes, said[new, :-1]]), coded.domains)
+    keys = hilbert_keys(np.concatenate([coded.codes, said[:, :-1]]), coded.domains)
     near = np.argsort(keys[:people], kind="stable")
     places = np.searchsorted(keys[near], keys[people:])
     rng, bound = np.random.default_rng([seed, 5]), sorted({one.columns for one in depends})
+    if anew.any() and len(kept):
+        had[:, anew] = _draw_anew(anew, own, lent, near, places[kept], said[kept], says, rng, bound)
+        says = np.take_along_axis(codes, had, axis=0)
     known, other = np.concatenate([own, said[kept]]), np.concatenate([lent, says])
-    drawn[kept], drawn[new] = had, lend_columns(known, other, near, places, said[new], rng, bound)
+    drawn[kept], drawn[new] = had, lend_columns(known, other, near, places[new], said[new], rng, bound)
     says = np.take_along_axis(codes, drawn, axis=0)
     steps = _tell_dependences(depends, whole, np.concatenate([said, says], axis=1), insensitive.column_names, coded)
     more = [column.take(pa.array(drawn[:, a])) for a, column in enumerate(table.columns)]
     added = pa.Table.from_arrays(more, schema=insensitive.schema)
-    whence = coded.subjects[np.minimum(drawn, people - 1)]
+    whence = np.full(drawn.shape, NOBODY, dtype=np.int64)
     whence[kept] = lenders
+    finds = find_lenders(own, lent, said, says, ~np.isin(whence, present), rng)
+    whence = np.where(finds >= 0, coded.subjects[finds], whence)
     extras = {**facts.extras, _LENDERS: whence, _CELLS: _pack_cells(added)}
     return LentColumns(rows, pa.concat_tables([insensitive, added]), steps), replace(facts, extras=extras)
+
+
+_FOLLOWED, _ALIKE = 8, 0.7
+"""Lenders who are looked at, at least; a column whose new cells are ranked as its old ones at least so well goes on."""
+
+
+def _find_fleeting(table: pa.Table, had: Int64, people: int) -> Bool:
+    """bool[columns]: those of which most lenders show another cell now that does not go on from the last: a number of
+    visits this month. There everybody has what the month brings, and what an old cell was says nothing.
+
+    had: int64[kept, columns] the row of each counterfeit's lender; its last cells are the rows after those of people
+    """
+    found = np.zeros(table.num_columns, dtype=np.bool_)
+    for a, column in enumerate(table.columns):
+        at = np.flatnonzero(had[:, a] < people)
+        now, last = (column.take(pa.array(rows)).to_pylist() for rows in (had[at, a], people + at))
+        if len(at) < _FOLLOWED or 2 * sum(x != y for x, y in zip(now, last, strict=True)) < len(at):
+            continue
+        rank = {cell: place for place, cell in enumerate(sorted({*now, *last} - {None}), start=1)}
+        ranks = [[rank.get(cell, 0) for cell in cells] for cells in (now, last)]
+        varies = all(min(cells) < max(cells) for cells in ranks)
+        found[a] = not varies or float(np.asarray(np.corrcoef(ranks))[0, 1]) < _ALIKE
+    return found
+
+
+def _draw_anew(
+    anew: Bool,
+    own: Int32,
+    lent: Int32,
+    near: Int64,
+    places: Int64,
+    said: Int32,
+    says: Int32,
+    rng: np.random.Generator,
+    bound: Sequence[tuple[int, ...]],
+) -> Int64:
+    """int64[n, columns anew]: the rows from which counterfeits have these columns; what stays is as their own."""
+    width, stays = own.shape[1], np.flatnonzero(~anew)
+    order = [*range(width - 1), *(width + stays).tolist(), width - 1, *(width + np.flatnonzero(anew)).tolist()]
+    at = {column: place for place, column in enumerate(order)}
+    whole = np.concatenate([own, lent], axis=1)[:, order]
+    says = np.concatenate([said, says], axis=1)[:, order]
+    new = width + len(stays)
+    sets = sorted(tuple(sorted(at[column] for column in one)) for one in bound)
+    sets = [one for one in sets if one[-1] >= new]
+    return lend_columns(whole[:, :new], whole[:, new:], near, places, says[:, :new], rng, sets)
 
 
 def _contradict(depends: Sequence[Dependence], people: Int32, said: Int32) -> Bool:

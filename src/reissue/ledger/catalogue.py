@@ -269,16 +269,22 @@ def _to_words(record: ReleaseRecord) -> dict[str, str]:
 
 
 def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
-    steps = json.loads(row["steps"])
-    sealed = str(steps["sealed"]) if isinstance(steps, dict) else ""
+    steps, settings, counts = (json.loads(row[name]) for name in ("steps", "settings", "counts"))
+    sealed = steps.get("sealed") if isinstance(steps, dict) else ""
+    if not (isinstance(settings, dict) and isinstance(counts, dict) and isinstance(steps, dict | list)):
+        raise ValueError(f"steps, settings and counts of release {row['number']} are of another kind")
+    if not isinstance(sealed, str) or not all(
+        isinstance(text, str) for text in (row["strategy"], row["created"], *steps)
+    ):
+        raise ValueError(f"the words about release {row['number']} are no text")
     return ReleaseRecord(
         number=row["number"],
         created=row["created"],
         strategy=row["strategy"],
-        settings=json.loads(row["settings"]),
+        settings=settings,
         seed=int(row["seed"]),
         coding_version=row["coding_version"],
-        counts=json.loads(row["counts"]),
+        counts=counts,
         steps=() if sealed else tuple(steps),
         sealed=sealed,
         files=tuple(files),
