@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.permanent import Deals, bethe_messages, deal, deal_messages
+from reissue.arrays.sorting import find_order
 from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int32, Int64
 
 MOST_SWEPT = 1 << 12
@@ -155,7 +156,7 @@ def _find_alike(kind, start):  # type: ignore[no-untyped-def]  # pragma: no cove
     alike = np.empty(len(kind), np.int64)
     for one in range(len(start) - 1):
         own = kind[start[one] : start[one + 1]]
-        order, first = np.argsort(own, kind="mergesort"), 0
+        order, first = find_order(own), 0
         for place in range(len(own)):
             if own[order[place]] != own[order[first]]:
                 first = place

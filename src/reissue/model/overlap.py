@@ -10,6 +10,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import find_owners, find_starts
+from reissue.arrays.sorting import sort_ascending
 from reissue.arrays.types import Bool, Int32, Int64
 
 
@@ -229,7 +230,7 @@ def _count_groups(
                 value[groups] = shown[p]
                 groups += 1
             times[shown[p]] += 1
-        value[first:groups].sort()
+        sort_ascending(value[first:groups])
         for group in range(first, groups):
             count[group] = times[value[group]]
             times[value[group]] = 0

@@ -140,7 +140,7 @@ def _list_node_cuts(
     if min(left, total - left) >= max(1, k):
         gain = left * (width - float(forest.hi[own] - forest.lo[own])) / span
         even = 2.0 * left * (total - left)
-        begin, end = int(forest.lo[own]), int(forest.hi[own])
+        begin, end = int(np.int64(forest.lo[own])), int(np.int64(forest.hi[own]))
         found = _list_cut(attribute, begin, end, left, gain, even, found, scratch)
     return found
 
@@ -286,12 +286,13 @@ def _children_meet(
         child = _child_at(rows.codes[row, attribute], first, last, forest)
         pairs[child * width + rows.values[row]] += rows.weights[row]
     for child in range(children):
-        counts, found = pairs[child * width : (child + 1) * width], 0
+        counts, found, size = pairs[child * width : (child + 1) * width], 0, 0
         for value in range(width):
             if counts[value]:
                 scratch.present[found] = value
                 found += 1
-        if found and not meets(counts, scratch.present, found, counts.sum(), limits):
+                size += counts[value]
+        if found and not meets(counts, scratch.present, found, size, limits):
             return False
     return True
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import find_starts
+from reissue.arrays.sorting import find_order
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.bcf.candidates import Targets
 
@@ -275,7 +276,7 @@ def _split_targets(past: PastTargets, state: SpecializationState, step: SplitSte
             side = np.empty(last - first, dtype=np.int32)
             for p in range(first, last):
                 side[p - first] = _side(past, state, step, p)
-            before, ascending = state.ranked[first:last].copy(), np.argsort(side, kind="mergesort")
+            before, ascending = state.ranked[first:last].copy(), find_order(side)
             for p in range(len(before)):
                 state.ranked[first + p] = before[ascending[p]]
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sorting import find_order
 from reissue.arrays.types import Float64, Int64
 
 BUCKET = 8
@@ -60,7 +61,10 @@ def plant(points: Float64) -> Around:
                 if high[node, a] - low[node, a] > high[node, widest] - low[node, widest]:
                     widest = a
             mine = order[first[node] : last[node]].copy()
-            ascending = np.argsort(points[mine, widest], kind="mergesort")
+            place = np.empty(len(mine))
+            for i in range(len(mine)):
+                place[i] = points[mine[i], widest]
+            ascending = find_order(place)
             for i in range(len(mine)):
                 order[first[node] + i] = mine[ascending[i]]
             middle = (first[node] + last[node]) // 2

@@ -28,6 +28,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.permanent import MOST_STATES, ROUNDS, Deals, bethe_messages, deal_messages, weigh_messages
+from reissue.arrays.sorting import sort_ascending
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.beliefs.assignment import find_best_values
 from reissue.methods.beliefs.revision import Claims
@@ -110,7 +111,7 @@ class ReadClasses(NamedTuple):
 def _read_classes_by_bayes(priors: Float64, classes: ReadClasses, weigh: bool, after: Float64) -> None:
     for c in range(len(classes.row_start) - 1):
         present, left, size = _open_class(classes, c, after)
-        present.sort()  # the order of rows must not decide
+        sort_ascending(present)  # the order of rows must not decide
         if len(left) > 0:
             _read_bayes(priors, classes, left, present, size, weigh, after)
         _close_class(classes, present)
@@ -121,7 +122,7 @@ def _read_classes_exactly(priors: Float64, classes: ReadClasses, small: Bool, af
     room = np.empty((2, MOST_STATES if small.any() else 1))
     for c in range(len(classes.row_start) - 1):
         present, left, size = _open_class(classes, c, after)
-        present.sort()  # the order of rows must not decide
+        sort_ascending(present)  # the order of rows must not decide
         if len(left) > 0:
             _read_exactly(priors, classes.people[left], classes.counts, present, size, small[c], room, after)
         _close_class(classes, present)

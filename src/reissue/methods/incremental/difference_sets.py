@@ -16,6 +16,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.flow.augmenting import Graph, PathSearch, reset_search, search_path
+from reissue.arrays.sorting import sort_ascending
 from reissue.arrays.types import Bool, Int64
 from reissue.methods.incremental.difference_region import (
     ConnectedSets,
@@ -227,7 +228,7 @@ def _list_closed(
                 if search.queue[p] < lefts:
                     members[filled] = search.queue[p]
                     filled += 1
-            members[first:filled].sort()
+            sort_ascending(members[first:filled])
             many[sets] = inside
             sets += 1
             budget[component[e]] -= inside

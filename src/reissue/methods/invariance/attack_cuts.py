@@ -15,6 +15,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import distinct, find_starts
+from reissue.arrays.sorting import find_order, sort_ascending
 from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 from reissue.methods.invariance.attack import measure_uniqueness
 from reissue.model.boxes import hilbert_keys
@@ -205,10 +206,10 @@ def _try_cuts(rows, codes, places, short):  # type: ignore[no-untyped-def]  # pr
                 low, high = min(low, codes[rows[c, i], a]), max(high, codes[rows[c, i], a])
                 line[c, i] = places[rows[c, i], a]
                 total[c] += line[c, i]
-            line[c].sort()
+            sort_ascending(line[c])
         if low == high:
             continue
-        ranked = np.argsort(total, kind="mergesort")
+        ranked = find_order(total)
         for half in range(count // 2, (count - count // 2 if short else count // 2) + 1):
             found = _count_strays(line, half)
             if found < strays[a]:
@@ -224,7 +225,8 @@ def _count_strays(line, half):  # type: ignore[no-untyped-def]  # pragma: no cov
     count, size = line.shape
     before, after = np.empty(size, np.int32), np.empty(size, np.int32)
     for i in range(size):
-        ranked = np.sort(line[:, i])
+        ranked = line[:, i].copy()
+        sort_ascending(ranked)
         before[i], after[i] = ranked[half - 1], ranked[half]
     strays = 0
     for c in range(count):
@@ -242,5 +244,5 @@ def _line_up(rows, left, places):  # type: ignore[no-untyped-def]  # pragma: no 
     own = rows.copy().reshape(-1)
     side = np.repeat(left, rows.shape[1])
     spot = places[own]
-    ranked = np.argsort(spot, kind="mergesort")
+    ranked = find_order(spot)
     return own[ranked], side[ranked], spot[ranked]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sorting import find_order
 from reissue.arrays.types import Int64
 
 
@@ -49,7 +50,9 @@ def deal(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     head, following = np.full(len(parent), -1, np.int64), np.full(len(leaf), -1, np.int64)
     for row in range(len(leaf)):
         following[row], head[leaf[row]] = head[leaf[row]], row
-    everywhere = region.max() + 1
+    everywhere = 0
+    for cell in range(len(region)):
+        everywhere = max(everywhere, region[cell] + 1)
     width, count = (len(first) - 1) // (everywhere + 1), 0
     at, end = np.zeros(len(shown) + width, np.int64), np.zeros(len(shown) + width, np.int64)
     for cell in sort_cells(parent, leaf):
@@ -61,7 +64,8 @@ def deal(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
         count = _start_sets(
             kinds, begins, home * width, line, entry, start, shown, quota, planned, first, classes, count
         )
-        at[kinds] = end[kinds] = 0
+        for kind in kinds:
+            at[kind] = end[kind] = 0
         for row in waiting:
             if classes[row] < 0 and cell:
                 following[row], head[parent[cell]] = head[parent[cell]], row
@@ -71,12 +75,20 @@ def deal(  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
 @njit(cache=True)
 def sort_cells(parent, leaf):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """int64[cells]: the cells by their rows, so that quotas are used in small cells everywhere before large ones."""
-    size = np.zeros(len(parent), np.int64)
+    size, place = np.zeros(len(parent), np.int64), np.zeros(len(leaf) + 2, np.int64)
     for row in range(len(leaf)):
         size[leaf[row]] += 1
     for cell in range(len(parent) - 1, 0, -1):
         size[parent[cell]] += size[cell]
-    return np.argsort(size * len(parent) + (len(parent) - np.arange(len(parent))))
+    for cell in range(len(parent)):
+        place[size[cell] + 1] += 1
+    for rows in range(len(leaf)):
+        place[rows + 1] += place[rows]
+    order = np.empty(len(parent), np.int64)
+    for cell in range(len(parent) - 1, -1, -1):  # of equal cells the innermost first
+        order[place[size[cell]]] = cell
+        place[size[cell]] += 1
+    return order
 
 
 @njit(cache=True)
@@ -92,14 +104,15 @@ def _line_up(head, following, entry, values, turn, entries, at, end):  # type: i
     for i in range(count):
         kind = entry[row] if entry[row] >= 0 else entries + values[row]
         line[i], keys[i], row = row, kind * len(turn) + turn[row], following[row]
-    order = np.argsort(keys)
+    order, waiting = find_order(keys), np.empty(count, np.int64)
     kinds, found = np.empty(count, np.int64), 0
     for i in range(count):
+        waiting[i] = line[order[i]]
         kind = keys[order[i]] // len(turn)
         if found == 0 or kinds[found - 1] != kind:
             kinds[found], at[kind], found = kind, i, found + 1
         end[kind] = i + 1
-    return line[order], kinds[:found]
+    return waiting, kinds[:found]
 
 
 @njit(cache=True)

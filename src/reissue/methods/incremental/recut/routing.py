@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sorting import find_order, sort_ascending
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.requirement_kernels import Limits, slice_meets
 from reissue.partition.tables import CutBuffers, Forest
@@ -98,7 +99,7 @@ def _cut(part: RoutedPart, forest: Forest, limits: Limits, scratch: CutBuffers) 
             low[a], high[a] = min(low[a], codes[row, a]), max(high[a], codes[row, a])
     for a in range(attributes):
         narrow[a] = 1.0 - (float(high[a]) - float(low[a])) / forest.span[a]
-    for a in np.argsort(narrow, kind="mergesort"):
+    for a in find_order(narrow):
         if narrow[a] == 1.0:
             continue
         cost[a], last[a] = _place(part, a, forest, limits)
@@ -135,9 +136,9 @@ def _place(part: RoutedPart, a: int, forest: Forest, limits: Limits) -> tuple[fl
         ordered[p] = part.codes[part.rows[p], a]
     for p in range(ends):
         low[p], high[p] = part.boxes[part.clusters[p], a, 0], part.boxes[part.clusters[p], a, 1]
-    ordered.sort()
-    low.sort()
-    high.sort()
+    sort_ascending(ordered)
+    sort_ascending(low)
+    sort_ascending(high)
     best, last = np.inf, np.int64(0)
     previous = np.int64(-1) << 40
     for p in range(ends + 1):
