@@ -99,6 +99,16 @@ def test_attacks_that_were_not_run_for_one_reason_are_told_together(audit: Audit
     )
 
 
+def test_no_strategy_is_praised_beside_releases_that_others_made(audit: Audit) -> None:
+    """What is out is not undone by a strategy that promises less than the one that goes on."""
+    about = {**audit.about, "strategy": "standing", "kind": "series"}
+    assert {str(one.about.get("strategy")) for one in audit.release_notes} != {"standing"}
+    told = verdict_of(audit, found("association", "breached"), promised=("association",), about=about)
+    assert told["advice"]["action"] == "stop publishing"
+    assert told["advice"]["lines"][1]["sentence"].startswith("none undoes what is out")
+    assert "e-equivalence" not in told["advice"]["lines"][1]["sentence"]
+
+
 def test_without_a_promise_everything_is_beyond_it(audit: Audit) -> None:
     about = {**audit.about, "strategy": "static"}
     told = verdict_of(audit, found("difference", "breached"), promised=(), about=about)
@@ -128,7 +138,8 @@ def judge_lines(told: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("strategy", ["m-invariance", "standing", None])
 def test_the_strategy_to_change_to_promises_what_is_needed(audit: Audit, attack: str, strategy: str | None) -> None:
     about, promised = {**audit.about, "strategy": strategy}, find_strategy(strategy).stops if strategy else ()
-    told = verdict_of(audit, found(attack, "breached"), promised=promised, about=about)
+    made = [replace(one, about={**one.about, "strategy": strategy}) for one in audit.release_notes]
+    told = verdict_of(audit, found(attack, "breached"), promised=promised, about=about, release_notes=made)
     change = told["advice"]["lines"][1]["sentence"]
     able = [name for name in STRATEGIES if attack in find_strategy(name).stops and name != strategy]
     if able:

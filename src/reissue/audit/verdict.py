@@ -229,6 +229,12 @@ def _advise_naming(audit: Audit) -> tuple[str, dict[str, str]]:
     }
 
 
+UNDONE = (
+    "none undoes what is out, or promises anything to people who are exposed already. `reissue publish --dry-run "
+    "--strategy NAME` shows whom each would expose beside them."
+)
+
+
 def _advise_broken(audit: Audit, succeed: Sequence[str]) -> tuple[str, dict[str, str]]:
     ours = audit.about["kind"] == "series"
     made = {str(one.about.get("strategy")) for one in audit.release_notes}
@@ -237,7 +243,7 @@ def _advise_broken(audit: Audit, succeed: Sequence[str]) -> tuple[str, dict[str,
     back = ", and `reissue withdraw` takes back a last release that nobody has" if ours else ""
     return STOP, {
         GO_ON: "no. Every further release may add to what is known.",
-        CHANGE: f"{_name_remedy(audit, succeed)}; that does not undo what is out.",
+        CHANGE: UNDONE if others else f"{_name_remedy(audit, succeed)}; that does not undo what is out.",
         STOP: f"now. {cause}; what was handed out stays out{back}.",
     }
 
