@@ -71,6 +71,7 @@ _SERIES = "format, seed, next_subject, key_check, pointer, config_sha256"
 _FILES = "role, name, release, sha256, size, salt"
 _RELEASES = "number, created, strategy, settings, seed, coding_version, counts, steps, revealed"
 _PUBLIC = "release, path, sha256, size"
+_NUMBERS = {"format", "next_subject", "release", "size", "number", "coding_version", "revealed"}
 
 
 class Connection(Protocol):
@@ -219,6 +220,8 @@ class Catalogue(ABC):
                 f"private/series.json: {self.place} does not know the series it names (id {self._series}). "
                 "Give the database with which the series was created, or restore both from a backup."
             )
+        for one in (*found, *files, *releases, *public):
+            self._check_kinds(one)
         row = found[0]
         if row["format"] not in (FORMAT, *OLDER_FORMATS):
             raise SeriesError(
@@ -240,9 +243,19 @@ class Catalogue(ABC):
                 waiting=tuple(one["number"] for one in releases if not one["revealed"]),
             )
         except (ValueError, TypeError) as error:
-            raise LedgerDamaged(
-                f"{self.place}: a row is not what was written ({error}). Restore private/ from a backup of the series."
-            ) from error
+            raise self._damaged(str(error)) from error
+
+    def _check_kinds(self, row: Row) -> None:
+        """SQLite keeps any kind of cell in any column."""
+        for name, cell in row.items():
+            right = isinstance(cell, int) and cell >= 0 if name in _NUMBERS else isinstance(cell, str)
+            if not right:
+                raise self._damaged(f"{name} is {cell!r:.40}")
+
+    def _damaged(self, reason: str) -> LedgerDamaged:
+        return LedgerDamaged(
+            f"{self.place}: a row is not what was written ({reason}). Restore private/ from a backup of the series."
+        )
 
     def _all(self, connection: Connection, columns: str, table: str, order: str) -> Sequence[Row]:
         statement = f"SELECT {columns} FROM {table} WHERE series = :series ORDER BY {order}"
@@ -273,9 +286,7 @@ def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
     sealed = steps.get("sealed") if isinstance(steps, dict) else ""
     if not (isinstance(settings, dict) and isinstance(counts, dict) and isinstance(steps, dict | list)):
         raise ValueError(f"steps, settings and counts of release {row['number']} are of another kind")
-    if not isinstance(sealed, str) or not all(
-        isinstance(text, str) for text in (row["strategy"], row["created"], *steps)
-    ):
+    if not isinstance(sealed, str) or not all(isinstance(text, str) for text in steps):
         raise ValueError(f"the words about release {row['number']} are no text")
     return ReleaseRecord(
         number=row["number"],
