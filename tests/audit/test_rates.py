@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import reissue as ri
@@ -53,6 +54,23 @@ def test_every_release_is_measured_as_its_readers_would(strategy: ri.MInvariance
     document: list[dict[str, Any]] = done.to_dict()["rates"]  # type: ignore[assignment]
     assert document[0]["pair"] == PAIR
     assert [one["release"] for one in document[0]["releases"]] == [1, 2]
+
+
+def test_values_that_came_later_change_nothing_of_earlier_releases(tmp_path: Path) -> None:
+    """A told release has totals of the values that were known when it was made."""
+    everybody = population(300)
+    place = everybody.column_names.index("diagnosis")
+    other = everybody.set_column(
+        place, "diagnosis", pa.array(["measles", "gout"] * 50 + everybody["diagnosis"].to_pylist()[100:])
+    )
+    with ri.Series.create(
+        tmp_path / "s", hospital_schema(), ri.Standing(k=5, c=0.8, l=2, form="told"), seed=1
+    ) as series:
+        series.publish(everybody)
+        [before] = series.audit(attacks=["intersection"]).rates
+        series.publish(other)
+        [after] = series.audit(attacks=["intersection"]).rates
+    assert after.errors[0] == before.errors[0]
 
 
 def pick(release: ObservedRelease, rest: int) -> ObservedRelease:

@@ -213,7 +213,9 @@ class Words(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The releases in order (numbers 1, 2, ...), the domains of their codes, and the words for sentences.
+    """The releases in order, the domains of their codes, and the words for sentences.
+
+    Releases are numbered 1, 2, ...; where one was withdrawn, its number is missing.
 
     Subjects numbered from `first_new` on are in the newest release only, so nobody has to look for them in the others;
     None: not known. `standing`: whether there are classes that stand for life; then releases say which are `repeated`.
@@ -228,6 +230,11 @@ class Observed:
 
     def __len__(self) -> int:
         return len(self.releases)
+
+    def find(self, number: int) -> ObservedRelease:
+        """The release of that number, which may be at an earlier place than its number says."""
+        places = range(min(number, len(self.releases)) - 1, -1, -1)
+        return next(one for one in map(self.releases.__getitem__, places) if one.number == number)
 
 
 class Names(Protocol):

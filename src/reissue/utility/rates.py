@@ -220,8 +220,12 @@ def _list_margins(
 
 
 def _rake(shown: csr_array, rows: Int64, totals: Int64) -> csr_array:
-    """The values of every class, weighed so that over all rows they are as often as the totals say."""
-    wanted = np.maximum(totals, 0.5)
+    """The values of every class, weighed so that over all rows they are as often as the totals say.
+
+    Values that came with later releases are not among the totals, and nobody shows them.
+    """
+    wanted = np.full(shown.shape[1], 0.5)
+    wanted[: len(totals)] = np.maximum(totals, 0.5)
     for _ in range(RAKINGS):
         shares = shown * (1.0 / np.maximum(shown.sum(axis=1), 1e-12))[:, None]
         shown = csr_array(shares * (wanted / np.maximum(shares.T @ rows, 1e-9))[None])

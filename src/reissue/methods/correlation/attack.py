@@ -140,7 +140,7 @@ class HistoricalCorrelation(Attack):
 
     def _pair(self, series: Observed, position: int, pairs: Unsafe, k: int) -> Finding:
         words, release = series.words, series.releases[position]
-        earlier = series.releases[int(pairs.release[k]) - 1]
+        earlier = series.find(int(pairs.release[k]))
         newer, older, apart = int(pairs.newer[k]), int(pairs.older[k]), int(pairs.apart[k])
         mine, theirs = find_differing(release, pairs.newer[k : k + 1], earlier, pairs.older[k : k + 1])
         sentence = tell_pair(words, (earlier, older, theirs), (release, newer, mine))
@@ -179,7 +179,7 @@ class HistoricalCorrelation(Attack):
         summary = self._measure(series, world, measures) if self.p is not None else []
         accepted = self.h is not None and not summary
         for number in at_risk if not accepted else ():
-            here = intersection(follow_rows(releases[number - 1]).subjects, world.subjects[disclosed])
+            here = intersection(follow_rows(series.find(number)).subjects, world.subjects[disclosed])
             at_risk[number] = union(at_risk[number], here)
         measures |= {
             "compromised": float(len(people)),
@@ -289,7 +289,7 @@ class HistoricalCorrelation(Attack):
 def _rank_pair(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[float, ...]:
     """Pairs that differ least come first."""
     release, number = series.releases[position], int(pairs.release[k])
-    newer, older = release.called(pairs.newer[k]), series.releases[number - 1].called(pairs.older[k])
+    newer, older = release.called(pairs.newer[k]), series.find(number).called(pairs.older[k])
     return int(pairs.apart[k]), release.number, number, newer, older
 
 
@@ -307,7 +307,7 @@ def _mark(at_risk: dict[int, Int64], series: Observed, position: int, pairs: Uns
     release = series.releases[position]
     for number in sorted_unique(pairs.release):
         its = pairs.release == number
-        earlier = series.releases[int(number) - 1]
+        earlier = series.find(int(number))
         mine, theirs = find_differing(release, pairs.newer[its], earlier, pairs.older[its])
         for where, who in ((release.number, mine), (int(number), theirs)):
             if where in at_risk:

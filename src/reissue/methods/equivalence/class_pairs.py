@@ -160,7 +160,7 @@ class FindingWriter:
     def name_classes(self, block: Block, rows: Int64) -> tuple[tuple[int, int], ...]:
         """(release, class) of some rows of a block, as they were published."""
         where = [(int(block.release[row]), int(block.number[row])) for row in rows]
-        return tuple((number, self.series.releases[number - 1].called(own)) for number, own in where)
+        return tuple((number, self.series.find(number).called(own)) for number, own in where)
 
     def write_pair(self, pairs: ClassPairs, i: int) -> Finding:
         """The people who remain when two classes are set against each other."""

@@ -154,15 +154,16 @@ class PersonEvidence:
     ) -> Outcome:
         """One finding for each of the worst people, the strongest belief first; and how many there are."""
         people, judged = self.graph.people, self.judged
-        wanted = range(1, len(series) + 1) if involving is None else (involving,)
-        here = {number: present_in(series.releases[number - 1], people) for number in wanted}
+        until = len(series) if involving is None else involving
+        wanted = [series.releases[i] for i in range(0 if involving is None else until - 1, until)]
+        here = {release.number: present_in(release, people) for release in wanted}
         asked: Bool = np.zeros(len(people), dtype=np.bool_)
         for present in here.values():
             asked |= present
         exposed = judged.at_risk(self.threshold) & asked
         worst = np.flatnonzero(exposed)
         worst = worst[np.lexsort((worst, -judged.belief[worst]))][: self.limit]
-        where = find_classes(series.releases, people, worst, max(wanted, default=0))
+        where = find_classes(series.releases, people, worst, until)
         return Outcome(
             attack=self.attack,
             findings=tuple(self._find(series.words, i, classes, *describe(i, classes)) for i, classes in where.items()),
