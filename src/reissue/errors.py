@@ -25,7 +25,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NoReturn
+from importlib import import_module
+from typing import Any, NoReturn
 
 
 class ReissueError(Exception):
@@ -104,6 +105,14 @@ class KeyMissing(SeriesError):
 
 class MissingExtra(ReissueError):
     """An optional part is not installed; the message says what to install."""
+
+
+def import_extra(module: str, needed: str) -> Any:
+    """A module of an optional part, or a MissingExtra that says what is needed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(needed) from error
 
 
 class EngineFailed(ReissueError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from reissue.errors import MissingExtra, SnapshotError
+from reissue.errors import SnapshotError, import_extra
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,15 @@ def parse(text: str) -> Query:
     return Query(url, sql)
 
 
+NEEDED = "Reading from PostgreSQL needs a driver: pip install 'reissue[postgresql]'."
+
+
 def fetch(query: Query, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], pa.Table]:
     """All column names of the result, and the wanted columns that exist; only those travel."""
-    try:
-        import adbc_driver_manager
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise MissingExtra("Reading from PostgreSQL needs a driver: pip install 'reissue[postgresql]'.") from None
+    import_extra("adbc_driver_postgresql", NEEDED)
+    import adbc_driver_manager
+    from adbc_driver_postgresql import dbapi
+
     inner = f"({query.sql.strip().rstrip(';')}\n) AS snapshot"  # a newline ends a trailing comment
     try:
         with dbapi.connect(query.url) as connection, connection.cursor() as cursor:

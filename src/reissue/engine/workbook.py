@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from reissue.errors import MissingExtra, SnapshotError
+from reissue.errors import SnapshotError, import_extra
 
 SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 STATISTICS = {
@@ -36,12 +36,8 @@ def split_sheet(path: Path) -> tuple[Path, str | None]:
 
 
 def _read_sheet(path: Path, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], pa.Table]:
-    try:
-        import fastexcel
-    except ImportError:
-        raise MissingExtra(
-            f"Reading {path.name} needs a reader: pip install 'reissue[excel]'. Or save the sheet as 'CSV UTF-8'."
-        ) from None
+    instead = "pip install 'reissue[excel]'. Or save the sheet as 'CSV UTF-8'."
+    fastexcel = import_extra("fastexcel", f"Reading {path.name} needs a reader: {instead}")
     file, sheet = split_sheet(path)
     try:
         book = fastexcel.read_excel(file)
@@ -75,12 +71,8 @@ def _has_cells(book: object, name: str) -> bool:
 
 
 def _read_statistics(path: Path, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], pa.Table]:
-    try:
-        import pyreadstat
-    except ImportError:
-        raise MissingExtra(
-            f"Reading {path.name} needs a reader: pip install 'reissue[stats]'. Or export the table as CSV or Parquet."
-        ) from None
+    instead = "pip install 'reissue[stats]'. Or export the table as CSV or Parquet."
+    pyreadstat = import_extra("pyreadstat", f"Reading {path.name} needs a reader: {instead}")
     read = getattr(pyreadstat, STATISTICS[path.suffix.lower()])
     try:
         header = tuple(read(path, metadataonly=True)[1].column_names)

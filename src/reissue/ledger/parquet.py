@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from reissue.errors import MissingExtra
+from reissue.errors import import_extra
 from reissue.ledger.disk import HashingFile, open_private
 from reissue.model.release import Facts, Table
 
@@ -62,14 +62,10 @@ def read_table(content: bytes, key: bytes | None = None, columns: Sequence[str] 
     return pq.ParquetFile(pa.BufferReader(content), decryption_properties=properties).read(columns)
 
 
-def load_encryption() -> ModuleType:
+def load_encryption() -> Any:
     """pyarrow's module for encryption, which not every build has."""
-    try:
-        import pyarrow.parquet.encryption as encryption
-    except ImportError as error:
-        raise MissingExtra("This build of pyarrow has no Parquet encryption. Install pyarrow's own wheel.") from error
-    module: ModuleType = encryption
-    return module
+    needed = "This build of pyarrow has no Parquet encryption. Install pyarrow's own wheel."
+    return import_extra("pyarrow.parquet.encryption", needed)
 
 
 def pack(arrays: Table) -> pa.Table:

@@ -11,11 +11,10 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from reissue.errors import MissingExtra, SeriesBusy, SeriesError
+from reissue.errors import SeriesBusy, SeriesError, import_extra
 from reissue.ledger.catalogue import Catalogue, Connection, Row
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     Rows = Server[dict[str, Any]]
 
+NEEDED = "A catalogue in PostgreSQL needs psycopg: pip install 'reissue[postgresql]'."
 _TABLES_LOCK = 0x7265_6973_7375_65  # two series created at once must not both create the tables
 _PATIENCE = 2.0  # seconds until the server has noticed that a killed publisher's connection is gone
 
@@ -52,7 +52,7 @@ class PostgreSQLCatalogue(Catalogue):
     def __init__(self, url: str, series: str) -> None:
         super().__init__(series)
         self._url = url
-        self._driver = _import_driver()
+        self._driver = import_extra("psycopg", NEEDED)
         parts = urlsplit(url)
         host = parts.hostname or dict(parse_qsl(parts.query)).get("host", "this machine")
         self.place = f"the PostgreSQL database '{parts.path.strip('/')}' on {host}"
@@ -134,14 +134,6 @@ class PostgreSQLCatalogue(Catalogue):
                 "log in (password: PGPASSWORD, ~/.pgpass, or the address given at open). What was committed before is "
                 "untouched."
             ) from error
-
-
-def _import_driver() -> ModuleType:
-    try:
-        import psycopg
-    except ImportError as error:
-        raise MissingExtra("A catalogue in PostgreSQL needs psycopg: pip install 'reissue[postgresql]'.") from error
-    return psycopg
 
 
 class PostgreSQLTransaction:

@@ -7,10 +7,9 @@ what comes from data is only ever a value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from reissue.errors import MissingExtra
+from reissue.errors import import_extra
 from reissue.report.render import NEEDED, Spec
 from reissue.report.text import call_releases
 
@@ -43,13 +42,9 @@ CONFIG: Spec = {
 }
 
 
-def import_altair() -> ModuleType:
+def import_altair() -> Any:
     """Altair, or a MissingExtra that says what to install."""
-    try:
-        import altair
-    except ImportError as error:
-        raise MissingExtra(NEEDED) from error
-    return altair
+    return import_extra("altair", NEEDED)
 
 
 def draw_audit(document: Mapping[str, object]) -> dict[str, Spec]:

@@ -10,7 +10,7 @@ from importlib import resources
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from reissue.errors import MissingExtra
+from reissue.errors import MissingExtra, import_extra
 from reissue.report import text
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def write_chart_data(charts: Mapping[str, Spec]) -> object:
 
 def render_picture(spec: Spec, format: str) -> bytes:
     """A chart as "svg" or "png", for a file of its own."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise MissingExtra(NEEDED) from error
+    vl_convert = import_extra("vl_convert", NEEDED)
     if format == "png":
         return bytes(vl_convert.vegalite_to_png(dict(spec), scale=2))
     return str(vl_convert.vegalite_to_svg(dict(spec))).encode()
@@ -75,17 +72,13 @@ def _write_policy(*scripts: str) -> str:
 @cache
 def make_environment(*packages: str, reword: Callable[[str], str] = str) -> jinja2.Environment:
     """Our templates with their filters, and those of other packages that use them. reword: every text, if it must."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtra(NEEDED) from error
-
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(name) for name in (*packages, "reissue.report")]),
+    templates = import_extra("jinja2", NEEDED)
+    environment: jinja2.Environment = templates.Environment(
+        loader=templates.ChoiceLoader([templates.PackageLoader(name) for name in (*packages, "reissue.report")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
+        undefined=templates.StrictUndefined,
         finalize=lambda value: _clean_shown(reword(value) if type(value) is str else value),
     )
     environment.filters.update(
@@ -123,9 +116,6 @@ def read_file(name: str) -> str:
 @cache
 def make_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script. About 0.9 MB; bundling takes seconds, once per process."""
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise MissingExtra(NEEDED) from error
+    vl_convert = import_extra("vl_convert", NEEDED)
 
     return str(vl_convert.javascript_bundle(EMBED)).replace("</script", "<\\/script").replace("<!--", "<\\!--")

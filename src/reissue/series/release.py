@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from reissue.arguments import check_arguments
 from reissue.coding import Coding
-from reissue.errors import MissingExtra, SeriesError, SettingsError, list_releases
+from reissue.errors import SeriesError, SettingsError, import_extra, list_releases
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
@@ -133,10 +132,7 @@ class Release(Shown):
 
 def _import_library(name: str) -> Any:
     """A library for frames that Reissue itself does not use."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtra(f"{name} is not installed: pip install {name}, or use to_arrow().") from error
+    return import_extra(name, f"{name} is not installed: pip install {name}, or use to_arrow().")
 
 
 def _describe_settings(settings: Mapping[str, object]) -> str:
