@@ -167,6 +167,16 @@ OLDER_FORMATS = (1,)
 _PRIVATE_NAME = re.compile(r"[0-9a-f]{64}\.parquet")
 
 
+class _Private:
+    """A path inside the private folder of a series."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, layout: Layout, _: type[Layout]) -> Path:
+        return layout.private / self._name
+
+
 @dataclass(frozen=True)
 class Layout:
     """The folders and files of one series; `private` is elsewhere while a series is being created."""
@@ -186,39 +196,16 @@ class Layout:
     def private(self) -> Path:
         return self.root / self.private_name
 
-    @property
-    def pointer(self) -> Path:
-        return self.private / "series.json"
-
-    @property
-    def catalogue(self) -> Path:
-        return self.private / "catalogue.sqlite"
-
-    @property
-    def seal(self) -> Path:
-        return self.private / "catalogue.sha256"
-
-    @property
-    def lock(self) -> Path:
-        return self.private / "lock"
-
-    @property
-    def unfinished(self) -> Path:
-        """It stands there as long as the series is not all that it was created to be: nobody can open it then."""
-        return self.private / "unfinished"
-
-    @property
-    def files(self) -> Path:
-        return self.private / "files"
-
-    @property
-    def staging(self) -> Path:
-        return self.private / "staging"
-
-    @property
-    def uploads(self) -> Path:
-        """Where a snapshot waits for its approval; the ledger does not read it."""
-        return self.private / "uploads"
+    pointer = _Private("series.json")
+    catalogue = _Private("catalogue.sqlite")
+    seal = _Private("catalogue.sha256")
+    lock = _Private("lock")
+    unfinished = _Private("unfinished")
+    """It stands there as long as the series is not all that it was created to be: nobody can open it then."""
+    files = _Private("files")
+    staging = _Private("staging")
+    uploads = _Private("uploads")
+    """Where a snapshot waits for its approval; the ledger does not read it."""
 
     def release(self, number: int) -> Path:
         return self.releases / folder_name(number)
