@@ -47,4 +47,5 @@ def test_json_in_a_script_cannot_end_it() -> None:
 def test_clean_hides_nothing_silently() -> None:
     assert clean("a\x00b\u202ec\ud800") == "a\ufffdb\ufffdc\ufffd"
     assert clean("naïve – 漢字 é\n") == "naïve – 漢字 é\n"
-    assert clean("x" * 10, 4) == "xxxx…"
+    assert clean("x" * 4, 4) == "xxxx"
+    assert clean("x" * 5, 4) == clean("x" * 10, 4) == "xxxx…"

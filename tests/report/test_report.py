@@ -137,6 +137,31 @@ def test_charts_are_valid_vega_lite() -> None:
         assert altair.Chart.from_dict(dict(spec)).to_dict(), name
 
 
+def test_the_timeline_shows_who_stayed_came_back_is_new_and_left() -> None:
+    releases = [
+        {"number": 1, "rows": 50, "members": 50, "changes": {"new": 50, "back": 0, "gone": 0}},
+        {"number": 3, "rows": 47, "members": 45, "changes": {"new": 10, "back": 2, "gone": 15}},
+        {"number": 4, "rows": 40, "members": None, "changes": None},
+    ]
+    spec = charts.draw_timeline(releases, {1: "May", 3: "June", 4: "July"})
+    assert spec is not None
+    bars = {(row["release"], row["what"]): (row["people"], row["order"]) for row in spec["data"]["values"]}
+    assert bars == {
+        ("May", "stayed"): (0, 0), ("May", "came back"): (0, 1), ("May", "new"): (50, 2), ("May", "left"): (0, 3),
+        ("June", "stayed"): (33, 0), ("June", "came back"): (2, 1), ("June", "new"): (10, 2),
+        ("June", "left"): (-15, 3),
+        ("July", "rows"): (40, 0),
+    }  # fmt: skip
+    nobody = charts.draw_overview([{"release": 1, "subjects": 0, "of": 50}], {1: "May"})
+    assert nobody is None
+    overview = charts.draw_overview(
+        [{"release": 1, "subjects": 0, "of": 50}, {"release": 3, "subjects": 7, "of": 45}], {1: "May", 3: "June"}
+    )
+    assert overview is not None
+    shown = [(row["release"], row["what"], row["people"]) for row in overview["data"]["values"]]
+    assert shown == [("May", "not at risk", 50), ("June", "at risk", 7), ("June", "not at risk", 38)]
+
+
 def test_no_address_and_no_foreign_element(page: str) -> None:
     for tag, attributes in Elements(page).tags:
         assert tag not in ("iframe", "object", "embed", "base", "form"), tag
