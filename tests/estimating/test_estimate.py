@@ -14,7 +14,8 @@ from click.testing import CliRunner
 import reissue as ri
 from reissue.cli import main
 from reissue.errors import InputError, ReleaseError
-from reissue.estimating.intervals import ALLOWED
+from reissue.estimating.answering import make_spread
+from reissue.estimating.intervals import ALLOWED, WeighedQuery
 from reissue.estimating.reading import read_release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +107,20 @@ def test_text_and_mapping_ask_the_same(releases: dict[str, ri.Release]) -> None:
     assert text.count == mapping.count
     assert text.others == "age=30..39 sex=F"
     assert ri.estimate(releases["flat"], "age=..39").count == ri.estimate(releases["flat"], "age=18..39").count
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_where_the_asked_values_may_be_more_the_others_may_be_fewer(form: str, releases: dict[str, ri.Release]) -> None:
+    """Whichever of both is asked for: an association that makes one the commoner makes the other the rarer."""
+    rows = read_release(releases[form], SCHEMA)
+    where = {0: [(30, 49)]}
+    spreads = {0: make_spread(rows.boxes[:, 0], rows.coding, 0)}
+    some, rest = (WeighedQuery(rows, spreads, where, values) for values in ([0, 2], [1, 3, 4, 5]))
+    (few, many), (fewer, more) = some._associated()[0], rest._associated()[0]
+    assert few[0] < some.count < many[0]
+    if form != "generalized":  # there people lean, row by row
+        assert few[0] + more[0] == pytest.approx(some.count + rest.count)
+        assert many[0] + fewer[0] == pytest.approx(some.count + rest.count)
 
 
 def test_parts_add_up_to_the_whole(releases: dict[str, ri.Release]) -> None:
