@@ -145,7 +145,7 @@ def test_the_timeline_shows_who_stayed_came_back_is_new_and_left() -> None:
     ]
     spec = charts.draw_timeline(releases, {1: "May", 3: "June", 4: "July"})
     assert spec is not None
-    bars = {(row["release"], row["what"]): (row["people"], row["order"]) for row in spec["data"]["values"]}
+    bars = {(row["release"], row["what"]): (row["people"], row["order"]) for row in spec["data"]["values"]}  # type: ignore[index]
     assert bars == {
         ("May", "stayed"): (0, 0), ("May", "came back"): (0, 1), ("May", "new"): (50, 2), ("May", "left"): (0, 3),
         ("June", "stayed"): (33, 0), ("June", "came back"): (2, 1), ("June", "new"): (10, 2),
@@ -158,7 +158,7 @@ def test_the_timeline_shows_who_stayed_came_back_is_new_and_left() -> None:
         [{"release": 1, "subjects": 0, "of": 50}, {"release": 3, "subjects": 7, "of": 45}], {1: "May", 3: "June"}
     )
     assert overview is not None
-    shown = [(row["release"], row["what"], row["people"]) for row in overview["data"]["values"]]
+    shown = [(row["release"], row["what"], row["people"]) for row in overview["data"]["values"]]  # type: ignore[index]
     assert shown == [("May", "not at risk", 50), ("June", "at risk", 7), ("June", "not at risk", 38)]
 
 
