@@ -93,10 +93,10 @@ def advise(outlooks: Sequence[Outlook], before: Audit) -> list[str]:
     """What is out, what one more release would add, and what to do: in sentences, nothing softened."""
     if not outlooks:
         return []
-    people = before.subjects or 0
+    people, exposed = before.subjects or 0, len(before.at_risk)
     words = [
-        f"{len(before.at_risk):,} of {people:,} people are at risk from what is out. Nothing can undo that. One more "
-        "release, tried with the last table:",
+        f"{exposed:,} of {people:,} people {'is' if exposed == 1 else 'are'} at risk from what is out. "
+        "Nothing can undo that. One more release, tried with the last table:",
         *(f"- {one.describe()}" for one in outlooks),
     ]
     return [*words, recommend(outlooks)]
