@@ -67,5 +67,5 @@ def test_groups_nested_too_deeply_are_refused() -> None:
 
 
 def test_a_path_that_cannot_be_one_is_named() -> None:
-    with pytest.raises(SchemaError, match=r"cannot be read \(embedded null byte\)"):
+    with pytest.raises(SchemaError, match=r"cannot be read \(.*embedded null"):
         Hierarchy.from_file("a\0b.csv")
