@@ -62,6 +62,8 @@ def stopped_by(series: ri.Series, snapshot: pa.Table, **options: object) -> tupl
     assert {file: file.read_bytes() for file in series.path.rglob("*") if file.is_file()} == files
     preview = series.preview(snapshot, audit=False, **options)  # type: ignore[arg-type]
     assert set(caught.value.gates) <= {stop.gate for stop in preview.stopped}
+    assert "No gate stops it" not in preview.describe()
+    assert all(f"Gate {stop.gate} stops it: {stop.sentence}" in preview.describe() for stop in preview.stopped)
     return caught.value.gates
 
 

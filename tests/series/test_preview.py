@@ -50,6 +50,7 @@ def test_the_audit_of_a_preview_is_that_of_the_series_once_it_is_published(tmp_p
     assert [finding.sentence for finding in preview.audit.findings] == [one.sentence for one in after.findings]
     assert preview.newly_exposed == len(after.at_risk) > 0, "as in figures 2 and 4, somebody's value comes out"
     assert preview.exposed_names[0] in preview.describe()
+    assert "No gate stops it." in preview.describe()
     assert preview.last is not None
     lost, before = preview.release.utility["gcp"], preview.last.utility["gcp"]
     assert f"It costs {lost:.1%} of the detail (release 1: {before:.1%})." in preview.describe()

@@ -95,10 +95,14 @@ def test_leftovers_join_only_classes_that_stay_good(seed: int) -> None:
         shown = [int(values[i]) for i in inside]
         assert class_meets(requirement, shown, values.tolist(), width)
         assert jsd([prior[i].tolist() for i in inside]) <= most + 1e-9
-    for row in np.flatnonzero(classes < 0).tolist() if len(left) == 1 else []:  # no class would have taken it
-        for c in range(number):
-            inside = [*np.flatnonzero(before == c).tolist(), row]
-            assert not good(inside, values, prior, requirement, most)
+    middles = [points[before == c].mean(axis=0) for c in range(number)]
+    expected = before.copy()
+    for row in left.tolist():  # one after the other, each into the nearest that takes it
+        for c in sorted(range(number), key=lambda c: float(((points[row] - middles[c]) ** 2).sum())):
+            if good([*np.flatnonzero(expected == c).tolist(), row], values, prior, requirement, most):
+                expected[row] = c
+                break
+    assert classes.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("seed", range(200))
