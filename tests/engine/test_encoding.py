@@ -81,3 +81,10 @@ def test_a_table_from_windows_is_proposed_and_published(tmp_path: Path) -> None:
         series.publish(path)
         out = pyarrow.csv.read_csv(tmp_path / "s" / "releases" / "0001" / "release.csv")
     assert set(out["Diagnose"].to_pylist()) == {"Grippe – leicht", "Krebs", "Röteln", "Gicht"}
+
+
+def test_a_row_of_another_length_is_told_whatever_its_bytes(tmp_path: Path) -> None:
+    """The reader cannot show a row whose bytes are no text; a quote is opened in it and closed in the next one."""
+    path = write(tmp_path, b'patient,age,zip,note\np1,20,Bern,x\n"p2",30,"Basel","\xe9\n"p3",40,"Bern","x"\n')
+    with pytest.raises(SnapshotError, match="every line must have 4 fields like the header, but line 3 has 7"):
+        find(path, ("patient", "age"))

@@ -62,7 +62,12 @@ def test_a_flipped_bit_anywhere_in_the_catalogue_stops_publishing(series: Path) 
     ("column", "value"),
     [
         *(("reissue_series.next_subject", value) for value in ("../x", -1, 2.5)),
-        *(("reissue_files.release", "x"), ("reissue_files.size", b"9"), ("reissue_public.sha256", b"7")),
+        *(
+            ("reissue_files.release", "x"),
+            ("reissue_files.size", b"9"),
+            ("reissue_files.name", "x"),
+            ("reissue_public.sha256", b"7"),
+        ),
         *(("steps", value) for value in ('{"a": 1}', '{"sealed": 1}', "[1]", "7")),
         *(("settings", "[]"), ("counts", "null"), ("counts", "{"), ("strategy", b"m")),
     ],
@@ -73,7 +78,8 @@ def test_a_catalogue_of_another_kind_is_damaged_though_its_seal_is_true(
     path = series / "private" / "catalogue.sqlite"
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         table, name = column.split(".") if "." in column else ("reissue_releases", column)
-        connection.execute(f"UPDATE {table} SET {name} = ?", (value,))
+        where = "WHERE role = 'coding' AND name = '000002'" if table == "reissue_files" else ""
+        connection.execute(f"UPDATE {table} SET {name} = ? {where}", (value,))
     (series / "private" / "catalogue.sha256").write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n")
     with pytest.raises(LedgerDamaged, match=r"catalogue\.sqlite: a row is not what was written .*Restore private/"):
         Ledger.open(series)

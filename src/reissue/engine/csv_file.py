@@ -285,7 +285,11 @@ class CsvFile:
             bad.append(row)
             return "skip"
 
-        self._parse(columns[:1], columns, keep)
+        if self.encoding == UTF_8 and not self._is_utf8():  # bytes that are no text cannot be shown to `keep`
+            same = replace(self, encoding="latin-1")
+            same._parse(same._header()[:1], (), keep)
+        else:
+            self._parse(columns[:1], columns, keep)
         if bad:
             lines = self.lines([row.number - 1 for row in bad[:SHOWN]])
             places = "; ".join(

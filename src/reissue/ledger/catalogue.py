@@ -71,6 +71,7 @@ _SERIES = "format, seed, next_subject, key_check, pointer, config_sha256"
 _FILES = "role, name, release, sha256, size, salt"
 _RELEASES = "number, created, strategy, settings, seed, coding_version, counts, steps, revealed"
 _PUBLIC = "release, path, sha256, size"
+_NUMBERED = ("coding", "event")  # roles whose files are named by numbers
 _NUMBERS = {"format", "next_subject", "release", "size", "number", "coding_version", "revealed"}
 
 
@@ -249,6 +250,8 @@ class Catalogue(ABC):
         """SQLite keeps any kind of cell in any column."""
         for name, cell in row.items():
             right = isinstance(cell, int) and cell >= 0 if name in _NUMBERS else isinstance(cell, str)
+            if name == "name" and row["role"] in _NUMBERED:
+                right = right and cell.isdecimal()
             if not right:
                 raise self._damaged(f"{name} is {cell!r:.40}")
 
