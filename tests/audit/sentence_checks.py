@@ -138,7 +138,7 @@ def check_association(truth: Truth, finding: Finding, attack: object) -> None:
 
 def check_equivalence(truth: Truth, finding: Finding, _: object) -> None:
     told = re.fullmatch(
-        r"(?:However the values are dealt to people: )?From (.+): (.+) (?:has|have, together,) the same "
+        r"(?:From|However the values are dealt to people, from) (.+): (.+) (?:has|have, together,) the same "
         r"sensitive values? "
         r"as (.+)\.",
         finding.sentence,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.model.box_index import Points, find_meeting
+from reissue.model.box_index import Points, find_meeting, meet_any
 from reissue.model.boxes import bounding_boxes
 
 
@@ -28,6 +28,7 @@ def test_meeting_finds_exactly_the_intersecting_pairs(seed: int) -> None:
     i, j = find_meeting(left, right)
     expected = np.argwhere(intersect(left, right)).reshape(-1, 2)
     assert np.array_equal(np.stack([i, j], axis=1), expected)
+    assert np.array_equal(meet_any(left, right), intersect(left, right).any(axis=1))
 
 
 def test_many_equal_boxes_and_impossible_boxes() -> None:

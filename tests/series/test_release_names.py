@@ -10,7 +10,7 @@ import pytest
 
 import reissue as ri
 from reissue.clinic import clinic_months, config
-from reissue.errors import GateStopped, SeriesError, SettingsError
+from reissue.errors import GateStopped, LedgerDamaged, SeriesError, SettingsError
 from reissue.report.text import call_releases, list_in_order
 from tests.cli.support import reissue
 from tests.report.elements import Elements
@@ -58,6 +58,21 @@ def test_a_damaged_release_is_named(months: Path) -> None:
         finally:
             file.write_bytes(kept)
     assert str(damage).startswith("releases/0002/release.json (release Feb): ")
+
+
+@pytest.mark.parametrize("role", ["facts", "shape"])
+def test_a_damaged_private_file_is_named_where_it_is_read(months: Path, role: str) -> None:
+    with ri.Series.open(months / "s") as series:
+        [file] = [one for one in series._ledger._state.of_role(role) if one.release == 3]
+        path = months / "s" / "private" / "files" / file.path
+        kept = path.read_bytes()
+        path.write_bytes(kept[:-1])
+        try:
+            with pytest.raises(LedgerDamaged, match=r"\(release Mar\): ") as raised:
+                series.audit()
+        finally:
+            path.write_bytes(kept)
+    assert find_numbered(str(raised.value)) == []
 
 
 def test_the_report_says_labels(months: Path) -> None:

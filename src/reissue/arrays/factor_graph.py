@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.permanent import Deals, bethe_messages, deal, deal_messages
+from reissue.arrays.permanent import Deals, bethe_messages, deal, deal_scaled
 from reissue.arrays.sorting import find_order
 from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int32, Int64
 
@@ -176,7 +176,8 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 @njit(cache=True)
 def _sweep(beliefs, messages, member_start, value_start, table_start, counts, members, values, twins, small, room):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """One turn of every class; how much beliefs changed in all."""
-    change = 0.0
+    change, most = 0.0, np.diff(table_start).max() if len(small) else 0
+    tables = np.empty((2, most))
     for one in range(len(small)):
         people = members[member_start[one] : member_start[one + 1]]
         shown = values[value_start[one] : value_start[one + 1]]
@@ -184,7 +185,7 @@ def _sweep(beliefs, messages, member_start, value_start, table_start, counts, me
             continue
         own = counts[value_start[one] : value_start[one + 1]]
         old = messages[table_start[one] : table_start[one + 1]].reshape(len(people), len(shown))
-        others = np.empty(old.shape)  # what everything but this class says of its members
+        others = tables[0, : old.size].reshape(old.shape)  # what everything but this class says of its members
         for i in range(len(people)):
             high = 0.0
             for s in range(len(shown)):
@@ -192,13 +193,16 @@ def _sweep(beliefs, messages, member_start, value_start, table_start, counts, me
                 high = max(high, others[i, s])
             for s in range(len(shown)):
                 others[i, s] = others[i, s] / high if high > 0.0 else 0.0
-        new = old.copy()
+        new = tables[1, : old.size].reshape(old.shape)
         if small[one]:
-            deal_messages(others, own, room, new)
+            deal_scaled(others, own, room, new)
         else:
+            new[:] = old
             bethe_messages(others, own, new, INNER)
         for i in range(len(people)):
-            new[i] = new[twins[member_start[one] + i]]
+            twin = twins[member_start[one] + i]
+            if twin != i:
+                new[i] = new[twin]
         change += _tell(beliefs, old, new, others, people, shown)
     return change
 

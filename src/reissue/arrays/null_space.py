@@ -56,7 +56,7 @@ def merge_equal_columns(row: Int64, column: Int64, columns: int) -> Int64:
         rest = np.add.reduceat(said, begin, axis=1)[:, place] - said
         rest = np.append(rest, np.zeros((2, 1), dtype=np.uint64), axis=1)  # a number whose rest adds up to 0 is 0
         own = np.append(kind[column], kind[-1])
-        ranked = np.argsort(rest[0], kind="stable")
+        ranked = np.argsort(rest[0])
         alike = (np.diff(rest[:, ranked], axis=1) == 0).all(axis=0)
         one, other = own[ranked[1:]][alike], own[ranked[:-1]][alike]
         if (one == other).all():

@@ -111,9 +111,23 @@ def deal_messages(prior, counts, room, into):  # type: ignore[no-untyped-def]  #
     prior, into: float64[members, values]; counts: int64[values] > 0; room: float64[2, states] to work in. The largest
     message of a member is 1; all are 0 where no dealing is possible. O(values * product of (counts + 1)).
     """
-    scaled, weight = prior.copy(), np.ones(prior.shape[1])
-    _weigh_columns(scaled, weight)
-    if _sum_dealings(scaled, counts, weight, room, into) < _TINY:
+    scaled = prior.copy()
+    _weigh_columns(scaled, np.ones(prior.shape[1]))
+    deal_scaled(scaled, counts, room, into)
+
+
+@njit(cache=True)
+def deal_scaled(prior, counts, room, into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """As `deal_messages`, of priors whose rows have a highest entry of 1, or are all 0."""
+    each_once = len(counts) == len(prior)
+    for s in range(len(counts)):
+        each_once = each_once and counts[s] == 1
+    if each_once and _sum_orders(prior, room, into) >= _TINY:
+        _scale_rows(into)
+        return
+    weight = np.ones(len(counts))
+    if _sum_dealings(prior, counts, weight, room, into) < _TINY:
+        scaled = prior.copy()
         _balance(scaled, counts, weight)
         _sum_dealings(scaled, counts, weight, room, into)
     _weigh_columns(into, weight)
@@ -122,11 +136,18 @@ def deal_messages(prior, counts, room, into):  # type: ignore[no-untyped-def]  #
 @njit(cache=True)
 def _weigh_columns(into, weight):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """Weigh the columns of a table, in place, and scale each of its rows to a highest entry of 1."""
+    for i in range(into.shape[0]):
+        for s in range(into.shape[1]):
+            into[i, s] *= weight[s]
+    _scale_rows(into)
+
+
+@njit(cache=True)
+def _scale_rows(into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     members, values = into.shape
     for i in range(members):
         high = 0.0
         for s in range(values):
-            into[i, s] *= weight[s]
             high = max(high, into[i, s])
         for s in range(values):
             into[i, s] = into[i, s] / high if high > 0.0 else 0.0
@@ -183,6 +204,36 @@ def _sum_dealings(prior, counts, weight, room, into):  # type: ignore[no-untyped
                 s += 1
             left[s] -= 1
             dealt -= 1
+    return backward[0]
+
+
+@njit(cache=True)
+def _sum_orders(prior, room, into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """As `_sum_dealings`, to the last digit, where there are as many members as values, each once: states are bits."""
+    values = prior.shape[1]
+    full, forward, backward = (1 << values) - 1, room[0], room[1]
+    forward[0], backward[full] = 1.0, 1.0
+    into[:] = 0.0
+    for state in range(1, full + 1):
+        dealt = 0
+        for s in range(values):
+            dealt += state >> s & 1
+        total = 0.0
+        for s in range(values):
+            if state >> s & 1:
+                total += forward[state ^ 1 << s] * prior[dealt - 1, s]
+        forward[state] = total
+    for state in range(full - 1, -1, -1):
+        dealt = 0
+        for s in range(values):
+            dealt += state >> s & 1
+        total = 0.0
+        for s in range(values):
+            if not state >> s & 1:
+                after = backward[state | 1 << s]
+                total += prior[dealt, s] * after
+                into[dealt, s] += forward[state] * after
+        backward[state] = total
     return backward[0]
 
 

@@ -31,10 +31,11 @@ class StoredTable(Mapping[str, NDArray[np.generic]]):
 
     store: Store
     file: PrivateFile
+    label: str | None
 
     @cached_property
     def _read(self) -> Table:
-        return parquet.unpack(self.store.read(self.file))
+        return parquet.unpack(self.store.read(self.file, label=self.label))
 
     def __getitem__(self, column: str) -> NDArray[np.generic]:
         return self._read[column]
@@ -152,7 +153,7 @@ class Shelf:
         """The caches after the last release, of one fragment if the series is divided; none is read yet."""
         end = part_name("", fragment)
         return {
-            file.name.removesuffix(end): StoredTable(self.store, file)
+            file.name.removesuffix(end): StoredTable(self.store, file, self._label(file))
             for file in self.state.of_role("cache")
             if file.name.endswith(end)
         }
@@ -182,7 +183,11 @@ class Shelf:
         return file
 
     def read(self, file: PrivateFile, columns: Sequence[str] | None = None) -> pa.Table:
-        return self.store.read(file, columns)
+        return self.store.read(file, columns, self._label(file))
+
+    def _label(self, file: PrivateFile) -> str | None:
+        """What people call the release that a file belongs to, if not by its number."""
+        return next((record.label for record in self.state.releases if record.number == file.release), None)
 
     def _facts(self, number: int, name: str) -> Facts:
         rows = self.read(self.file("facts", name))

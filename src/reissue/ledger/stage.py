@@ -173,7 +173,7 @@ class Stage:
         """
         self._check(record)
         fault("commit.begun")
-        with explain_os_errors(f"Forcing release {self.number} to disk"):
+        with explain_os_errors(f"Forcing release {record.name} to disk"):
             sync_tree(self.public)
             force_folder(self.folder)
             force_folder(self._layout.staging)
@@ -189,7 +189,7 @@ class Stage:
             reveal(self._layout, self._catalogue, self.number)
             return self._clear()
         except ReissueError as error:
-            return replace(record, warnings=(self._warn(error),))
+            return replace(record, warnings=(self._warn(record, error),))
 
     def _record(self, record: ReleaseRecord) -> None:
         """The one transaction. Where its answer is lost, the catalogue is asked whether it took place."""
@@ -206,7 +206,7 @@ class Stage:
                 there = self.number in [known.number for known in self._catalogue.load().releases]
             except SeriesError:
                 raise SeriesError(
-                    f"Whether release {self.number} was committed is not known: {error} The next command that opens "
+                    f"Whether release {record.name} was committed is not known: {error} The next command that opens "
                     "the series tells (`reissue log`); look before you publish this snapshot again."
                 ) from error
             if not there:
@@ -222,11 +222,11 @@ class Stage:
         fault("commit.swept")
         return self._store.unseal(state.releases[-1])
 
-    def _warn(self, error: ReissueError) -> str:
+    def _warn(self, record: ReleaseRecord, error: ReissueError) -> str:
         place = self._layout.relative(self._layout.release(self.number))
         seen = "it can be handed out" if self._layout.release(self.number).exists() else f"{place} is not there yet"
         return (
-            f"Release {self.number} is committed: {seen}. Only what follows the commit failed, and the next command "
+            f"Release {record.name} is committed: {seen}. Only what follows the commit failed, and the next command "
             f"that opens the series completes it; do not publish this snapshot again. {error}"
         )
 
@@ -240,7 +240,7 @@ class Stage:
         if record.coding_version not in known:
             raise ValueError(f"Release {self.number} uses coding version {record.coding_version}, which is not kept.")
         if self._catalogue.load().releases != self._state.releases:
-            raise LedgerDamaged(f"The catalogue changed while release {self.number} was being made. Open it again.")
+            raise LedgerDamaged(f"The catalogue changed while release {record.name} was being made. Open it again.")
 
     def _write(self, table: pa.Table, role: str, name: str) -> None:
         self._staged.append(self._store.write(table, self.folder, role, name, self.number))

@@ -105,26 +105,31 @@ class Store:
                 fault(moving)
             force_folder(self._layout.files)
 
-    def read(self, file: PrivateFile, columns: Sequence[str] | None = None) -> pa.Table:
-        """Read a file, or some columns of it, after checking it against its hash. O(bytes)."""
-        return self._read(file, self._layout.files / file.path, columns)
+    def read(self, file: PrivateFile, columns: Sequence[str] | None = None, label: str | None = None) -> pa.Table:
+        """Read a file, or some columns of it, after checking it against its hash. O(bytes).
+
+        label: what people call its release, for the message about a damaged file
+        """
+        return self._read(file, self._layout.files / file.path, columns, label)
 
     def read_staged(self, staged: Staged) -> pa.Table:
         """Read a file that is not in its place yet."""
         return self.read(staged.file) if staged.path is None else self._read(staged.file, staged.path)
 
-    def _read(self, file: PrivateFile, path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    def _read(
+        self, file: PrivateFile, path: Path, columns: Sequence[str] | None = None, label: str | None = None
+    ) -> pa.Table:
         try:
             content = path.read_bytes()
         except OSError as error:
-            raise LedgerDamaged(str(self._damage(file, f"it cannot be read ({error.strerror})."))) from error
+            raise self._refuse(file, f"it cannot be read ({error.strerror}).", label) from error
         if hashlib.sha256(content).hexdigest() != file.sha256:
-            raise LedgerDamaged(str(self._damage(file, _explain_altered(len(content), file.size))))
+            raise self._refuse(file, _explain_altered(len(content), file.size), label)
         try:
             key = file_key(self._key, bytes.fromhex(file.salt)) if self._key is not None else None
             return parquet.read_table(content, key, columns)
         except (OSError, ValueError, pa.ArrowException) as error:  # the hash is right, so the salt is not
-            raise LedgerDamaged(str(self._damage(file, f"it cannot be decoded ({error})."))) from error
+            raise self._refuse(file, f"it cannot be decoded ({error}).", label) from error
 
     def check(self, file: PrivateFile) -> Damage | None:
         """Hash a file again. O(bytes), without holding it in memory."""
@@ -154,6 +159,9 @@ class Store:
                 remove_tree(path)
             if orphans:
                 force_folder(self._layout.files)
+
+    def _refuse(self, file: PrivateFile, reason: str, label: str | None) -> LedgerDamaged:
+        return LedgerDamaged(str(replace(self._damage(file, reason), label=label)))
 
     def _damage(self, file: PrivateFile, reason: str) -> Damage:
         path = self._layout.relative(self._layout.files / file.path)

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.types import NO_NUMBERS, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
 
 LEAF = 8
 """Boxes in a leaf of the search tree: below this, testing all of them is cheaper than descending."""
@@ -25,10 +25,21 @@ def find_meeting(left: Int32, right: Int32) -> tuple[Int64, Int64]:
         return NO_NUMBERS, NO_NUMBERS
     left, right = np.ascontiguousarray(left, dtype=np.int32), np.ascontiguousarray(right, dtype=np.int32)
     order, bounds, first, last, below = _plant(right)
-    i, j = _search(left, right[order], bounds, first, last, below)
+    i, j = _search(left, right[order], bounds, first, last, below, False)
     j = order[j]
     rank = np.argsort(i * np.int64(len(right)) + j, kind="stable")
     return i[rank], j[rank]
+
+
+def meet_any(left: Int32, right: Int32) -> Bool:
+    """bool[len(left)]: whether left[i] meets some box of the right side. O(n log n) where most do, or few are near."""
+    if len(left) == 0 or len(right) == 0:
+        return np.zeros(len(left), dtype=np.bool_)
+    left, right = np.ascontiguousarray(left, dtype=np.int32), np.ascontiguousarray(right, dtype=np.int32)
+    order, bounds, first, last, below = _plant(right)
+    found = np.zeros(len(left), dtype=np.bool_)
+    found[_search(left, right[order], bounds, first, last, below, True)[0]] = True
+    return found
 
 
 @njit(cache=True)
@@ -107,7 +118,8 @@ def _halve(key: Int64, order: Int64) -> None:
 
 
 @njit(cache=True)
-def _meets(one: Int32, other: Int32) -> bool:
+def meets(one: Int32, other: Int32) -> bool:
+    """Whether two boxes meet."""
     for a in range(one.shape[0]):  # noqa: SIM110 (numba compiles loops, not generators)
         if one[a, 0] > other[a, 1] or other[a, 0] > one[a, 1]:
             return False
@@ -125,8 +137,10 @@ def cut(one: Int32, other: Int32, met: Int32) -> bool:
 
 
 @njit(cache=True)
-def _search(left: Int32, right: Int32, bounds: Int32, first: Int64, last: Int64, below: Int64) -> tuple[Int64, Int64]:
-    """Pairs (row of left, position in the tree's order); the room for them doubles when it is full."""
+def _search(
+    left: Int32, right: Int32, bounds: Int32, first: Int64, last: Int64, below: Int64, once: bool
+) -> tuple[Int64, Int64]:
+    """Pairs (row of left, position in the tree's order), or one for each row; the room doubles when it is full."""
     i, j = np.empty(4 * len(left), np.int64), np.empty(4 * len(left), np.int64)
     found = 0
     stack = np.empty(128, np.int64)
@@ -135,19 +149,22 @@ def _search(left: Int32, right: Int32, bounds: Int32, first: Int64, last: Int64,
         while depth:
             depth -= 1
             node = stack[depth]
-            if not _meets(left[one], bounds[node]):
+            if not meets(left[one], bounds[node]):
                 continue
             if below[node] >= 0:
                 stack[depth], stack[depth + 1] = below[node] + 1, below[node]
                 depth += 2
                 continue
             for p in range(first[node], last[node]):
-                if _meets(left[one], right[p]):
+                if meets(left[one], right[p]):
                     if found == len(i):
                         i = np.concatenate((i, np.empty(len(i), np.int64)))
                         j = np.concatenate((j, np.empty(len(j), np.int64)))
                     i[found], j[found] = one, p
                     found += 1
+                    if once:
+                        depth = 0
+                        break
     return i[:found], j[:found]
 
 
@@ -163,7 +180,7 @@ def count_inside(
         while depth and counts[b] < enough:
             depth -= 1
             node = stack[depth]
-            if not _meets(boxes[b], bounds[node]):
+            if not meets(boxes[b], bounds[node]):
                 continue
             covered = True
             for a in range(boxes.shape[1]):
@@ -207,7 +224,7 @@ class Points:
             return NO_NUMBERS, NO_NUMBERS
         order, bounds, first, last, below = self._tree
         points = np.ascontiguousarray(np.stack([self.codes[order], self.codes[order]], axis=2))
-        box, point = _search(np.ascontiguousarray(boxes, dtype=np.int32), points, bounds, first, last, below)
+        box, point = _search(np.ascontiguousarray(boxes, dtype=np.int32), points, bounds, first, last, below, False)
         return box, order[point]
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import reissue as ri
-from reissue.methods.incremental import difference, second_check, second_tracing, tracing
+from reissue.methods.incremental import difference, second_check, second_tracing, tracing, tracing_filter
 from reissue.methods.incremental.difference import Frequent
 from reissue.methods.incremental.difference_region import DifferencePart
 from reissue.methods.incremental.tracing_filter import TracingPart
@@ -120,8 +120,17 @@ def keep_the_newer_values(
     return np.concatenate([[0], np.cumsum(sizes)]), value[entries], count[entries]
 
 
-def trace_nothing(_: object, boxes: tuple[np.ndarray, np.ndarray], *__: object) -> tracing.Traces:
-    return tracing._no_traces(boxes[0].shape[1])
+def trace_nothing(*_: object) -> list[object]:
+    return []
+
+
+def call_everything_even(*given: object) -> np.ndarray:
+    """Every part shows more values than any k asks for, equally often."""
+    return np.full(int(str(given[-1])), 1_000)
+
+
+def find_everything_even(*given: object) -> np.ndarray:
+    return np.ones(int(str(given[-1])), dtype=np.bool_)
 
 
 def pass_everything(*_: object) -> bool:
@@ -133,7 +142,9 @@ FAULTS = {
     "the flow of the people left over": Fault(difference, "_too_few", find_no_small_rest, "difference"),
     "the components without flows": Fault(difference, "_suspect", suspect_nobody, "difference"),
     "the running multiset": Fault(overlap, "_intersect", keep_the_newer_values, "intersection"),
-    "the traces": Fault(tracing, "_trace_pairs", trace_nothing, "record tracing"),
+    "the traces": Fault(tracing, "trace_rows", trace_nothing, "record tracing"),
+    "the even parts of differences": Fault(difference, "find_even", find_everything_even, "difference"),
+    "the even parts of traces": Fault(tracing_filter, "count_even", call_everything_even, "record tracing"),
     "the filter of the traces": Fault(TracingPart, "suspicious", pass_everything, "record tracing"),
 }
 CASES = {
@@ -142,6 +153,8 @@ CASES = {
     "the components without flows": Case(ri.CheckedIncognito(k=2, c=0.8), Insertions(3, 68, 10, 2, 5, 3)),
     "the running multiset": Case(ri.CheckedMondrian(k=3, c=0.7), Insertions(14, 30, 34, 3, 6, 3)),
     "the traces": Case(ri.CheckedIncognito(k=3, c=0.8), Insertions(7, 76, 28, 4, 11, 3)),
+    "the even parts of differences": Case(ri.CheckedIncognito(k=2, c=0.5), Insertions(1, 48, 24, 4, 11, 3)),
+    "the even parts of traces": Case(ri.CheckedIncognito(k=3, c=0.7), Insertions(11, 28, 12, 4, 7, 3)),
     "the filter of the traces": Case(ri.CheckedIncognito(k=3, c=0.7), Insertions(11, 28, 12, 4, 7, 3)),
 }
 

@@ -10,14 +10,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reissue.methods.incremental import tracing
+from reissue.methods.incremental import tracing, tracing_places
+from reissue.methods.incremental.tracing import Traces
 from reissue.methods.incremental.tracing_attack import RecordTracing
+from reissue.methods.incremental.tracing_filter import Laid
+from reissue.methods.incremental.tracing_places import TracingLook, TracingPlaces
+from reissue.model.box_index import Points, find_meeting
 from reissue.model.observed import Members, Observed
 from tests.methods.incremental.tiny import random_series, series_of, traced
 
 CASES = 60
 Codes = dict[int, tuple[int, ...]]
 Values = dict[int, int]
+Boxes = tuple[np.ndarray, np.ndarray]
 Change = Callable[[np.random.Generator, Codes, Values], tuple[Codes, Values]]
 
 
@@ -143,18 +148,31 @@ def test_a_part_proves_that_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -
     assert min(steps.values()) > 4, steps
 
 
-def test_a_draw_of_places_proves_that_nothing_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only links at first, then one place more for each class: where that proves nothing all places are looked at."""
-    drawn, all_pairs = list[int](), tracing._trace_pairs
-    monkeypatch.setattr(tracing, "DRAWN", (0, 1))
+@pytest.mark.parametrize("drawn", [0, 1, 2])
+def test_few_places_tell_as_much_as_all(drawn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else is needed is found, or all are taken; traces, rows and boxes are those along all pairs."""
+    steps, widen, needed = Counter[str](), TracingPlaces.widen, tracing._trace_where_needed
+
+    def widened(places: TracingPlaces, laid: Laid, look: TracingLook) -> TracingPlaces | None:
+        more = widen(places, laid, look)
+        steps["all" if more is None else "enough" if more is places else "more"] += 1
+        steps["fewer than all"] += more is places and len(find_meeting(*places.boxes)[0]) > len(places.pairs[0])
+        return more
+
+    def compared(laid: Laid, boxes: Boxes, people: Points, k: int) -> Traces:
+        told, every = needed(laid, boxes, people, k), tracing._trace_pairs(laid, boxes, find_meeting(*boxes), people, k)
+        for name, of in vars(every).items():
+            assert np.array_equal(getattr(told, name), of), name
+        return told
+
+    monkeypatch.setattr(tracing_places, "DRAWN", drawn)
+    monkeypatch.setattr(tracing_places, "TRIED", 6 * drawn)
     monkeypatch.setattr(tracing, "_quiet", lambda *_: False)
-    monkeypatch.setattr(tracing, "_trace_pairs", lambda *args: drawn.append(len(args[2][0])) or all_pairs(*args))
-    looks = Counter[int]()
-    for series, k in (*cases(0, nothing), *leaving_cases(0), *loose_cases(1)):
-        drawn.clear()
-        assert agrees(series, k)
-        looks[len(drawn)] += 1
-    assert min(looks[1], looks[2]) > 10, looks
+    monkeypatch.setattr(tracing, "_trace_where_needed", compared)
+    monkeypatch.setattr(TracingPlaces, "widen", widened)
+    for series, k in (*turning_cases(drawn), *cases(drawn, nothing), *leaving_cases(drawn), *loose_cases(drawn)):
+        RecordTracing(k=k).run(series)
+    assert min(steps["more"], steps["enough"], steps["fewer than all"]) > 20, steps
 
 
 def test_a_value_that_two_people_exchange_within_a_class_changes_no_row() -> None:
@@ -199,6 +217,23 @@ def leaving_cases(seed: int) -> Iterator[tuple[Observed, int]]:
             kept = [of[~nobody] for of in (known.subjects, known.classes, known.codes, known.values)]
             series.releases[0] = replace(older, members=Members(*kept))  # type: ignore[index]
         yield series, k
+
+
+def turning_cases(seed: int) -> Iterator[tuple[Observed, int]]:
+    """Small classes of people who are near each other in one way or the other, dealt anew; some leave, others come."""
+    rng = np.random.default_rng(seed)
+    for _ in range(2 * CASES):
+        stay, kinds = int(rng.integers(30, 90)), int(rng.integers(2, 6))
+        leave, come = rng.integers(0, 4, 2).tolist()
+        codes: Codes = {s: tuple(rng.integers(0, 9, 2).tolist()) for s in range(stay + come)}
+        values = dict(enumerate(rng.integers(0, kinds, stay + come).tolist()))
+        releases = []
+        for here in (np.arange(stay), np.arange(leave, stay + come)):
+            near, size = int(rng.integers(1, 13)), int(rng.integers(2, 6))
+            key = [codes[s][0] // near + rng.random() * 2 for s in here.tolist()]
+            line = here[np.argsort(key)]
+            releases.append([part.tolist() for part in np.array_split(line, len(line) // size)])
+        yield series_of(codes, values, releases), int(rng.integers(2, 8))
 
 
 @pytest.mark.parametrize("seed", range(3))

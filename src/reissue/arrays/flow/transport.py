@@ -64,6 +64,12 @@ class Transport:
         An unused edge can be used iff its ends lie on a cycle of the residual graph: in one strong component.
         full: bool[rights] nodes that take all they can in every flow that counts, as they do in the one at hand.
         """
+        component, lefts = self.components(full), len(self.graph.unsent)
+        same = component[self.graph.left] == component[self.graph.right + lefts]
+        return np.asarray((self.graph.flow > 0) | same, dtype=np.bool_)
+
+    def components(self, full: Bool | None = None) -> Int64:
+        """int64[lefts + rights]: the strong component of each node in the residual graph. See `possible`."""
         graph, lefts, rights = self.graph, len(self.graph.unsent), len(self.graph.room)
         source, sink = lefts + rights, lefts + rights + 1
         used = graph.flow > 0
@@ -75,8 +81,7 @@ class Transport:
         late, done = np.flatnonzero(graph.unsent > 0), np.flatnonzero(given)
         tail = [graph.left, graph.right[used] + lefts, some, np.full(len(more), sink), np.full(len(late), source), done]
         head = [graph.right + lefts, graph.left[used], np.full(len(some), sink), more, late, np.full(len(done), source)]
-        component = strong_components(np.concatenate(tail), np.concatenate(head), sink + 1)
-        return np.asarray(used | (component[graph.left] == component[graph.right + lefts]), dtype=np.bool_)
+        return strong_components(np.concatenate(tail), np.concatenate(head), sink + 1)[:source]
 
     def least(self, edges: Int64) -> Int64:
         """int64[len(edges)]: the least that any flow of this total sends along each edge."""
@@ -89,6 +94,14 @@ class Transport:
     def least_into(self, rights: Int64) -> Int64:
         """int64[len(rights)]: the least that any flow of this total sends into each right node."""
         return _least_into(self.graph, self.search, np.asarray(rights, dtype=np.int64))
+
+    def search_in_vain(self, edge: int, shut: int | None = None) -> Bool:
+        """bool[lefts + rights]: the nodes that an edge's units come by where they find no other way; none if all do.
+
+        shut: a right node they may not go to at all, as for `least_into`; else only the edge is closed, as for `least`.
+        """
+        closed = -1 if shut is None else len(self.graph.unsent) + shut
+        return np.asarray(_search_in_vain(self.graph, self.search, edge, closed), dtype=np.bool_)
 
 
 @njit(cache=True)
@@ -229,3 +242,20 @@ def _least_into(graph: Graph, search: PathSearch, rights: Int64) -> Int64:
             graph.room[right] += sent
             least[i] += units - sent
     return least
+
+
+@njit(cache=True)
+def _search_in_vain(graph: Graph, search: PathSearch, edge: int, shut: int) -> Bool:
+    found = np.zeros(len(search.came), np.bool_)
+    left, right, units = graph.left[edge], graph.right[edge], graph.flow[edge]
+    graph.flow[edge] = 0
+    graph.room[right] += units
+    kept = units - push_flow(graph, search, left, units, edge, shut)
+    if kept > 0:
+        _, reached = search_path(graph, search, left, edge, shut)
+        for p in range(reached):
+            found[search.queue[p]] = True
+        reset_search(search, reached)
+    graph.flow[edge] = kept
+    graph.room[right] -= kept
+    return found

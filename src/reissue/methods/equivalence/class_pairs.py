@@ -191,8 +191,8 @@ class FindingWriter:
         finding = self._finding(size, names, tuple(classes))
         if not by_worlds:
             return finding
-        how = "However the values are dealt to people: "
-        return replace(finding, sentence=how + finding.sentence, details={**finding.details, "by": "worlds"})
+        sentence = f"However the values are dealt to people, from {finding.sentence.removeprefix('From ')}"
+        return replace(finding, sentence=sentence, details={**finding.details, "by": "worlds"})
 
     @staticmethod
     def _find_classes(release: ObservedRelease, people: Int64) -> list[int]:

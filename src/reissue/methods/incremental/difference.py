@@ -22,6 +22,7 @@ from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Bool, Int64
 from reissue.methods.incremental.difference_region import DifferencePart, Gap, find_obstructions
 from reissue.methods.incremental.difference_sets import list_sets
+from reissue.methods.incremental.sides import find_even
 from reissue.model.overlap import GroupArrays, Groups, Overlap, sort_by_bucket
 
 
@@ -75,6 +76,9 @@ def gaps(
     found, total, smallest = _too_few(part, k, link_risk, loose_risk, limit)
     shares, partly = [worst, *(_find_share(left, right, gap) for gap in found)], np.zeros(len(right.sizes), np.bool_)
     risks = (link_risk.copy(), loose_risk.copy()) if all_may else (link_risk, loose_risk)
+    part = part.only(
+        ~find_even((part.left, part.left_component), (part.right, part.right_component), share, part.components)
+    )
     for value, shows in part.values() if sharp or not all_may else ():  # no right class shows others
         few = 2 * np.count_nonzero(shows[part.left_component]) < len(part.lefts)
         some = part.only(shows) if few else part

@@ -12,26 +12,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.sets import lookup, sorted_unique
+from reissue.arrays.sets import distinct, lookup, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.incremental.tracing_filter import (
     BACKWARD,
     FORCED,
     FORWARD,
-    GroupGraph,
     Laid,
     TracingPart,
     find_followed,
     group_graph,
+    place_rows,
     trace_rows,
 )
-from reissue.model.box_index import Points, cut, find_meeting
+from reissue.methods.incremental.tracing_places import Pairs, TracingLook, TracingPlaces
+from reissue.model.box_index import Points, cut, find_meeting, meet_any
 from reissue.model.overlap import Groups, Overlap
 
 __all__ = ["BACKWARD", "FORCED", "FORWARD", "Traces", "traces"]
 
-DRAWN = 12, 60
-"""Of the classes that a class meets, so many are drawn to prove that nothing is traced; if they do not, so many."""
 SMALL = 4
 """A part that is looked at instead of the whole has at most one in so many of its components."""
 
@@ -101,36 +100,29 @@ def traces(
     laid = Laid(older[1], newer[1], overlap, values[overlap.at_left], value_count, gone, surely)
     if settled and _quiet(laid, boxes, people, k):
         return _no_traces(older[0].shape[1])
-    look = _trace_if_needed if settled else _trace_pairs
-    return look(laid, boxes, find_meeting(*boxes), people, k)
+    if settled:
+        return _trace_where_needed(laid, boxes, people, k)
+    return _trace_pairs(laid, boxes, find_meeting(*boxes), people, k)
 
 
-def _trace_if_needed(
-    laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], people: Points, k: int
+def _trace_where_needed(
+    laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int, meeting: tuple[Int32, Int32] | None = None
 ) -> Traces:
-    """As `_trace_pairs`, if nobody changed: not all pairs are looked at where some prove that nothing is traced."""
-    for drawn in DRAWN:
-        some = _draw_pairs(laid, pairs, drawn)
-        if 2 * len(some[0]) > len(pairs[0]):
-            break
-        found = _trace_pairs(laid, boxes, some, people, k)
-        if len(found) == 0 and found.complete:
-            return found
-    return _trace_pairs(laid, boxes, pairs, people, k)
+    """As `_trace_pairs` along all pairs that meet, if nobody changed; few of them are looked at (`tracing_places`).
 
-
-def _draw_pairs(laid: Laid, pairs: tuple[Int64, Int64], many: int) -> tuple[Int64, Int64]:
-    """The pairs that share subjects, and of the others about so many for each class. O(pairs).
-
-    Where boxes are wide nearly all of them meet, and a few places for each row prove that none is traced: with fewer
-    edges an attacker can only be surer. Which are drawn depends on the numbers of the classes alone.
+    meeting: boxes that meet where rows can go, if these are not the ones that people must fit
     """
-    left, right = pairs
-    degrees = [np.bincount(of, minlength=1)[of] for of in pairs]
-    mixed = (left * 2_654_435_761 + right * 40_503) % 1_000_003
-    drawn = (mixed % degrees[0] < many) | (mixed % degrees[1] < many)
-    drawn[_pair_of(laid.overlap, left, right, len(laid.newer.sizes))] = True
-    return left[drawn], right[drawn]
+    meeting = meeting or boxes
+    places = TracingPlaces.draw(laid, meeting)
+    while places is not None:
+        look = _look_along(laid, boxes, places.pairs, people, k)
+        if look.nothing:
+            return _no_traces(boxes[0].shape[1])
+        wider = places.widen(laid, look)
+        if wider is places:
+            return _describe(look, laid, places.pairs, people)
+        places = wider
+    return _trace_pairs(laid, boxes, find_meeting(*meeting), people, k)
 
 
 def _with_boxes(boxes: Int32, groups: Groups) -> tuple[Int64, Int32, Int64, Int32]:
@@ -173,7 +165,7 @@ def _within(part: TracingPart, boxes: tuple[Int32, Int32], people: Points, k: in
         left, right = own
     overlap = part.laid.overlap
     alone = replace(part.laid, overlap=replace(overlap, at_left=np.arange(len(overlap.at_left))))
-    return _trace_if_needed(alone, own, find_meeting(left, right), Points(people.codes[overlap.at_left]), k)
+    return _trace_where_needed(alone, own, Points(people.codes[overlap.at_left]), k, (left, right))
 
 
 def _around(laid: Laid, boxes: tuple[Int32, Int32], here: Bool) -> Bool:
@@ -181,7 +173,7 @@ def _around(laid: Laid, boxes: tuple[Int32, Int32], here: Bool) -> Bool:
     wider, inner = here.copy(), [of[here[label]] for of, label in zip(boxes, laid.labels, strict=True)]
     for outer, label in zip(boxes, laid.labels, strict=True):
         for some in inner:
-            wider[label[find_meeting(outer, some)[0]]] = True
+            wider[label[meet_any(outer, some)]] = True
     return wider
 
 
@@ -198,12 +190,22 @@ def _cut_all(left_boxes: Int32, right_boxes: Int32, left: Int64, right: Int64) -
     return met
 
 
-def _trace_pairs(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int64], people: Points, k: int) -> Traces:
+def _trace_pairs(laid: Laid, boxes: tuple[Int32, Int32], pairs: Pairs, people: Points, k: int) -> Traces:
     """As `traces`, if rows can go only along these pairs of classes, sorted by left, then right."""
-    (left_boxes, right_boxes), (pair_left, pair_right), overlap = boxes, pairs, laid.overlap
-    own = _pair_of(overlap, pair_left, pair_right, len(right_boxes))
-    graph = group_graph(laid, pair_left, pair_right, _to_pairs(own, laid.went()))
-    met = _cuts(left_boxes, right_boxes, pair_left, pair_right)
+    look = _look_along(laid, boxes, pairs, people, k)
+    if look.placed is None or look.nothing:
+        return _no_traces(boxes[0].shape[1], complete=look.placed is not None)
+    return _describe(look, laid, pairs, people)
+
+
+def _look_along(laid: Laid, boxes: tuple[Int32, Int32], pairs: Pairs, people: Points, k: int) -> TracingLook:
+    overlap = laid.overlap
+    own = _pair_of(overlap, *pairs, len(boxes[1]))
+    graph = group_graph(laid, *pairs, _to_pairs(own, laid.went()))
+    met = _cuts(*boxes, *pairs)
+    placed = place_rows(graph)
+    if placed is None:
+        return TracingLook(graph, None, [], met)
 
     def fits(edges: Int64, place: Int64) -> Int64:
         return np.bincount(
@@ -211,16 +213,30 @@ def _trace_pairs(laid: Laid, boxes: tuple[Int32, Int32], pairs: tuple[Int64, Int
         )
 
     known = _count_known(overlap.link, overlap.at_left, people.codes, met, own)
-    found = trace_rows(graph, known, lambda asked: people.inside(met[asked], k), k, fits)
-    if found is None:
-        return _no_traces(left_boxes.shape[1], complete=False)
-    return _describe(found, graph, laid, pairs, met, people)
+    found = trace_rows(graph, placed, known, lambda asked: _count_people(people, met[asked], k), k, fits)
+    return TracingLook(graph, placed, found, met)
+
+
+def _find_distinct(boxes: Int32) -> tuple[Int64, Int32]:
+    """(one of each box, int32[boxes] which of these it is): many pairs of classes share the same box."""
+    return distinct([boxes[:, a, side] for a in range(boxes.shape[1]) for side in (0, 1)])
+
+
+def _count_people(people: Points, boxes: Int32, k: int) -> Int64:
+    """int64[boxes]: how many people lie in each box, up to k."""
+    first, same = _find_distinct(boxes)
+    return people.inside(boxes[first], k)[same]
 
 
 def _find_people(people: Points, boxes: Int32, place: Int64) -> tuple[Int64, Int64]:
     """(place, person), ascending, each once: who lies in one of the boxes at a place; for boxes with few people."""
-    box, person = people.within(boxes)
-    both: Int64 = sorted_unique(place[box] * len(people) + person)
+    first, same = _find_distinct(boxes)
+    box, person = people.within(boxes[first])
+    start = np.searchsorted(box, np.arange(len(first) + 1))
+    where, which = np.divmod(sorted_unique(place * len(first) + same), max(1, len(first)))
+    sizes = np.diff(start)[which]
+    at = np.arange(int(sizes.sum())) + np.repeat(start[which] - np.cumsum(sizes) + sizes, sizes)
+    both: Int64 = sorted_unique(np.repeat(where, sizes) * len(people) + person[at])
     return both // max(1, len(people)), both % max(1, len(people))
 
 
@@ -254,14 +270,8 @@ def _count_known(link: Int64, at: Int64, codes: Int32, met: Int32, pair: Int64) 
     return known
 
 
-def _describe(
-    found: list[tuple[int, Int64, Int64, Int64, Int64]],
-    graph: GroupGraph,
-    laid: Laid,
-    pairs: tuple[Int64, Int64],
-    met: Int32,
-    people: Points,
-) -> Traces:
+def _describe(look: TracingLook, laid: Laid, pairs: Pairs, people: Points) -> Traces:
+    found, graph, met = look.found, look.graph, look.met
     kind = np.concatenate([np.full(len(at), kind) for kind, at, *_ in found])
     rows, edges = (np.concatenate([one[i] for one in found]) for i in (2, 3))
     sizes = np.concatenate([np.diff(ends, prepend=0) for *_, ends in found])

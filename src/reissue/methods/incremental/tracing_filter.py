@@ -15,8 +15,9 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.flow.transport import Transport, sums
-from reissue.arrays.sets import bipartite_components, sorted_unique
+from reissue.arrays.sets import bipartite_components
 from reissue.arrays.types import Bool, Int32, Int64
+from reissue.methods.incremental.sides import count_even
 from reissue.model.overlap import Groups, Overlap
 
 FORWARD, FORCED, BACKWARD = 0, 1, 2
@@ -103,7 +104,14 @@ def _group_edges(
     return left[:found].copy(), right[:found].copy(), pair[:found].copy(), flow[:found].copy()
 
 
-def place_rows(graph: GroupGraph) -> tuple[Transport, Bool | None] | None:
+Traced = tuple[int, Int64, Int64, Int64, Int64]
+"""(kind, at, rows, edges, ends): at is an edge for FORCED, else the group; rows: so many are traced; edges: int64[] the
+places of all traces, one after the other up to its end in ends."""
+Placed = tuple[Transport, Bool | None]
+"""A flow that places every row, and the nodes that it must fill."""
+
+
+def place_rows(graph: GroupGraph) -> Placed | None:
     """A flow that places every row and the nodes it must fill, or None if there is none: rows cannot be traced.
 
     Where somebody's value changed the true placement is none; then any that places all rows counts, whoever has gone.
@@ -117,28 +125,28 @@ def place_rows(graph: GroupGraph) -> tuple[Transport, Bool | None] | None:
 
 def trace_rows(
     graph: GroupGraph,
+    placed: Placed,
     known: Int64,
     count: Callable[[Int64], Int64],
     k: int,
     fits: Callable[[Int64, Int64], Int64],
-) -> list[tuple[int, Int64, Int64, Int64, Int64]] | None:
-    """(kind, at, rows, edges, ends): traces to fewer than k people by kind; None if the rows cannot be placed.
+) -> list[Traced]:
+    """Traces to fewer than k people by kind; the flow is bent on the way.
 
     known: int64[pairs] people who fit both boxes for sure (those whom the classes share); count(pairs): all who do, up
     to k; fits(edges, place): how many people fit one of the edges at each place, all of them edges that fewer than k
-    fit. at: an edge for FORCED, else the group; rows: so many are traced; edges: int64[] the places of all traces, one
-    after the other up to its end in ends.
+    fit.
     """
-    placed = place_rows(graph)
-    if placed is None:
-        return None
     transport, full = placed
-    possible, real = transport.possible(full), graph.pair >= 0
-    usable = possible & (graph.demand[graph.right] > 0) & (graph.supply[graph.left] > 0)
-    thin = _thin(graph, usable, transport.flow > 0, known, count, k)
-    forced = np.flatnonzero(thin & (transport.flow > 0))
+    real = graph.pair >= 0
+    usable = transport.possible(full) & (graph.demand[graph.right] > 0) & (graph.supply[graph.left] > 0)
+    sure = np.where(real, known[graph.pair], k) if len(known) else np.full(len(real), k)
+    used = transport.flow > 0
+    forced = np.flatnonzero(used & (sure < k))
     least = transport.least(forced)
     forced, least = forced[least > 0], least[least > 0]
+    thin = _thin(graph, usable, used, forced, sure, count, k)
+    forced, least = forced[thin[forced]], least[thin[forced]]
     found = [(FORCED, forced, least, forced, np.arange(1, len(forced) + 1))]
     for kind, end, nodes in ((FORWARD, graph.left, len(graph.supply)), (BACKWARD, graph.right, len(graph.demand))):
         wide = np.zeros(nodes, np.bool_)
@@ -156,22 +164,48 @@ def trace_rows(
     return found
 
 
-def _thin(graph: GroupGraph, usable: Bool, used: Bool, known: Int64, count: Callable[[Int64], Int64], k: int) -> Bool:
+def _thin(
+    graph: GroupGraph,
+    usable: Bool,
+    used: Bool,
+    forced: Int64,
+    sure: Int64,
+    count: Callable[[Int64], Int64],
+    k: int,
+) -> Bool:
     """bool[edges]: edges whose boxes fewer than k people fit, where that can matter.
 
-    It matters for edges in use, and for groups whose usable edges are not known to hold k people together: the region
-    of any other group holds them all. Nothing must come to a newer group that no edge in use leads to. An edge that
-    does not matter counts as wide, which keeps its groups from being traced; they cannot be.
+    It matters for edges that must be used, and for groups whose usable edges are not known to hold k people together:
+    the region of any other group holds them all. Nothing must come to a newer group that no edge in use leads to. One
+    usable edge that is wide is enough, so a few edges of a group are looked at first. An edge that does not matter
+    counts as wide, which keeps its groups from being traced; they cannot be.
     """
-    real = graph.pair >= 0
-    sure = np.where(real, known[graph.pair], k) if len(known) else np.full(len(real), k)
     left = sums(graph.left[usable], sure[usable], len(graph.supply)) < k
     right = sums(graph.right[usable], sure[usable], len(graph.demand)) < k
     right &= sums(graph.right[used], sure[used] + 1, len(graph.demand)) > 0
-    asked = real & (sure < k) & (used | (usable & (left[graph.left] | right[graph.right])))
-    pairs, fit = sorted_unique(graph.pair[asked]), np.full(len(known), k, dtype=np.int64)
-    fit[pairs] = count(pairs)
-    return asked & (np.where(real, fit[graph.pair], k) < k) if len(known) else asked
+    thin, asked = np.zeros(len(sure), np.bool_), np.zeros(len(sure), np.bool_)
+    few, many, wide = forced, 1, np.flatnonzero(usable & (sure >= k))
+    left[graph.left[wide]], right[graph.right[wide]] = False, False
+    while True:
+        pairs, place = np.unique(graph.pair[few], return_inverse=True)
+        thin[few] = (count(pairs) < k)[place]
+        asked[few] = True
+        wide = few[~thin[few]]
+        left[graph.left[wide]], right[graph.right[wide]] = False, False
+        rest = np.flatnonzero(usable & (sure < k) & ~asked & (left[graph.left] | right[graph.right]))
+        if len(rest) == 0:
+            return thin
+        few = rest[_find_first(graph.left[rest], many) | _find_first(graph.right[rest], many)]
+        many *= 2
+
+
+def _find_first(end: Int64, many: int) -> Bool:
+    """bool[edges]: the first few edges of each node."""
+    order = np.argsort(end, kind="stable")
+    begin = np.flatnonzero(np.diff(end[order], prepend=-1))
+    first = np.zeros(len(end), np.bool_)
+    first[order[np.arange(len(end)) - np.repeat(begin, np.diff(begin, append=len(end))) < many]] = True
+    return first
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +240,10 @@ class Laid:
         return int(max(label.max(initial=-1) for label in self.labels)) + 1
 
     def find_tangled(self, k: int) -> Bool:
-        """bool[components]: those with a link of fewer than k subjects."""
+        """bool[components]: those with a link of fewer than k subjects, unless they are known to tell nothing."""
         tangled = np.zeros(self.components, np.bool_)
         tangled[self.labels[0][self.overlap.left[self.overlap.shared < k]]] = True
-        return tangled
+        return tangled & (count_even((self.older, self.labels[0]), (self.newer, self.labels[1]), self.components) < k)
 
     def only(self, component: Bool) -> TracingPart:
         """The part within some components. O(shared + classes)."""
@@ -259,8 +293,11 @@ class TracingPart:
         def fits(edges: Int64, place: Int64) -> Int64:
             return sums(place, overlap.shared[graph.pair[edges]], int(place.max(initial=-1)) + 1)
 
-        found = trace_rows(graph, overlap.shared, lambda pairs: np.minimum(overlap.shared[pairs], k), k, fits)
-        return found is None or any(len(at) for _, at, *_ in found)
+        placed = place_rows(graph)
+        if placed is None:
+            return True
+        found = trace_rows(graph, placed, overlap.shared, lambda pairs: np.minimum(overlap.shared[pairs], k), k, fits)
+        return any(len(at) for _, at, *_ in found)
 
 
 def _renumber(kept: Bool) -> tuple[Int64, Int64]:

@@ -20,7 +20,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph, Propagation, restrict
 from reissue.arrays.sets import find_starts
-from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int32, Int64
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.invariance.assignment import CELL, find_regions
 from reissue.methods.invariance.attack_cuts import RebuiltCuts
 from reissue.methods.invariance.dealing import sort_cells
@@ -75,12 +75,14 @@ def rebuild_leftovers(
     cell, who, kind = cell[order], who[order], kind[order]
     begin = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(kind, prepend=-2) != 0))
     start = np.append(begin, len(cell)).astype(np.int64)
-    told = [
-        np.flatnonzero(latest[region[c]] > rank[c]) if k < 0 else np.array([k])
-        for c, k in zip(cell[begin].tolist(), kind[begin].tolist(), strict=True)
-    ]
-    shared = find_starts([len(one) for one in told])
-    joined = np.concatenate([NO_NUMBERS, *told]).astype(np.int64)
+    first, new = begin, kind[begin] < 0
+    told = latest[region[cell[first[new]]]] > rank[cell[first[new]]][:, None]
+    many = np.ones(len(first), dtype=np.int64)
+    many[new] = told.sum(axis=1)
+    shared = find_starts(many)
+    joined = np.empty(int(shared[-1]), dtype=np.int64)
+    of_new = np.repeat(new, many)
+    joined[of_new], joined[~of_new] = np.nonzero(told)[1], kind[first[~new]]
     return Leftovers(start, people[who].astype(np.int32), shared, joined, sets.start, sets.values)
 
 
