@@ -121,3 +121,15 @@ def test_settings_out_of_range_are_refused(settings: dict[str, float]) -> None:
 def test_an_m_invariant_series_is_recognized() -> None:
     rows = number_classes(clinic(TABLE_1B, TABLE_3B).releases)
     assert is_invariant(rows, trace_patterns(clinic(TABLE_1B, TABLE_3B).releases, rows))
+
+
+@pytest.mark.parametrize("changed", [0, 1, 2])
+def test_one_class_whose_people_are_shown_with_another_set_is_enough_not_to_be_invariant(changed: int) -> None:
+    people, classes = np.arange(6), np.arange(6, dtype=np.int32) // 2
+    values = np.array([0, 1] * 3, dtype=np.int32)
+    other = np.where((classes == changed) & (values == 1), 2, values)
+    for last, invariant in ((values, True), (other, False)):
+        releases = series_of([(people, classes, values), (people, classes, last)], 3).releases
+        rows = number_classes(releases)
+        assert rows.even.all()
+        assert is_invariant(rows, trace_patterns(releases, rows)) == invariant
