@@ -86,7 +86,9 @@ def _recursive_holds(counts: Int64, present: Int32, found: int, size: int, top: 
             at -= 1
         if at < head:
             largest[at] = count
-    tail = size - largest[:head].sum()
+    tail = size
+    for i in range(head):
+        tail -= largest[i]
     return bool(top * limits.recursive_denominator < limits.recursive_numerator * tail)
 
 

@@ -214,8 +214,8 @@ def apply_split(
             state.begin[to] = base + step.stops[x, c] - step.stops[x, 0]
             state.end[to] = base + step.stops[x, c + 1] - step.stops[x, 0]
             state.size[to] = step.sizes[x, c]
-            state.node[to] = node
-            state.node[to, step.attribute] = parts[c]
+            for a in range(len(node)):  # assigning whole arrays takes a second to compile
+                state.node[to, a] = parts[c] if a == step.attribute else node[a]
             for t in range(len(past.arrivals)):
                 first, last = targets[t], ends[t]
                 if step.splits_targets[t]:  # the cell's targets now lie part by part

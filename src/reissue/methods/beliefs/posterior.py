@@ -61,6 +61,8 @@ def compute_posteriors(
     left); the others weigh the Dirichlet parameters if `weigh` (posterior-based cascading, `bayes` only).
     """
     count = int(max(member_classes.max(initial=-1), row_classes.max(initial=-1))) + 1
+    if count == 0:  # nothing is out yet: no reason to wait for the kernels to be compiled
+        return np.zeros(priors.shape, dtype=np.float64)
     people = np.argsort(member_classes, kind="stable")
     rows = np.argsort(row_classes, kind="stable")
     member_start = np.searchsorted(member_classes[people], np.arange(count + 1)).astype(np.int64)

@@ -46,6 +46,8 @@ def revise(last: Float64, before: Float64, twice: Bool, moves: Moves) -> Float64
     last: float64[people, values] posterior of the last observation; before: that of the one before, for the people
     who were seen `twice`: with two steps their revised prior starts from it, everybody else's from `last`.
     """
+    if len(last) == 0:
+        return np.empty((0, moves.one.shape[1]))
     prior = carry(last, moves.one)
     if moves.two is not None and twice.any():
         prior[twice] = carry(before[twice], moves.two)

@@ -62,6 +62,8 @@ def ask_for_rows(demand: Demand, bucket: Int32, history: RowTrails, n: int) -> D
 
     bucket: int32[rows], -1 = new. Only buckets hardly larger than the largest earlier class can be: few are looked at.
     """
+    if len(history.groups) == 0:  # nobody was in an earlier class: no bucket is unsafe
+        return demand
     known = demand.signatures
     size = known.sizes * known.most(demand.alive)
     small = (size > 0) & (size < int(history.sizes.max(initial=0)) + n)
@@ -91,6 +93,8 @@ def repair_classes(
     O(rows log rows + rows x releases they lived in), plus per unsafe class a bounded number of such checks.
     """
     count = int(classes.max()) + 1 if len(classes) else 0
+    if len(history.groups) == 0:  # nobody was in an earlier class: all are safe, and no kernel need be compiled
+        return RepairedClasses(classes.astype(np.int32), count, np.zeros(count, dtype=np.bool_), 0, 0)
     width = int(values.max()) + 1 if len(values) else 1
     order = np.argsort(classes.astype(np.int64) * width + values, kind="stable")  # equal values at equal places
     start = np.searchsorted(classes[order], np.arange(count + 1)).astype(np.int64)
