@@ -35,7 +35,9 @@ BEFORE = (
     "0.36; e-equivalence 0.23, 0.19 and 0.37, 0.37. Before tokens were dealt evenly, standing had 0.16, 0.08 and 0.19, "
     "0.15; with totals 0.16, 0.09 and 0.13, 0.11; over five tables and seeds each, the first column was 0.14 and 0.21, "
     "was 0.11 and 0.20 afterwards (with totals 0.14 and 0.14, then 0.12 and 0.13). Before releases had the totals that "
-    "are to be expected, standing had 0.10 and 0.19, told 0.08 and 0.15."
+    "are to be expected, standing had 0.10 and 0.19, told 0.08 and 0.15. Before classes were cut at round numbers, "
+    "standing had 0.10 and 0.14, told 0.08 and 0.10; flat over six tables and seeds 0.12 and 0.14, over ten 0.09 and "
+    "0.12 afterwards."
 )
 
 

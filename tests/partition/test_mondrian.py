@@ -68,6 +68,34 @@ def test_the_kernel_cuts_as_lists_of_rows_would_be_cut(requirement: Requirement)
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
+def test_the_kernel_cuts_at_round_numbers_as_lists_of_rows_would_be_cut(requirement: Requirement) -> None:
+    rng, other = np.random.default_rng(5), 0
+    for _ in range(60):
+        made = (*domains(rng), Domain("wide", 0, int(rng.integers(20, 90))))
+        codes, values = table(rng, made, int(rng.integers(1, 40)), int(rng.integers(1, 5)))
+        favours, limits = rng.choice([1.0, 4.0], len(made)).tolist(), requirement.limits(np.bincount(values))
+        partition = mondrian(codes, values, made, limits, favours=favours)
+        classes = [np.flatnonzero(partition.classes == i).tolist() for i in range(len(partition.boxes))]
+        assert classes == mondrian_classes(codes, values, made, requirement, favours)
+        other += not np.array_equal(partition.classes, mondrian(codes, values, made, limits).classes)
+    assert other > 10
+
+
+def test_nearly_all_favoured_classes_lie_inside_round_ranges() -> None:
+    rng = np.random.default_rng(6)
+    made = (Domain("age", 18, 95), Domain("weight", -40, 160))
+    codes = np.stack([rng.integers(18, 96, 3_000), rng.integers(-40, 161, 3_000)], axis=1).astype(np.int32)
+    values, limits = np.zeros(3_000, dtype=np.int32), Requirement(k=5).limits(np.array([3_000]))
+    assert [domain.step for domain in made] == [10, 20]
+    inside = [
+        [(own[:, a, 0] // domain.step == own[:, a, 1] // domain.step).mean() for a, domain in enumerate(made)]
+        for own in (mondrian(codes, values, made, limits, favours=some).boxes for some in (None, [4.0, 4.0]))
+    ]
+    assert max(inside[0]) < 0.8
+    assert min(inside[1]) > 0.95
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda r: r.sentence())
 def test_every_row_is_in_one_class_inside_its_box_and_every_class_holds(requirement: Requirement) -> None:
     rng = np.random.default_rng(6)
     made = (*toy_domains(), Domain("ragged", 0, 6, ragged_tree()), Domain("income", 0, 500_000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from math import exp, inf, log, log2
 
@@ -90,21 +91,42 @@ def cover(domain: Domain, lo: int, hi: int) -> tuple[int, int]:
 
 
 def mondrian_classes(
-    codes: Int32, values: Int32, domains: tuple[Domain, ...], requirement: Requirement
+    codes: Int32,
+    values: Int32,
+    domains: tuple[Domain, ...],
+    requirement: Requirement,
+    favours: Sequence[float] | None = None,
 ) -> list[list[int]]:
-    """Mondrian by lists of row numbers: the classes in the order of the cuts, the most gainful of them first."""
+    """Mondrian by lists of row numbers: the classes in the order of the cuts, the most gainful of them first.
+
+    favours: numbers are rather cut at round ones, which are worth so many times more (hierarchies at every cut).
+    """
     value_count = int(values.max()) + 1
     table = values.tolist()
 
     def legal(part: list[int]) -> bool:
         return class_meets(requirement, [table[i] for i in part], table, value_count)
 
+    def enough(parts: list[list[int]]) -> bool:
+        return all(len(own) >= max(1, requirement.k) for own in parts)
+
+    def halves(part: list[int], a: int, last: int) -> list[list[int]]:
+        return [[i for i in part if codes[i, a] <= last], [i for i in part if codes[i, a] > last]]
+
+    def favoured(part: list[int], a: int) -> list[int]:
+        """The ends of the round ranges beside the median, where enough rows are on both sides of one."""
+        domain, column = domains[a], sorted(codes[part, a].tolist())
+        step, middle = domain.step, column[(len(column) - 1) // 2]
+        if favours is None or max(column[0], domain.lo - 1) // step == column[-1] // step:
+            return []
+        ends = (middle // step * step - 1, middle // step * step + step - 1)
+        return [last for last in ends if enough(halves(part, a, last))]
+
     def proposals(part: list[int], a: int) -> list[list[list[int]]]:
         column, domain = codes[:, a], domains[a]
         if domain.tree is None:
             middle = sorted(column[part].tolist())[(len(part) - 1) // 2]
-            lasts = (middle, middle - 1)
-            return [[[i for i in part if column[i] <= last], [i for i in part if column[i] > last]] for last in lasts]
+            return [halves(part, a, last) for last in favoured(part, a) or (middle, middle - 1)]
         kids = children(domain, int(column[part].min()), int(column[part].max()))
         parts = [own for x, y in kids if (own := [i for i in part if x <= column[i] <= y])]
         if len(parts) < 2:
@@ -121,13 +143,16 @@ def mondrian_classes(
             lo, hi = int(column[own].min()), int(column[own].max())
             if domain.tree is None:
                 median = sorted(column[part].tolist())[(len(part) - 1) // 2]
-                last = median if any(column[i] == median for i in parts[0]) else median - 1
+                lasts = favoured(part, a) or [median, median - 1]
+                last = next(last for last in lasts if max(column[parts[0]]) <= last < min(column[parts[1]]))
                 lo, hi = (wide[0], last) if own is parts[0] else (last + 1, wide[1])
             else:
                 inside = [(x, y) for x, y in children(domain, *wide) if x <= lo and hi <= y]
                 lo, hi = inside[0] if inside else wide
             gain += len(own) * float((wide[1] - wide[0]) - (hi - lo))
         gain *= domain.weight / domain.span
+        if favours is not None and (domain.tree is not None or favoured(part, a)):
+            gain *= favours[a]
         return gain * gain / (float(len(part)) ** 2 - sum(float(len(own)) ** 2 for own in parts))
 
     def cuts(part: list[int]) -> list[list[list[int]]]:
@@ -135,7 +160,7 @@ def mondrian_classes(
         for a in range(len(domains)):
             if codes[part, a].min() < codes[part, a].max():
                 for parts in proposals(part, a):
-                    if all(len(own) >= max(1, requirement.k) for own in parts):
+                    if enough(parts):
                         ranked.append((worth(part, parts, a), parts))
         return [parts for _, parts in sorted(ranked, key=lambda one: -one[0])]
 

@@ -12,6 +12,9 @@ import numpy as np
 
 from reissue.arrays.types import Int32
 
+MOST_RANGES = 12
+"""Ranges of a number, groups of a hierarchy's leaves: people ask for about so many of one attribute."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -103,6 +106,15 @@ class Domain:
     def cost_span(self) -> float:
         """The span by which strategies weigh widths: the shorter, the more each step costs."""
         return self.span / self.weight
+
+    @property
+    def step(self) -> int:
+        """How wide the round ranges are by which people ask for numbers: 1, 2 or 5 times a power of ten, so that about
+        `MOST_RANGES` of them cover all codes, each beginning at a multiple of it. 0 where there is a tree."""
+        if self.tree is not None:
+            return 0
+        steps = (int(times * 10**power) for power in range(10) for times in (1, 2, 5))
+        return next(step for step in steps if self.hi - self.lo < step * MOST_RANGES)
 
     @property
     def nodes(self) -> Tree | None:

@@ -5,10 +5,12 @@ memory and the rows of a partition lie together. `measure` lists the cuts that s
 `try_cut` arranges the slice into the parts of one of them if values do not refuse it. Drivers decide which partition is
 cut next and what else a cut must satisfy.
 
-A numeric attribute is cut at its median: values up to the median go left, or only those below it. A tree attribute is
-cut at its covering node: into the node's children that have rows, or into the child that has most rows and all others,
-so that one small child does not keep the rest together. A cut is worth the detail that it wins, weighed by attribute,
-over the square root of how evenly it divides the rows: uneven cuts leave more rows to be cut again.
+A numeric attribute is cut at its median: values up to the median go left, or only those below it. If it is rather to be
+cut at round numbers, these are the next ones below and above its median, as long as one of them leaves k rows on both
+sides. A tree attribute is cut at its covering node: into the node's children that have rows, or into the child that
+has most rows and all others, so that one small child does not keep the rest together. A cut is worth the detail that it
+wins, weighed by attribute, over the square root of how evenly it divides the rows: uneven cuts leave more rows to be
+cut again.
 
 Order and parts depend only on the multiset of codes, never on values: equal worth goes by attribute number.
 """
@@ -19,6 +21,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.model.requirement_kernels import Limits, meets
+from reissue.partition.number_cuts import list_cut, list_number_cuts
 from reissue.partition.tables import CodedRows, CutBuffers, Forest
 
 
@@ -43,7 +46,7 @@ def measure(rows: CodedRows, start: int, stop: int, forest: Forest, k: int, scra
         if forest.root[a] >= 0:
             found = _list_node_cuts(rows, start, stop, size, a, forest, k, found, scratch)
         else:
-            found = _list_median_cuts(rows, start, stop, size, a, forest, k, found, scratch)
+            found = list_number_cuts(rows, start, stop, size, a, forest, k, found, scratch)
     return found
 
 
@@ -66,49 +69,6 @@ def _find_hull(rows: CodedRows, start: int, stop: int, scratch: CutBuffers) -> i
 
 
 @njit(cache=True)
-def _list_cut(
-    attribute: int, first: int, last: int, left: int, gain: float, even: float, found: int, scratch: CutBuffers
-) -> int:
-    """Enter a cut at the place that its worth gives it; how many there are then."""
-    worth, at = gain * gain / even, found
-    while at > 0 and scratch.worth[at - 1] < worth:
-        scratch.worth[at] = scratch.worth[at - 1]
-        for i in range(4):
-            scratch.cuts[at, i] = scratch.cuts[at - 1, i]
-        at -= 1
-    scratch.worth[at] = worth
-    cut = scratch.cuts[at]
-    cut[0], cut[1], cut[2], cut[3] = attribute, first, last, left
-    return found + 1
-
-
-@njit(cache=True)
-def _list_median_cuts(
-    rows: CodedRows,
-    start: int,
-    stop: int,
-    size: int,
-    attribute: int,
-    forest: Forest,
-    k: int,
-    found: int,
-    scratch: CutBuffers,
-) -> int:
-    """List the cuts after the median and before it."""
-    first, high = np.int64(scratch.low[attribute]), np.int64(scratch.high[attribute])
-    floor = forest.start[attribute] - 1  # where widths are measured, a missing value is one step below the others
-    median, below, upto = _median(rows, start, stop, size, attribute, scratch)
-    for i in range(2):
-        last, left = (median, upto) if i == 0 else (median - 1, below)
-        if min(left, size - left) >= max(1, k):
-            end = max(last, floor)
-            gain = left * float(high - end) + (size - left) * float(end + 1 - max(first, floor))
-            even = 2.0 * left * (size - left)
-            found = _list_cut(attribute, int(first), last, left, gain / forest.span[attribute], even, found, scratch)
-    return found
-
-
-@njit(cache=True)
 def _list_node_cuts(
     rows: CodedRows,
     start: int,
@@ -125,7 +85,7 @@ def _list_node_cuts(
     first, last = forest.child_start[node], forest.child_start[node + 1]
     if last - first < 2:  # codes the taxonomy does not tell apart
         return found
-    size, span = scratch.next, forest.span[attribute]
+    size, span = scratch.next, forest.span[attribute] / forest.favour[attribute]
     _count_children(rows, start, stop, attribute, first, last, forest, scratch)
     largest, least, alike, gain, width = 0, total, 0.0, 0.0, float(forest.hi[node] - forest.lo[node])
     for child in range(last - first):
@@ -135,13 +95,13 @@ def _list_node_cuts(
             gain += size[child] * (width - float(forest.hi[own] - forest.lo[own]))
             largest = child if size[child] > size[largest] else largest
     if least >= k:
-        found = _list_cut(attribute, 1, 0, 0, gain / span, float(total) ** 2 - alike, found, scratch)
+        found = list_cut(attribute, 1, 0, 0, gain / span, float(total) ** 2 - alike, found, scratch)
     left, own = size[largest], forest.child[first + largest]
     if min(left, total - left) >= max(1, k):
         gain = left * (width - float(forest.hi[own] - forest.lo[own])) / span
         even = 2.0 * left * (total - left)
         begin, end = int(np.int64(forest.lo[own])), int(np.int64(forest.hi[own]))
-        found = _list_cut(attribute, begin, end, left, gain, even, found, scratch)
+        found = list_cut(attribute, begin, end, left, gain, even, found, scratch)
     return found
 
 
@@ -179,40 +139,6 @@ def _slice_meets(rows: CodedRows, start: int, stop: int, limits: Limits, scratch
     for i in range(found):
         counts[present[i]] = 0
     return holds
-
-
-@njit(cache=True)
-def _median(
-    rows: CodedRows, start: int, stop: int, size: int, attribute: int, scratch: CutBuffers
-) -> tuple[int, int, int]:
-    """(the lower median of a column over start..stop-1, how many rows are below it, how many up to it).
-
-    By narrowing an interval of codes, O(rows) each time; it is divided by up to 4096, so 3 times are enough.
-    """
-    low, high, buckets = np.int64(scratch.low[attribute]), np.int64(scratch.high[attribute]), scratch.buckets
-    bits = 4
-    while bits < 12 and (1 << bits) < stop - start:
-        bits += 1
-    rank, count = (size - 1) // 2, 0
-    while low < high:
-        shift = 0
-        while (high - low) >> shift >= 1 << bits:
-            shift += 1
-        used = ((high - low) >> shift) + 1
-        buckets[:used] = 0
-        for row in range(start, stop):
-            code = np.int64(rows.codes[row, attribute])
-            if low <= code <= high:
-                buckets[(code - low) >> shift] += rows.weights[row]
-        bucket = 0
-        while rank >= buckets[bucket]:
-            rank -= buckets[bucket]
-            bucket += 1
-        count = buckets[bucket]
-        low += bucket << shift
-        high = min(high, low + (1 << shift) - 1)
-    below = (size - 1) // 2 - rank
-    return int(low), below, below + count
 
 
 @njit(cache=True)

@@ -127,17 +127,19 @@ def mondrian(
     domains: Sequence[Domain],
     limits: Limits,
     *,
+    favours: Sequence[float] | None = None,
     threads: int | None = None,
 ) -> Partition:
     """Partition the rows by strict Mondrian; the whole table must satisfy the limits.
 
+    favours: numbers are cut at round ones first, and how much more such cuts are worth (of a hierarchy, every cut).
     O(rows * attributes * log(rows / k)) time, of many equal rows one alone; one copy of these and the boxes in memory.
     Large tables are cut by several threads (None: as many as there are processors): once cut apart, partitions have
     nothing to do with each other, so the result is the same for any number of them.
     """
     if len(values) == 0:
         return Partition(NO_CODES, np.empty((0, len(domains), 2), dtype=np.int32))
-    forest, (rows, home) = build_forest(domains), _merge_equal(codes, values)
+    forest, (rows, home) = build_forest(domains, favours), _merge_equal(codes, values)
 
     def cut(start: int, stop: int, depth: int) -> tuple[Int64, Int32]:
         return _cut_all(rows, start, stop, depth, forest, limits, cut_buffers(forest, len(limits.table)))

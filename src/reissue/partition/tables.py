@@ -31,7 +31,9 @@ class Forest(NamedTuple):
     """The domains of all attributes for kernels; nodes of all trees are numbered in one sequence.
 
     root: int32[attributes], -1 where any interval is a label; start: int64[attributes], the lowest code of a value
-    span: float64[attributes], shorter for attributes of more weight
+    span: float64[attributes], shorter for attributes of more weight; step: int64[attributes], numbers are rather cut at
+    multiples of it, 0 where at medians; favour: float64[attributes], how much more such cuts, or those of a hierarchy,
+    are worth
     lo, hi, parent, child_start: int32[nodes] (child_start one longer), child: children in code order
     leaf_start: int64[attributes], where an attribute's codes begin in leaf_node: int32[all leaves]
     """
@@ -39,6 +41,8 @@ class Forest(NamedTuple):
     root: Int32
     start: Int64
     span: Float64
+    step: Int64
+    favour: Float64
     lo: Int32
     hi: Int32
     parent: Int32
@@ -52,8 +56,8 @@ class CutBuffers(NamedTuple):
     """Working memory of one driver, made once.
 
     low, high: int32[attributes], hull of the partition last measured; node: int32[attributes], its smallest covering
-    node; cuts: int64[2 * attributes, 4], those that sizes allow, the best first: attribute, first and last code of the
-    part cut off (first > last: into all children), its rows; worth: float64[2 * attributes]; ends: int64[most parts +
+    node; cuts: int64[4 * attributes, 4], those that sizes allow, the best first: attribute, first and last code of the
+    part cut off (first > last: into all children), its rows; worth: float64[4 * attributes]; ends: int64[most parts +
     1], bounds of the parts last cut; next: int64[most parts]; counts, present: for slice_meets; pairs: int64[], counts
     by part and value; buckets: int64[], for medians
     """
@@ -77,8 +81,8 @@ def copy_rows(codes: Int32, values: Int32, weights: Int32 | None = None) -> Code
     return CodedRows(np.array(codes, dtype=np.int32, order="C"), values.astype(np.int32), np.arange(len(values)), ones)
 
 
-def build_forest(domains: Sequence[Domain]) -> Forest:
-    """The domains in one set of arrays."""
+def build_forest(domains: Sequence[Domain], favours: Sequence[float] | None = None) -> Forest:
+    """The domains in one set of arrays. favours: see `Forest`; None: numbers are cut at medians."""
     root = np.full(len(domains), -1, dtype=np.int32)
     leaf_start = np.zeros(len(domains), dtype=np.int64)
     node_parts, child_parts, leaf_parts = [np.empty((3, 0), np.int32)], [np.empty(0, np.int32)], [np.empty(0, np.int32)]
@@ -100,6 +104,8 @@ def build_forest(domains: Sequence[Domain]) -> Forest:
         root,
         np.array([domain.lo for domain in domains], dtype=np.int64),
         np.array([domain.cost_span for domain in domains], dtype=np.float64),
+        np.array([0 if favours is None else domain.step for domain in domains], dtype=np.int64),
+        np.array([1.0] * len(domains) if favours is None else favours, dtype=np.float64),
         lo,
         hi,
         parent,
@@ -114,7 +120,7 @@ def cut_buffers(forest: Forest, value_count: int) -> CutBuffers:
     """Working memory for partitions of any size."""
     attributes, parts = len(forest.root), max(2, int(np.diff(forest.child_start).max(initial=0)))
     low, high, node = (np.empty(attributes, dtype=np.int32) for _ in range(3))
-    cuts, worth = np.empty((2 * attributes, 4), dtype=np.int64), np.empty(2 * attributes, dtype=np.float64)
+    cuts, worth = np.empty((4 * attributes, 4), dtype=np.int64), np.empty(4 * attributes, dtype=np.float64)
     ends, following = np.empty(parts + 1, dtype=np.int64), np.empty(parts, dtype=np.int64)
     counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
     pairs = np.empty(min(parts * value_count, 1 << 16), dtype=np.int64)

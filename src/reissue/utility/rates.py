@@ -19,15 +19,13 @@ from scipy.sparse import csr_array, vstack
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InputError, did_you_mean
-from reissue.model.domain import Domain
+from reissue.model.domain import MOST_RANGES, Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
 from reissue.utility.measure import as_release, clip_boxes, exact_rows
 from reissue.utility.queries import Queries, count_exactly
 
 TIMES = " x "
-MOST = 12
-"""Cells of one attribute: more are joined to groups, numbers to ranges of 1, 2 or 5 times a power of ten."""
 LEAST = 10
 """People with the value in a cell, for a rate to count: the relative error of a smaller one is chance."""
 ROUNDS, PRIOR = 2, 2.0
@@ -294,17 +292,15 @@ def make_cells(domains: Sequence[Domain], pair: tuple[int, ...]) -> Int32:
 def _divide(domain: Domain) -> Int32:
     """int32[cells, 2]: single codes, or ranges of round numbers, or the groups below the root."""
     size = domain.hi - domain.lo + 1
-    if size <= MOST:
+    if size <= MOST_RANGES:
         low = np.arange(domain.lo, domain.hi + 1)
         return np.stack([low, low], axis=1).astype(np.int32)
     if domain.tree is not None:
         start, child = domain.tree.children
         nodes = child[start[0] : start[1]]
         return np.stack([domain.tree.lo[nodes], domain.tree.hi[nodes]], axis=1).astype(np.int32)
-    steps = (times * 10**power for power in range(10) for times in (1, 2, 5))
-    step = next(step for step in steps if size <= step * MOST)
-    low = np.arange(domain.lo // step * step, domain.hi + 1, step)
-    return np.stack([low, low + step - 1], axis=1).astype(np.int32)
+    low = np.arange(domain.lo // domain.step * domain.step, domain.hi + 1, domain.step)
+    return np.stack([low, low + domain.step - 1], axis=1).astype(np.int32)
 
 
 def _ask(snapshot: Coded, pair: tuple[int, ...], cells: Int32) -> Queries:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
 
-from reissue.methods.standing.leaving import _round, _share_out
+from reissue.methods.standing.leaving import _round, _share_out, learn_leaving
 from reissue.methods.standing.strategy import Standing
 from reissue.model.release import Coded, Facts
-from reissue.model.standing_classes import StandingClasses
+from reissue.model.standing_classes import StandingClasses, Tokens
 from tests.support.standing_series import DOMAINS, Publisher, Town, standing_of
 
 RELEASES, PEOPLE = 5, 3_000
@@ -66,10 +67,25 @@ def test_who_leaves_sooner_is_learned_from_classes_that_shrink(seed: int) -> Non
     assert off_by(totals_of(last), last) < 0.5 * off_by(share_of_classes(last), last)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_where_all_leave_alike_next_to_nothing_is_learned(seed: int) -> None:
-    last = Publisher(Standing(), seed=seed).publish_all(make_snapshots(np.full(6, 0.7), seed))[-1]
-    assert np.abs(totals_of(last) / share_of_classes(last) - 1).max() < 0.12
+def test_where_all_leave_alike_next_to_nothing_is_learned() -> None:
+    """Usually; by chance a little is. Where they do not, the same number is above 0.4."""
+    found = []
+    for seed in range(1, 10):
+        last = Publisher(Standing(), seed=seed).publish_all(make_snapshots(np.full(6, 0.7), seed))[-1]
+        found.append(np.abs(totals_of(last) / share_of_classes(last) - 1).max())
+    assert np.median(found) < 0.1
+    assert max(found) < 0.25
+
+
+def test_every_machine_learns_the_same_to_the_last_bit() -> None:
+    """These digits hold wherever it is run; libraries that add up in another order would change the last one."""
+    tokens = Tokens.of(np.repeat(np.arange(90), 10), np.arange(900) * 7 % 31 % 6, np.zeros(900, dtype=np.bool_))
+    before = np.repeat(np.arange(90, dtype=np.int32), 10)
+    last = StandingClasses(before, before, tokens, True, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32))
+    found = learn_leaving(last, before[np.arange(900) * 7 % 31 % 6 * 100 + np.arange(900) % 90 < 420])
+    assert [float(one).hex() for one in found.slope[:2]] == ["-0x1.17b25445b8c44p+1", "-0x1.6035ed1d1efb2p+0"]
+    digest = sha256(found.precision.tobytes() + found.slope.tobytes()).hexdigest()
+    assert digest == "d7b486ff022136ea0d3f268c3b4130ed8da157a7cd93e36b02e94a916e8746ec"
 
 
 def test_totals_that_classes_do_not_allow_are_refused() -> None:

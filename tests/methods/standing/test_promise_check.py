@@ -94,7 +94,8 @@ def tokens_of_an_old_class_changed(facts: Facts, kept: StandingClasses) -> Stand
 
 def tokens_of_a_new_class_that_are_nobodys(facts: Facts, kept: StandingClasses) -> StandingClasses:
     def change(columns: dict[str, np.ndarray]) -> None:
-        columns["count"][-1] += 1
+        own = np.flatnonzero(columns["standing"] == columns["standing"][-1])
+        columns["count"][own[columns["count"][own].argmin()]] += 1  # a rare one, so that c is kept
 
     return with_tokens(kept, change)
 

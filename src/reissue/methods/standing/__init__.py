@@ -19,6 +19,7 @@ read only for people who are back; all others have the place that the last relea
 - places:     the two caches
 - notes:      what the recipient of a release must know to read it
 - leaving:    how many people present have each value, as far as classes tell who leaves sooner
+- paces:      what that computes, in an order that makes it the same on every machine
 - totals:     the same with noise, and what lies between both
 - promise_check: the finished release against the promise; it shares no code with the others but the names of the facts
 """

@@ -85,7 +85,7 @@ def draw_tokens(draw: Int32, count: int, table: Int32, rng: np.random.Generator)
 
 def _cut(newcomers: Coded, requirement: Requirement, rng: np.random.Generator) -> Newcomers:
     """Classes by blind cuts; each person is dealt one of its class's values, every one of them once."""
-    standing = cut_blindly(newcomers, newcomers.values, requirement, rng).classes
+    standing = cut_blindly(newcomers, newcomers.values, requirement, rng, classes=True).classes
     dealt = deal_tokens(standing, newcomers.codes, newcomers.values, newcomers.value_count, rng)
     tokens = Tokens.of(standing, newcomers.values, np.zeros(len(newcomers), dtype=np.bool_))
     return Newcomers(standing, dealt, tokens, np.empty(0, dtype=np.int32))

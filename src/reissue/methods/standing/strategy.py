@@ -142,7 +142,8 @@ class Standing(Strategy):
             refuse_rows(len(present), len(np.unique(dealt)), self.row_k, row_l)
         elif len(present):
             found = find_shared_box(history.whole, history.fragment, self.row_k, row_l, present.domains)
-        rows = cut_blindly(present, dealt, self.row_requirement, np.random.default_rng([history.seed, 13]))
+        rng = np.random.default_rng([history.seed, 13])
+        rows = cut_blindly(present, dealt, self.row_requirement, rng, classes=False)
         if found is not None:
             return found.apply(rows)
         return rows, None if history.whole is None else np.zeros(len(rows.boxes), dtype=np.bool_)
