@@ -204,7 +204,10 @@ def _find_links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: in
 def _number_links(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: Int64) -> Int64:
     """int64[rows]: the link of each. O(rows + classes)."""
     start, order = sort_by_bucket(own, left[-1] + 1 if len(left) else 0)
-    link, number = np.empty(len(own), np.int64), np.empty(right.max() + 1 if len(right) else 0, np.int64)
+    width = 0
+    for one in range(len(right)):
+        width = max(width, right[one] + 1)
+    link, number = np.empty(len(own), np.int64), np.empty(width, np.int64)
     first = 0
     for one in range(len(start) - 1):
         while first < len(left) and left[first] == one:
