@@ -167,6 +167,7 @@ def test_few_places_tell_as_much_as_all(drawn: int, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(tracing_places, "DRAWN", drawn)
     monkeypatch.setattr(tracing_places, "TRIED", 6 * drawn)
+    monkeypatch.setattr(tracing_places, "FEW", 0)
     monkeypatch.setattr(tracing, "_quiet", lambda *_: False)
     monkeypatch.setattr(tracing, "_trace_where_needed", compared)
     monkeypatch.setattr(TracingPlaces, "widen", widened)

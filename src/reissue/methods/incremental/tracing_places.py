@@ -30,6 +30,9 @@ Pairs = tuple[Int64, Int64]
 """Classes of the older and of the newer release, sorted by the first, then by the second."""
 DRAWN, TRIED = 6, 36
 """For each group so many of its value are drawn whose boxes meet, and so many are looked at for that at most."""
+NARROW, FEW = 4, 20
+"""Where boxes are so narrow that less than one in NARROW of what is to be drawn is found, and so that there are fewer
+pairs than FEW for each group, all of them are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,11 @@ class TracingPlaces:
         linked = overlap.left * len(newer.sizes) + overlap.right
         every = np.arange(len(older.value)), np.arange(len(newer.value))
         none = np.zeros(len(older.value), np.bool_), np.zeros(len(newer.value), np.bool_)
-        return TracingPlaces(boxes, _join_pairs(laid, boxes, every, linked, DRAWN, TRIED), none)
+        pairs, groups = _join_pairs(laid, boxes, every, linked, DRAWN, TRIED), len(every[0]) + len(every[1])
+        found, every_pair = len(pairs[0]) - len(linked), len(older.sizes) * len(newer.sizes)
+        if NARROW * found < DRAWN * groups and found * every_pair < FEW * groups * TRIED * groups:
+            return None
+        return TracingPlaces(boxes, pairs, none)
 
     def widen(self, laid: Laid, look: TracingLook) -> TracingPlaces | None:
         """With groups opened until what was traced is traced along all pairs; the same if it is. None: take all."""
@@ -173,7 +180,9 @@ def _want(older: Groups, newer: Groups, reached: Bool, left: Bool, right: Bool) 
     """Ask for the groups from which a pair that is left out might lead on: those reached, or else all others there."""
     came = np.flatnonzero(reached[: len(older.value)])
     beyond = ~reached[len(older.value) : len(older.value) + len(newer.value)]
-    beyond &= np.isin(newer.value, sorted_unique(older.value[came]))
+    shown = np.zeros(1 + max(int(newer.value.max(initial=0)), int(older.value.max(initial=0))), dtype=np.bool_)
+    shown[older.value[came]] = True
+    beyond &= shown[newer.value]
     if len(came) <= np.count_nonzero(beyond):
         left[came] = True
     else:
