@@ -58,3 +58,18 @@ def test_cuts_are_read_in_the_codes_of_today(k: int, fragments: int, tmp_path: P
             assert set(map(tuple, facts.boxes[:, 1].tolist())) <= labels
             assert cut.classes_of(facts.codes, facts.boxes).tolist() == facts.classes.tolist()
         assert [cut is not None for cut in log.cuts] == [True] * 3, "no release had to be checked by flows"
+
+
+def test_caches_in_the_codes_before_an_extension_are_not_damaged(tmp_path: Path) -> None:
+    """New values stand between known ones, so that codes shift; who left is remembered with codes."""
+    schema = ri.Schema(identifier="name", quasi_identifiers={"group": {"hierarchy": BEFORE}}, sensitive="value")
+    everybody = rows(1, 0, 60, OLD)
+    with ri.Series.create(tmp_path / "s", schema, ri.Static(k=3), seed=1) as series:
+        series.publish(everybody)
+        series.publish(everybody.slice(8))
+        series.extend("group", AFTER)
+        assert series.verify(rebuild=True) == []
+        series.publish(everybody.slice(16))
+        assert series.verify(rebuild=True) == []
+        series.withdraw(not_handed_out=True)
+        assert series.verify(rebuild=True) == []

@@ -243,15 +243,18 @@ def _rebuild_before(
 def mend_caches(ledger: Ledger, strategy: Strategy, coding: Coding) -> list[Damage]:
     """Rebuild every cache from the facts, and put it in the place of one that differs. Needs the publisher's lock.
 
+    Where a hierarchy was extended since, they are still in the codes of the last release, or already in today's.
     Those that an older version made may differ and be right: of them only what cannot be read is damaged.
     """
     wrong: list[str] = []
     right: dict[str, Table] = {}
     older, differ = ledger.has_older_caches, False
+    then = ledger.releases[-1].coding_version if ledger.releases else coding.version
+    codings = [coding] if then == coding.version else [coding, Coding.from_dict(ledger.coding(then))]
     for fragment in ledger.shelf.fragments:
-        own = rebuild_caches(strategy, PastReleases(ledger.shelf, coding, fragment, counted=True))
         kept = ledger.shelf.caches(fragment)
-        found = compare_caches(own, kept)
+        rebuilt = [rebuild_caches(strategy, PastReleases(ledger.shelf, one, fragment, counted=True)) for one in codings]
+        found, own = min(((compare_caches(one, kept), one) for one in rebuilt), key=lambda tried: len(tried[0]))
         differ |= bool(found)
         wrong += [name for name in found if name in kept and not is_readable(kept[name])] if older else found
         right |= {part_name(name, fragment): table for name, table in own.items()}
