@@ -22,9 +22,9 @@ test: $(VENV)/ready
 suite: $(VENV)/ready packages
 	$(BIN)/python -m pytest -n auto --dist loadscope
 
-# What changes most, without Spark, databases and browsers.
+# What changes most, without Spark, databases, browsers and tests that start processes to compile in.
 quick: $(VENV)/ready
-	$(BIN)/python -m pytest -q -n auto --dist loadscope --ignore-glob='*spark*' \
+	$(BIN)/python -m pytest -q -n auto --dist loadscope --ignore-glob='*spark*' --ignore-glob='*test_compiled*' \
 		tests/arrays tests/model tests/partition tests/methods tests/utility tests/coding tests/hierarchy tests/schema tests/engine
 
 # Branch coverage of src by package. Compiled kernels, and what workers of Spark run, are not seen.
