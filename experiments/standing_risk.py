@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from learning_people import count_others, observe
+from reissue.methods.learning.attack import judge
 from reissue.methods.learning.class_graph import SeriesGraph
-from reissue.methods.learning.judgement import judge
 from reissue.methods.learning.statistics import learn, reason
 from reissue.model.observed import Observed
 from reissue.model.release import Coded, Facts

@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 
 from reissue.errors import SettingsError, show_text
 
+ENGINES = ("embedded", "spark")
 Function = TypeVar("Function", bound=Callable[..., object])
 Kind = TypeVar("Kind", bound=type)
 LIST, TABLES = "Sequence[str]", "Sequence[Source]"
@@ -114,3 +115,13 @@ def _holds_texts(value: object) -> bool:
 
 def _is_a(value: object, name: str) -> bool:
     return any(kind.__name__ == name for kind in type(value).__mro__)
+
+
+def check_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
+    """The engine's name and settings, with everything at its place."""
+    given: dict[str, object] = {"name": engine} if isinstance(engine, str) else {"name": "embedded", **engine}
+    unknown = sorted(set(given) - {"name", "master", "settings"})
+    if given["name"] not in ENGINES or unknown:
+        wrong = f"has the unknown setting '{unknown[0]}'" if unknown else f"is {given['name']!r}"
+        raise SettingsError(f"engine {wrong}; it must be one of: {', '.join(ENGINES)}, with master and settings.")
+    return {key: value for key, value in given.items() if value}

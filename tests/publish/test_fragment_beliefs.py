@@ -12,7 +12,7 @@ import pytest
 import reissue as ri
 from reissue.engine.snapshot import load
 from reissue.errors import SettingsError
-from reissue.history.identities import Identities
+from reissue.history.past_releases import Identities
 from reissue.methods.beliefs.classes import estimate_priors
 from reissue.methods.beliefs.cycle import remember_beliefs
 from reissue.methods.beliefs.knowledge import ReadKnowledge

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import reissue as ri
+from reissue.arguments import check_engine
 from reissue.errors import SettingsError
 from reissue.methods.registry import (
     ATTACKS,
@@ -34,7 +35,7 @@ from reissue.model.settings import (
     Within,
 )
 from reissue.series.creating import check_fragments, parse_settings, read_formats
-from reissue.series.release import check_engine, check_formats, check_on_change, choose_label
+from reissue.series.release import check_formats, check_on_change, choose_label
 from tests.support.hospital import hospital_schema
 
 NUMBERS = (int, float, int | None, float | None, Literal[1, 2])

@@ -15,7 +15,8 @@ from reissue.audit.attacks import check_given, check_pairs, choose_attacks, read
 from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
 from reissue.audit.document import list_classes
 from reissue.audit.foreign.series import read_series
-from reissue.audit.notes import (
+from reissue.audit.result import (
+    Audit,
     describe_config,
     find_absences,
     find_folders,
@@ -24,13 +25,11 @@ from reissue.audit.notes import (
     note_missing_files,
     read_left_out,
 )
-from reissue.audit.result import Audit
 from reissue.audit.row_linkage import Columns, ReadColumns, find_traceable
 from reissue.audit.standing import StandingView, describe_standing, refuse_styles
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.errors import SeriesError
-from reissue.history.identities import Identities
-from reissue.history.past_releases import PastReleases, UnseenRelease, read_releases
+from reissue.history.past_releases import Identities, PastReleases, UnseenRelease, read_releases
 from reissue.ledger import Ledger, ReleaseRecord
 from reissue.ledger.records import Layout
 from reissue.methods.attack import Attack, Outcome

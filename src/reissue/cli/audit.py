@@ -174,7 +174,7 @@ def _of_files(
     from reissue.audit import audit as run
     from reissue.audit.attacks import check_section, resolve_request
     from reissue.audit.auditing import read_strategy
-    from reissue.audit.notes import describe_config
+    from reissue.audit.result import describe_config
     from reissue.schema import read_config
 
     read = read_config(config)

@@ -17,9 +17,8 @@ from reissue.engine.identifiers import Identifiers
 from reissue.engine.output import Format, write_release
 from reissue.engine.snapshot import load
 from reissue.engine.text import text_of
-from reissue.history.identities import Identities, refuse_lookalikes
 from reissue.history.lending import LentColumns
-from reissue.history.past_releases import UnseenRelease
+from reissue.history.past_releases import Identities, UnseenRelease, refuse_lookalikes
 from reissue.history.public_files import Extent, add_standing, make_public_tables
 from reissue.ledger import Ledger, PartWriter, ReleaseRecord, Stage
 from reissue.methods.strategy import Strategy

@@ -15,9 +15,8 @@ from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.identifiers import Identifiers
 from reissue.errors import InfeasiblePolicy, show_text
-from reissue.history.identities import Identities
 from reissue.history.lending import LentColumns, lend
-from reissue.history.past_releases import ABSENT, PastReleases, fold_caches, own_caches, rebuild_caches
+from reissue.history.past_releases import ABSENT, Identities, PastReleases, fold_caches, own_caches, rebuild_caches
 from reissue.ledger import Marks, Shelf
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts

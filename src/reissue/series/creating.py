@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from reissue.arguments import check_engine
 from reissue.errors import SeriesError, SettingsError
 from reissue.ledger import Ledger, read_events, read_key
 from reissue.ledger.disk import remove_tree
@@ -19,7 +20,7 @@ from reissue.methods.registry import make_strategy, write_policy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Attribute, Categorical, Schema
 from reissue.schema.proposal import write_key, write_value
-from reissue.series.release import FORMATS, check_engine, check_formats, check_on_change, to_strings
+from reissue.series.release import FORMATS, check_formats, check_on_change, to_strings
 
 
 def check_fragments(fragments: int | None) -> int:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
-ENGINES = ("embedded", "spark")
 ON_CHANGE = ("refuse", "new-subject")
 
 
@@ -171,16 +170,6 @@ def list_members(ledger: Ledger, number: int, coding: Coding) -> pa.Table:
     if kept is not None:
         columns |= {"box": facts.classes, "dealt": pa.array(coding.values, pa.string()).take(pa.array(kept.dealt))}
     return pa.table(columns)
-
-
-def check_engine(engine: str | Mapping[str, object]) -> dict[str, object]:
-    """The engine's name and settings, with everything at its place."""
-    given: dict[str, object] = {"name": engine} if isinstance(engine, str) else {"name": "embedded", **engine}
-    unknown = sorted(set(given) - {"name", "master", "settings"})
-    if given["name"] not in ENGINES or unknown:
-        wrong = f"has the unknown setting '{unknown[0]}'" if unknown else f"is {given['name']!r}"
-        raise SettingsError(f"engine {wrong}; it must be one of: {', '.join(ENGINES)}, with master and settings.")
-    return {key: value for key, value in given.items() if value}
 
 
 def check_formats(formats: Sequence[str]) -> list[Format]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reissue.arguments import check_methods
+from reissue.arguments import check_engine, check_methods
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.hierarchy import Hierarchy
@@ -15,7 +15,7 @@ from reissue.methods.registry import ADOPTED, restore_strategy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 from reissue.series.creating import NewSeries, change_strategy, find_key
-from reissue.series.release import FORMATS, Attempt, Release, begin_reading, check_engine, make_executor
+from reissue.series.release import FORMATS, Attempt, Release, begin_reading, make_executor
 from reissue.showing import Shown, Sketch
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from reissue.errors import (
     show_text,
 )
 from reissue.hierarchy import Hierarchy
-from reissue.history.identities import Identities
-from reissue.history.past_releases import PastReleases, compare_caches, is_readable, rebuild_caches
+from reissue.history.past_releases import Identities, PastReleases, compare_caches, is_readable, rebuild_caches
 from reissue.ledger import Damage, Event, Ledger, Receipt, ReleaseRecord, part_name, read_events
 from reissue.ledger.disk import hash_file
 from reissue.ledger.records import Layout

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.invariance.assignment import NEAR, find_kept_fakes, make_counterfeits
 from reissue.methods.invariance.buckets import BucketPlan
 from reissue.methods.invariance.signatures import PastSignatures, Signatures
-from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.invariance.strategy import NEAR, MInvariance, find_kept_fakes, make_counterfeits
 from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, History

@@ -6,10 +6,10 @@ from collections import Counter
 
 import numpy as np
 
-from reissue.methods.invariance.assignment import REGION, Cells, Dealt, make_counterfeits
 from reissue.methods.invariance.buckets import Demand, plan_buckets
+from reissue.methods.invariance.dealing import REGION
 from reissue.methods.invariance.signatures import Signatures
-from reissue.methods.invariance.strategy import MInvariance
+from reissue.methods.invariance.strategy import Cells, Dealt, MInvariance, make_counterfeits
 from reissue.model.release import Coded, History
 from tests.methods.invariance.test_assignment import DOMAINS, past, plan
 from tests.methods.learning.townspeople import town

@@ -18,9 +18,8 @@ from reissue.errors import SettingsError
 from reissue.methods.baselines.static import Static
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.strategy import MInvariance
-from reissue.methods.learning.attack import Learning
+from reissue.methods.learning.attack import Learning, judge
 from reissue.methods.learning.class_graph import SeriesGraph
-from reissue.methods.learning.judgement import judge
 from reissue.methods.learning.statistics import FittedStatistics, learn, reason
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease

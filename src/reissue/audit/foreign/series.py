@@ -20,7 +20,7 @@ from reissue.engine.identifiers import join_identifiers
 from reissue.engine.snapshot import Snapshot, load
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError, SettingsError
-from reissue.history.identities import Identities, refuse_lookalikes
+from reissue.history.past_releases import Identities, refuse_lookalikes
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded

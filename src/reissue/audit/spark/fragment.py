@@ -12,8 +12,7 @@ from reissue.arrays.types import Int32, Int64
 from reissue.audit.description import ClassRef, ClassSummary, SeriesFragment, summarize_class
 from reissue.audit.spark.names import TokenWords
 from reissue.coding import Coding, CodingWords
-from reissue.history.identities import Identities
-from reissue.history.past_releases import read_releases
+from reissue.history.past_releases import Identities, read_releases
 from reissue.ledger import Shelf
 from reissue.methods.attack import Attack, Outcome
 from reissue.model.domain import Domain

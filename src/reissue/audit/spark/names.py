@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arrays.types import Int32, Int64
-from reissue.history.identities import Identities
+from reissue.history.past_releases import Identities
 from reissue.ledger import Marks, Shelf
 from reissue.ledger.parquet import numbers_of
 from reissue.ledger.records import PrivateFile

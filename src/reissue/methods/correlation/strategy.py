@@ -30,9 +30,9 @@ from reissue.methods.correlation.cor_partition import (
 from reissue.methods.correlation.inference import build_world
 from reissue.methods.correlation.memory import Trails, recall_trails, remember_trails
 from reissue.methods.correlation.simulation import measure_chains
-from reissue.methods.invariance.assignment import Cells, Dealt, Fakes, describe_steps, draw_codes, make_counterfeits
 from reissue.methods.invariance.buckets import count_demand, plan_buckets
 from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, PastSignatures, divide, recall
+from reissue.methods.invariance.strategy import Cells, Dealt, Fakes, describe_steps, draw_codes, make_counterfeits
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.observed import ObservedRelease

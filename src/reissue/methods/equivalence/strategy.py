@@ -20,9 +20,9 @@ from reissue.methods.equivalence.lifespans import (
     remember_spans,
     remove_spans,
 )
-from reissue.methods.invariance.assignment import Cells, Fakes, describe_steps, find_kept_fakes, make_counterfeits
 from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, pad_counts, plan_buckets
 from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, divide
+from reissue.methods.invariance.strategy import Cells, Fakes, describe_steps, find_kept_fakes, make_counterfeits
 from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table

@@ -21,9 +21,8 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.factor_graph import FactorGraph, Propagation, restrict
 from reissue.arrays.sets import find_starts
 from reissue.arrays.types import Bool, Float64, Int32, Int64
-from reissue.methods.invariance.assignment import CELL, find_regions
 from reissue.methods.invariance.attack_cuts import RebuiltCuts
-from reissue.methods.invariance.dealing import sort_cells
+from reissue.methods.invariance.dealing import CELL, REGION, part_regions, sort_cells
 from reissue.methods.invariance.signatures import collect_sets
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease
@@ -63,7 +62,7 @@ def rebuild_leftovers(
     sets, own = collect_sets(release.classes, release.values, release.class_count)
     size = int(sets.sizes.min())
     tree = grow_tree(np.asfortranarray(members.codes), domains, CELL * size)
-    region = find_regions(tree, np.flatnonzero(~known), size, values)
+    region = part_regions(tree.parent, tree.leaf, np.flatnonzero(~known), REGION * size * values)
     rank = np.empty(len(tree.parent), dtype=np.int64)
     rank[sort_cells(tree.parent, tree.leaf)] = np.arange(len(rank))
     dealt = _find_dealt(tree.parent, tree.leaf, members.classes, release.class_count)

@@ -15,6 +15,11 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.sorting import find_order
 from reissue.arrays.types import Int64
 
+CELL = 2
+"""The smallest cells have room for so many sets."""
+REGION = 8
+"""A region has about so many newcomers for every value of the series and of a signature: buckets stay large."""
+
 
 @njit(cache=True)
 def part_regions(parent: Int64, leaf: Int64, fresh: Int64, least: int) -> Int64:

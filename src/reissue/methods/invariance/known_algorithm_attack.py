@@ -15,8 +15,8 @@ from reissue.errors import InputError
 from reissue.methods.attack import Attack, Outcome, WorkDivision, name_releases
 from reissue.methods.invariance.attack_cuts import RebuiltCuts, count_cuts, is_split, rebuild_cuts
 from reissue.methods.invariance.attack_exclusions import Leftovers, count_excluded, exclude, rebuild_leftovers
+from reissue.methods.learning.attack import PersonEvidence, judge, state_share
 from reissue.methods.learning.class_graph import SeriesGraph
-from reissue.methods.learning.judgement import PersonEvidence, judge, state_share
 from reissue.methods.learning.statistics import PUBLISHER, WithStatistics, learn, refit
 from reissue.model.observed import Observed, Words
 from reissue.model.settings import Within

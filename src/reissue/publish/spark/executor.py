@@ -19,7 +19,7 @@ from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format
 from reissue.engine.spark.counting import count_values, read_files
 from reissue.engine.spark.tasks import PACKED
-from reissue.history.identities import find_name, read_identities, refuse_lookalikes_on_spark
+from reissue.history.past_releases import find_name, read_identities, refuse_lookalikes_on_spark
 from reissue.history.public_files import Extent, totals_table
 from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
 from reissue.ledger import Ledger, ReleaseRecord, Stage
