@@ -13,6 +13,7 @@ from reissue.errors import InputError, SettingsError
 from reissue.methods.attack import Attack
 from reissue.methods.baselines.static import Static
 from reissue.methods.beliefs.attack import BackgroundKnowledge
+from reissue.methods.beliefs.attack_cycle import follow
 from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.revision import Claims
@@ -80,7 +81,7 @@ def test_example_1_cayla_is_given_away_by_what_follows_cancer() -> None:
 
 def test_example_2_the_bayes_estimator_believes_three_sevenths() -> None:
     attack = knowing(BackgroundKnowledge(knowledge=UNIFORM, estimator="bayes", threshold=0.1))
-    learned = attack.learn(example_1(), Claims.none())
+    learned = list(follow(example_1(), attack.attacker, Claims.none()))
     cayla = learned[1].subjects.tolist().index(2)
     assert learned[1].belief[cayla] == pytest.approx(3 / 7)
     assert learned[1].gain[cayla] == pytest.approx((learned[1].belief[cayla] - 1 / 3) / (2 / 3))
@@ -100,7 +101,7 @@ def test_compromised_people_give_others_away() -> None:
     measures = attack.run(example_1()).measures
     assert measures["gain_of_others"] > measures["gain_of_others_without"]
     assert measures["gain"] > measures["gain_without_compromised"]
-    learned = attack.learn(example_1(), claims)[1]
+    learned = list(follow(example_1(), attack.attacker, claims))[1]
     assert learned.belief[learned.subjects == 3] == pytest.approx(1.0)
     assert learned.claimed.sum() == 1
 
@@ -147,7 +148,7 @@ def test_it_runs_over_any_series(strategy: object, estimator: str) -> None:
     outcome = attack.run(series)
     assert isinstance(attack, Attack)
     assert outcome.measures["gain_of_others"] >= 0
-    for learned in attack.learn(series, attack.claims(series)):
+    for learned in follow(series, attack.attacker, attack.claims(series)):
         assert (learned.belief >= -1e-12).all()
         assert (learned.belief <= 1 + 1e-12).all()
         assert (np.diff(learned.subjects) > 0).all()

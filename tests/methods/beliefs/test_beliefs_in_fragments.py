@@ -13,8 +13,7 @@ import pytest
 
 from reissue.errors import InputError
 from reissue.methods.attack import Outcome
-from reissue.methods.beliefs.attack import BackgroundKnowledge
-from reissue.methods.beliefs.attack_accounts import Sum
+from reissue.methods.beliefs.attack import BackgroundKnowledge, Sum
 from reissue.methods.beliefs.attack_cycle import simulate_claims
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, Second
 from reissue.methods.beliefs.posterior import Estimator

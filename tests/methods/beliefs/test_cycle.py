@@ -11,12 +11,12 @@ import pytest
 
 from reissue.arrays.types import Float64
 from reissue.methods.beliefs.attack import BackgroundKnowledge
+from reissue.methods.beliefs.attack_cycle import follow
 from reissue.methods.beliefs.classes import estimate_priors
 from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, read_applied, remember_beliefs
-from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.posterior import compute_posteriors
-from reissue.methods.beliefs.revision import Claims, Moves
+from reissue.methods.beliefs.revision import Claims, MoveCounts, Moves
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded, Facts, History, Table
 from tests.support.histories import EVERYTHING, generate, toy_domains
@@ -221,7 +221,8 @@ def test_the_attacker_estimates_the_publishers_moves(seed: int) -> None:
     series = Observed(observed, snapshots[0].domains, VALUES, PlainWords())
     attack = BackgroundKnowledge(knowledge=Knowledge(values="uniform", smoothing=SMOOTHING))
     estimated, given = (
-        list(attack.inform(known).learn(series, Claims.none())) for known in (ReadKnowledge(), ReadKnowledge(one=one))
+        list(follow(series, attack.inform(known).attacker, Claims.none()))
+        for known in (ReadKnowledge(), ReadKnowledge(one=one))
     )
     assert np.allclose(estimated[1].belief, given[1].belief)
     assert np.ptp(given[1].belief) > 0

@@ -11,11 +11,12 @@ import pytest
 
 from reissue.errors import InputError, SettingsError
 from reissue.methods.beliefs.attack import BackgroundKnowledge
-from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, estimate_shares
 from reissue.methods.beliefs.knowledge import (
+    SUPPORT,
     Knowledge,
     ReadKnowledge,
     count_fragment,
+    estimate_shares,
     find_moves,
     find_shares,
 )
@@ -26,6 +27,7 @@ from reissue.methods.beliefs.knowledge_files import (
     read_transitions,
     read_values,
 )
+from reissue.methods.beliefs.revision import MoveCounts
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import FragmentCounts, TableCounts, sum_counts
 from reissue.model.release import Coded

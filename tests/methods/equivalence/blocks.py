@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 
 from reissue.arrays.types import Int32, Int64
-from reissue.methods.equivalence.person_matrix import Block, make_blocks, number_classes, trace_patterns
+from reissue.methods.equivalence.person_matrix import number_classes, trace_patterns
+from reissue.methods.equivalence.smallest_attack import Block, make_blocks
 from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, Observed, ObservedRelease

@@ -8,8 +8,8 @@ import pytest
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.equivalence.attack import Equivalence
 from reissue.methods.equivalence.lifespans import recall_spans
-from reissue.methods.equivalence.person_matrix import make_blocks, number_classes, trace_patterns
-from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut, solve_smallest_attack
+from reissue.methods.equivalence.person_matrix import number_classes, trace_patterns
+from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut, make_blocks, solve_smallest_attack
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.attack import Association
 from reissue.methods.invariance.strategy import MInvariance

@@ -13,7 +13,7 @@ from reissue.methods.attack import Outcome
 from reissue.methods.baselines.static import Static
 from reissue.methods.equivalence.attack import Equivalence, locate_people
 from reissue.methods.equivalence.attack_search import SearchTotals
-from reissue.methods.equivalence.series_shape import MERGED, PAIRS, PIECES, SeriesShape
+from reissue.methods.equivalence.person_matrix import MERGED, PAIRS, PIECES, SeriesShape
 from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.signatures import hash_sets
 from reissue.methods.invariance.strategy import MInvariance
@@ -106,7 +106,9 @@ WAYS = {MERGED: MERGED, PIECES: PIECES, "invariant": PAIRS, "any": PAIRS}
 
 @pytest.mark.parametrize("kind", WAYS)
 def test_parts_tell_what_the_whole_tells(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reissue.methods.equivalence.series_shape.MOST_MIXED", 0)  # as if every mixed series were large
+    monkeypatch.setattr(
+        "reissue.methods.equivalence.person_matrix.MOST_MIXED", 0
+    )  # as if every mixed series were large
     findings, several = 0, 0
     for seed in range(4):
         series = series_like(kind, seed)

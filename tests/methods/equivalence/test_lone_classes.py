@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reissue.methods.equivalence import series_shape
+from reissue.methods.equivalence import person_matrix
 from reissue.methods.equivalence.attack import Equivalence
-from reissue.methods.equivalence.series_shape import leave_out_lone
+from reissue.methods.equivalence.person_matrix import leave_out_lone
 from reissue.model.observed import Observed
 from tests.methods.equivalence.blocks import series_of
 from tests.model.test_standing_view import observed, regrouped, series
@@ -91,7 +91,7 @@ def test_classes_are_called_as_they_were() -> None:
 
 @pytest.mark.parametrize("most", [0, 20_000])
 def test_standing_classes_are_never_too_many(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series_shape, "MOST_MIXED", most)
+    monkeypatch.setattr(person_matrix, "MOST_MIXED", most)
     outcome = Equivalence().run(observed(series()))
     assert not outcome.unfinished
     assert not outcome.breaches

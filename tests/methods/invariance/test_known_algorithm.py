@@ -14,8 +14,7 @@ from reissue.errors import InputError, SettingsError
 from reissue.methods.baselines.static import Static
 from reissue.methods.correlation.strategy import CorSplit
 from reissue.methods.equivalence.strategy import EEquivalence
-from reissue.methods.invariance.attack_cuts import RebuiltCuts, rebuild_cuts
-from reissue.methods.invariance.attack_exclusions import rebuild_leftovers
+from reissue.methods.invariance.attack_origins import RebuiltCuts, rebuild_cuts, rebuild_leftovers
 from reissue.methods.invariance.known_algorithm_attack import KnownAlgorithm
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.learning.statistics import FittedStatistics

@@ -2,7 +2,7 @@
 
 What maker and checker share, and why both may trust it:
 
-- `cycle` with `posterior`, `revision` and `estimated_knowledge` is what an attacker believes: the strategies group
+- `cycle` with `posterior`, `revision` and `knowledge` is what an attacker believes: the strategies group
   people by it, their check (`promise_check`) measures J on it, and the attack follows it. Every estimator equals the
   enumeration of all assignments in `test_posterior`, the fold equals a simulation of its own in `test_cycle`, and
   knowledge is tested against counting by hand in `test_knowledge`.

@@ -1,22 +1,28 @@
-"""The background knowledge attack: beliefs sharpened release by release (Riboni et al. 2012, Amiri et al. 2019)."""
+"""The background knowledge attack: beliefs sharpened release by release (Riboni et al. 2012, Amiri et al. 2019).
+
+What it amounts to is told in numbers that add up: the same in whatever parts people are looked at.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.arrays.types import Bool, Int64
+from reissue.arrays.types import Bool, Float64, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding, Outcome, WorkDivision
 from reissue.methods.attack_parts import SharedCountAttack
-from reissue.methods.beliefs.attack_accounts import Account, FirstBeliefs, sum_accounts, tell_measures
 from reissue.methods.beliefs.attack_cycle import (
     EVERYWHERE,
     Attacker,
+    FirstBeliefs,
     FragmentSurvey,
     Learned,
     follow,
@@ -25,8 +31,7 @@ from reissue.methods.beliefs.attack_cycle import (
     survey,
 )
 from reissue.methods.beliefs.cycle import Reasoning
-from reissue.methods.beliefs.estimated_knowledge import SUPPORT
-from reissue.methods.beliefs.knowledge import ESTIMATE, Informed, Knowledge
+from reissue.methods.beliefs.knowledge import ESTIMATE, SUPPORT, Informed, Knowledge
 from reissue.methods.beliefs.posterior import Estimator
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.fragment_counts import TableCounts
@@ -104,7 +109,7 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
 
     def survey(self, fragment: Observed) -> Iterator[FragmentSurvey]:
         """What the other fragments need to be told of this one, release by release."""
-        return survey(fragment, self._attacker)
+        return survey(fragment, self.attacker)
 
     def attack_part(
         self, series: Observed, told: Mapping[int, TableCounts] | None = None, *, involving: int | None = None
@@ -155,21 +160,17 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
         known, own = (one.subjects.astype(np.int64) * width + one.releases for one in (given.claims, made))
         return join_claims([given.claims, made.take(~np.isin(own, known))])
 
-    def learn(self, series: Observed, claims: Claims, involving: int | None = None) -> list[Learned]:
-        """What each release taught; with `involving` that release only, after all before it were read."""
-        return list(self._follow(series, claims, involving))
-
     def _follow(
         self, series: Observed, claims: Claims, involving: int | None, told: Mapping[int, TableCounts] | None = None
     ) -> Iterator[Learned]:
-        for learned in follow(series, self._attacker, claims, told):
+        for learned in follow(series, self.attacker, claims, told):
             if involving is None or learned.number == involving:
                 yield learned
             if learned.number == involving:
                 break
 
     @property
-    def _attacker(self) -> Attacker:
+    def attacker(self) -> Attacker:
         return Attacker(self.knowledge, self.given, Reasoning(self.estimator, self.steps, self.cascading))
 
     def _findings(self, words: Words, worst: Sequence[tuple[Learned, Bool]], numbers: Sequence[int]) -> list[Finding]:
@@ -224,3 +225,125 @@ class BackgroundKnowledge(Informed, SharedCountAttack[BeliefFindings]):
                 "knows the publisher's own statistics."
             )
         return tuple(notes)
+
+
+FINEST = 1074
+"""Every float is a whole number of 2**-1074."""
+HALF = 27
+"""A float's 53 bits are added up in two halves of at most 27, so that 2**36 of them fit into 64 bits."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Numbers added up without rounding, so that neither their order nor how they were parted matters.
+
+    count: how many; units: their sum in units of 2**-FINEST; largest: 0 if there are none
+    """
+
+    count: int
+    units: int
+    largest: float
+
+    @staticmethod
+    def of(numbers: Float64) -> Sum:
+        """Of float64[n], all finite. O(n)."""
+        share, exponent = np.frexp(numbers)
+        whole = np.ldexp(share, 53).astype(np.int64)  # number = whole * 2**(exponent - 53)
+        order = np.argsort(exponent.astype(np.int16), kind="stable")  # by digits
+        exponent, whole = exponent[order], whole[order]
+        start = np.flatnonzero(np.diff(exponent, prepend=exponent[:1] - 1))
+        units = 0
+        if len(start):
+            high = np.add.reduceat(whole >> HALF, start).tolist()
+            low = np.add.reduceat(whole & ((1 << HALF) - 1), start).tolist()
+            for power, upper, lower in zip(exponent[start].tolist(), high, low, strict=True):
+                units += _shift((upper << HALF) + lower, power - 53 + FINEST)
+        return Sum(len(numbers), units, float(numbers.max(initial=0.0)))
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.count + other.count, self.units + other.units, max(self.largest, other.largest))
+
+    @property
+    def mean(self) -> float:
+        """The float nearest to the mean; 0 of nothing."""
+        return float(Fraction(self.units, self.count << FINEST)) if self.count else 0.0
+
+
+def _shift(whole: int, bits: int) -> int:
+    return whole << bits if bits >= 0 else whole >> -bits  # below 0 only for the smallest floats, whose last bits are 0
+
+
+@dataclass(frozen=True)
+class Account:
+    """One release.
+
+    gain, belief: of everybody in it; exposed: how many gains are above the threshold
+    nearly: people whose class was too large for an exact posterior
+    gain_without: had nobody been compromised; others, others_without: the gains about those who are not compromised
+    """
+
+    number: int
+    gain: Sum
+    belief: Sum
+    exposed: int
+    nearly: int
+    gain_without: Sum
+    others: Sum
+    others_without: Sum
+
+    @staticmethod
+    def of(learned: Learned, without: Learned, exposed: int) -> Account:
+        """without: the same release had nobody been compromised"""
+        gain, belief, nearly = Sum.of(learned.gain), Sum.of(learned.belief), int(learned.nearly.sum())
+        if without is learned:
+            return Account(learned.number, gain, belief, exposed, nearly, gain, gain, gain)
+        others = ~learned.claimed
+        return Account(
+            learned.number,
+            gain,
+            belief,
+            exposed,
+            nearly,
+            Sum.of(without.gain),
+            Sum.of(learned.gain[others]),
+            Sum.of(without.gain[others]),
+        )
+
+    def __add__(self, other: Account) -> Account:
+        """Of the same release, about other people."""
+        return Account(
+            self.number,
+            self.gain + other.gain,
+            self.belief + other.belief,
+            self.exposed + other.exposed,
+            self.nearly + other.nearly,
+            self.gain_without + other.gain_without,
+            self.others + other.others,
+            self.others_without + other.others_without,
+        )
+
+
+def sum_accounts(parts: Sequence[Sequence[Account]]) -> list[Account]:
+    """The accounts of each release, from those of all parts; each part has the same releases."""
+    return [reduce(add, of) for of in zip(*parts, strict=True)]
+
+
+def tell_measures(accounts: Sequence[Account], *, compromised: bool) -> dict[str, float]:
+    """Averages over people of each release, then over releases; gain_1, gain_2, ... are those of single releases."""
+    found = {
+        "gain": _mean([one.gain.mean for one in accounts]),
+        "largest_gain": max((one.gain.largest for one in accounts), default=0.0),
+        "belief": _mean([one.belief.mean for one in accounts]),
+        "exposed": float(sum(one.exposed for one in accounts)),
+        "approximated": float(sum(one.nearly for one in accounts)),
+    }
+    found |= {f"gain_{one.number}": one.gain.mean for one in accounts}
+    if compromised:
+        found["gain_without_compromised"] = _mean([one.gain_without.mean for one in accounts])
+        found["gain_of_others"] = _mean([one.others.mean for one in accounts])
+        found["gain_of_others_without"] = _mean([one.others_without.mean for one in accounts])
+    return found
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return float(np.mean(numbers)) if len(numbers) else 0.0

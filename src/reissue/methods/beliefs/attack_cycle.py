@@ -11,18 +11,18 @@ from reissue.arrays.sets import hash_numbers, lookup, sorted_unique, union
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
 from reissue.errors import InputError
 from reissue.methods.beliefs.cycle import Applied, BeliefState, BelievedRows, Reasoning, select_claims
-from reissue.methods.beliefs.estimated_knowledge import MoveCounts, count_cells
 from reissue.methods.beliefs.knowledge import (
     Knowledge,
     ReadKnowledge,
     check_placed,
+    count_cells,
     count_fragment,
     find_categories,
     find_moves,
     find_shares,
 )
 from reissue.methods.beliefs.posterior import find_small
-from reissue.methods.beliefs.revision import Claims
+from reissue.methods.beliefs.revision import Claims, MoveCounts
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.observed import Members, Observed, ObservedRelease, leave_out_repeats
 from reissue.model.release import Coded, take_rows
@@ -282,3 +282,25 @@ def join_claims(parts: list[Claims]) -> Claims:
         np.concatenate([part.releases for part in parts]),
         np.concatenate([part.confidences for part in parts]),
     )
+
+
+RISEN = 3.0
+"""How many times the odds must have grown since a person's first class for the series to be to blame."""
+
+
+class FirstBeliefs:
+    """What was believed of everybody after the first class they were in."""
+
+    def __init__(self) -> None:
+        self._subjects, self._odds = NO_NUMBERS, np.empty(0, dtype=np.float64)
+
+    def find_risen(self, learned: Learned) -> Bool:
+        """bool[people]: whose odds have risen since; those who are new are remembered. O(people log people)."""
+        odds = learned.belief / np.maximum(1.0 - learned.belief, 1e-12)
+        at, known = lookup(self._subjects, learned.subjects)
+        risen = known.copy()
+        risen[known] = odds[known] >= RISEN * self._odds[at[known]]
+        both = np.concatenate([self._subjects, learned.subjects[~known]])
+        order = np.argsort(both, kind="stable")
+        self._subjects, self._odds = both[order], np.concatenate([self._odds, odds[~known]])[order]
+        return risen

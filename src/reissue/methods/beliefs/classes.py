@@ -11,10 +11,9 @@ from reissue.arrays.sets import sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, select_claims
-from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.growing import BeliefRows, grow, join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, count_fragment, find_moves, find_shares
-from reissue.methods.beliefs.revision import compute_divergences, compute_entropies
+from reissue.methods.beliefs.revision import MoveCounts, compute_divergences, compute_entropies
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import FragmentCounts

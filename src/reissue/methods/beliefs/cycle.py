@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from reissue.arrays.sets import difference, lookup, sorted_unique, union
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
-from reissue.methods.beliefs.estimated_knowledge import MoveCounts
 from reissue.methods.beliefs.posterior import Estimator, compute_posteriors
-from reissue.methods.beliefs.revision import Claims, Moves, mix_claims, revise, widen
+from reissue.methods.beliefs.revision import Claims, MoveCounts, Moves, mix_claims, revise, widen
 from reissue.model.release import Facts, Table, take_codes, take_numbers
 
 PEOPLE, ROWS, MOVES = "beliefs/people", "beliefs/rows", "beliefs/moves"

@@ -1,4 +1,7 @@
-"""What the attacker is taken to know: given in files, uniform, or estimated from the series itself."""
+"""What the attacker is taken to know: given in files, uniform, or estimated from the publisher's own tables.
+
+Whoever knows these as statistics is the worst case.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reissue.arrays.types import Float64, Int32
+from reissue.arrays.sets import mix_bits
+from reissue.arrays.types import Float64, Int32, Int64
 from reissue.errors import InputError, SettingsError
-from reissue.methods.beliefs.estimated_knowledge import SUPPORT, MoveCounts, count_cells, estimate_shares
-from reissue.methods.beliefs.revision import Claims, Moves, contract
+from reissue.methods.beliefs.revision import Claims, MoveCounts, Moves, contract
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import Counts, FragmentCounts, TableCounts
 from reissue.model.observed import Names
@@ -200,3 +204,77 @@ def _find_one_step(
     if knowledge.transitions == UNIFORM:
         return np.full((value_count, value_count), 1.0 / max(1, value_count))
     return counts.one_step(table, knowledge.smoothing)
+
+
+SUPPORT = 50
+"""Rows that a category of quasi-identifiers needs: with fewer it would describe people, not a statistic."""
+DEPTH = 6
+"""Refinements of the quasi-identifiers at most, each halving numeric ranges and descending one level of taxonomies."""
+
+
+def estimate_shares(
+    codes: Int32,
+    values: Int32,
+    domains: Sequence[Domain],
+    value_count: int,
+    smoothing: float,
+    table: Int64 | None = None,
+    cells: Counts | None = None,
+) -> tuple[Int32, Float64]:
+    """PDsv: (int32[rows] category, float64[categories, value_count] shares). O(DEPTH n log n).
+
+    Categories are refined from "everybody" down; one with fewer than SUPPORT rows is not made, its rows stay in the
+    category above. A category's shares are smoothed by those above: (count + smoothing * above) / (rows + smoothing);
+    "everybody" is smoothed by the uniform distribution. Where the rows are a fragment, `table` int64[value_count] and
+    `cells` are counts of the whole table: then the shares are those of the whole table's categories.
+    """
+    category = np.zeros(len(codes), dtype=np.int32)
+    counts = np.bincount(values, minlength=value_count) if table is None else table
+    shares: Float64 = ((counts + smoothing / max(1, value_count)) / (counts.sum() + smoothing))[None, :]
+    rows = np.arange(len(codes))  # those whose cell is a category so far
+    for depth in range(1, DEPTH + 1):
+        key, cell = np.unique(hash_cells(codes, rows, domains, depth), return_inverse=True)
+        size = np.bincount(cell, minlength=len(key)) if cells is None else cells.sizes(key)
+        kept = np.flatnonzero(size >= SUPPORT)
+        if len(kept) == 0:
+            break
+        number = np.full(len(key), -1, dtype=np.int64)
+        number[kept] = np.arange(len(kept))
+        inside = number[cell] >= 0
+        rows, own = rows[inside], number[cell[inside]]
+        if cells is None:
+            flat = np.bincount(own * value_count + values[rows], minlength=len(kept) * value_count)
+            found = flat.reshape(len(kept), value_count)
+        else:
+            found = cells.matrix(key[kept], value_count)
+        above = np.empty(len(kept), dtype=np.int64)
+        above[own] = category[rows]  # all rows of a cell come from one category
+        category[rows] = (len(shares) + own).astype(np.int32)
+        fresh = (found + smoothing * shares[above]) / (size[kept] + smoothing)[:, None]
+        shares = np.concatenate([shares, fresh])
+    return category, shares
+
+
+def count_cells(codes: Int32, values: Int32, domains: Sequence[Domain]) -> Counts:
+    """How often each value occurs in every cell of every depth: what fragments count for `estimate_shares`."""
+    rows = np.arange(len(codes))
+    keys = [hash_cells(codes, rows, domains, depth) for depth in range(1, DEPTH + 1)]
+    return Counts.of(np.concatenate(keys), np.tile(values, DEPTH))
+
+
+def hash_cells(codes: Int32, rows: Int64, domains: Sequence[Domain], depth: int) -> Int64:
+    """int64[rows]: a hash of the cell of each row, the same in every fragment. Cells of one depth nest in the next.
+
+    64 bits: among a million cells, two are taken for one with a chance of 1 in 30 million.
+    """
+    key = mix_bits(np.full(len(rows), depth, dtype=np.uint64))
+    for a, domain in enumerate(domains):
+        own = codes[rows, a] if len(rows) < len(codes) else codes[:, a]
+        part: NDArray[np.int64]
+        if domain.tree is None:
+            offset = np.clip(own.astype(np.int64) - domain.lo, 0, domain.span)
+            part = (offset << depth) // (domain.span + 1)
+        else:
+            part = domain.tree.at_level(max(0, domain.tree.height - depth))[own].astype(np.int64)
+        key = mix_bits(key ^ part.astype(np.uint64))
+    return key.view(np.int64)

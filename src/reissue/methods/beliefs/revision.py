@@ -3,13 +3,17 @@ people, and how far apart those of a class are."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import find_owners, find_starts
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
+from reissue.model.fragment_counts import Counts
+from reissue.model.release import Table, take_codes, take_numbers
 
 BLOCK = 1 << 12
 """People whose beliefs are worked on at a time: they stay in the processor's cache, and need no memory of their own."""
@@ -168,3 +172,93 @@ def compute_divergences(shares: Float64, classes: Int32, count: int) -> Float64:
     apart = np.add.reduceat(compute_entropies(shares)[order], start) / size[filled]
     found[filled] = np.maximum(0.0, compute_entropies(middle) - apart)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class MoveCounts:
+    """How often values followed each other in consecutive releases.
+
+    pairs: int64[v, v] now, next; first, between, last: int32[n] and times: int64[n]: three releases in a row, sparse
+    """
+
+    pairs: Int64
+    first: Int32
+    between: Int32
+    last: Int32
+    times: Int64
+
+    @staticmethod
+    def none(values: int) -> MoveCounts:
+        return MoveCounts(np.zeros((values, values), dtype=np.int64), NO_CODES, NO_CODES, NO_CODES, NO_NUMBERS)
+
+    @staticmethod
+    def read(table: Table) -> MoveCounts:
+        pairs, times = take_numbers(table, "pairs", "times")
+        first, between, last = take_codes(table, "first", "between", "last")
+        return MoveCounts(pairs, first, between, last, times)
+
+    def table(self) -> Mapping[str, NDArray[np.generic]]:
+        return {
+            "pairs": self.pairs,
+            "first": self.first,
+            "between": self.between,
+            "last": self.last,
+            "times": self.times,
+        }
+
+    def counts(self, steps: int) -> dict[str, Counts]:
+        """For the other fragments: moves of one step, and of two where they are used."""
+        width = max(1, len(self.pairs))
+        now, after = np.nonzero(self.pairs)
+        told = {"moves": Counts.of(now.astype(np.int64), after.astype(np.int32), self.pairs[now, after])}
+        if steps == 2:
+            pair = self.first.astype(np.int64) * width + self.between
+            told["second"] = Counts.of(pair, self.last, self.times)
+        return told
+
+    @staticmethod
+    def sum(told: Mapping[str, Counts], values: int) -> MoveCounts:
+        """Those of all fragments together; each must have counted with as many values."""
+        pairs = told["moves"].matrix(np.arange(values, dtype=np.int64), values)
+        second = told.get("second", Counts.none())
+        first, between = (second.key // values).astype(np.int32), (second.key % values).astype(np.int32)
+        return MoveCounts(pairs, first, between, second.value, second.count)
+
+    def plus(self, earlier: Int32, now: Int32, after: Int32, values: int) -> MoveCounts:
+        """With people who had the value `now` and then `after`, and `earlier` before (-1: not there). O(n log n)."""
+        pairs = np.zeros((values, values), dtype=np.int64)
+        pairs[: len(self.pairs), : len(self.pairs)] = self.pairs
+        pairs += np.bincount(now.astype(np.int64) * values + after, minlength=values * values).reshape(values, values)
+        seen = earlier >= 0
+        key = (self.first.astype(np.int64) * values + self.between) * values + self.last
+        more = (earlier[seen].astype(np.int64) * values + now[seen]) * values + after[seen]
+        keys, at = np.unique(np.concatenate([key, more]), return_inverse=True)
+        weights = np.concatenate([self.times, np.ones(len(more), dtype=np.int64)])
+        times = np.bincount(at.reshape(-1), weights=weights, minlength=len(keys)).astype(np.int64)
+        first, between, last = keys // (values * values), keys // values % values, keys % values
+        return MoveCounts(pairs, first.astype(np.int32), between.astype(np.int32), last.astype(np.int32), times)
+
+    def one_step(self, table: Float64, smoothing: float) -> Float64:
+        """PD1 float64[v, v], smoothed towards "stay with the share that stays overall, else as in the table"."""
+        total = self.pairs.sum(axis=1)
+        stay = (np.trace(self.pairs) + smoothing) / (total.sum() + 2 * smoothing)
+        away = np.tile(table, (len(table), 1))
+        np.fill_diagonal(away, 0.0)
+        elsewhere = away.sum(axis=1, keepdims=True)
+        away = np.where(elsewhere > 0.0, away / np.where(elsewhere > 0.0, elsewhere, 1.0), 0.0)
+        usual = stay * np.eye(len(table)) + (1.0 - stay) * away
+        usual /= usual.sum(axis=1, keepdims=True)
+        return np.asarray((self.pairs + smoothing * usual) / (total + smoothing)[:, None], dtype=np.float64)
+
+    def two_steps(self, one: Float64, smoothing: float) -> Float64:
+        """`Moves.two`; PD2 of a pair of values is smoothed towards PD1 of the later one."""
+        values = len(one)
+        pair = self.first.astype(np.int64) * values + self.between
+        seen = np.bincount(pair, weights=self.times, minlength=values * values)
+        shares = self.times / (seen[pair] + smoothing)
+        backed = np.asarray(smoothing / (seen + smoothing), dtype=np.float64).reshape(values, values)
+        return contract(one, self.first, self.between, self.last, shares, backed)
+
+    def moves(self, table: Float64, steps: int, smoothing: float) -> Moves:
+        one = self.one_step(table, smoothing)
+        return Moves(one, self.two_steps(one, smoothing) if steps == 2 else None)

@@ -19,17 +19,19 @@ from reissue.methods.equivalence.class_pairs import find_class_pairs
 from reissue.methods.equivalence.fingerprints import MOST_CELLS, count_cells, take_fingerprints
 from reissue.methods.equivalence.newcomers import find_undecided
 from reissue.methods.equivalence.person_matrix import (
-    Block,
+    MERGED,
+    PAIRS,
+    PIECES,
     ClassRows,
     Patterns,
+    SeriesShape,
     connect_classes,
     is_invariant,
-    make_blocks,
+    leave_out_lone,
     number_classes,
     trace_patterns,
 )
-from reissue.methods.equivalence.series_shape import MERGED, PAIRS, PIECES, SeriesShape, leave_out_lone
-from reissue.methods.equivalence.smallest_attack import find_smallest_new_cut
+from reissue.methods.equivalence.smallest_attack import Block, find_smallest_new_cut, make_blocks
 from reissue.model.observed import Observed, ObservedRelease, require_members
 from reissue.model.settings import PeopleCount, Within
 

@@ -14,9 +14,9 @@ from reissue.arrays.types import Int32, Int64
 from reissue.methods.attack import Finding, Outcome
 from reissue.methods.equivalence.attack_people import ToldPeople
 from reissue.methods.equivalence.class_pairs import ClassPairs, FindingWriter, find_exposed
-from reissue.methods.equivalence.person_matrix import Block
 from reissue.methods.equivalence.smallest_attack import (
     AttackWeights,
+    Block,
     find_smallest_new_cut,
     find_whole_cut,
     solve_smallest_attack,

@@ -15,8 +15,8 @@ import numpy as np
 from reissue.arrays.sets import lookup, sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.attack import Finding, list_names
-from reissue.methods.equivalence.person_matrix import Block, list_everyone
-from reissue.methods.equivalence.smallest_attack import AttackWeights
+from reissue.methods.equivalence.person_matrix import list_everyone
+from reissue.methods.equivalence.smallest_attack import AttackWeights, Block
 from reissue.methods.invariance.signatures import Signatures, join_sets, number_sets
 from reissue.model.observed import Observed, ObservedRelease, require_members
 

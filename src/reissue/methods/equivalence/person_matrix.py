@@ -1,44 +1,32 @@
 """Who was where: the columns of the person matrix, people with the same classes in all releases taken together.
 
 Rows are all classes of the series; an attack is a weight for each row under which the values cancel. In an m-invariant
-series the rows fall into independent blocks, one per signature (lemma 3 of He, Barman & Naughton 2011).
+series the rows fall into independent blocks, one per signature (lemma 3 of He, Barman & Naughton 2011). How a series
+looks so decides how it is searched, and what need not be.
+
+Classes that share nobody with any other, as standing classes do, are no use to an attack of few people. Weights W of
+the classes show y = W S, and are an attack if the values cancel; then both sides have as many rows. All n people of a
+class Q that shares nobody have one number, W_Q. If it is not 0, they all stand on one side: the attack has at least n
+people on each.
+
+Whole people show no more, if Q has two different values x and y. Let A and B be disjoint sets that have the same values
+in every world, and a person a of Q be in A. If somebody b of Q is not in A, there is a world in which a has x and b has
+y, and the one in which they exchange these, which touches nobody else. A then has one x less and one y more, and B is
+as it was, or has one y less and one x more: A and B cannot have the same values in both worlds. So A holds all of Q.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from reissue.arrays.sets import connected_components, lookup
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.invariance.signatures import Signatures, join_sets, number_sets
-from reissue.model.observed import Listing, ObservedRelease, require_members
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Rows (classes) and columns (people alike) that can be attacked on their own.
-
-    release, number: int32[rows] the release and class number of each row, by release
-    inside:   bool[columns, rows] who is in which class
-    weight:   int64[columns] people (or counterfeits) in each column; real: bool[columns]
-    values:   int64[rows, kinds] how often each class shows each value
-    people:   int64[n] their subject numbers, sorted by column; start: int64[columns + 1] where each column begins
-    """
-
-    release: Int32
-    number: Int32
-    inside: Bool
-    weight: Int64
-    real: Bool
-    values: Int64
-    people: Int64
-    start: Int64
-
-    def who(self, column: int) -> Int64:
-        return self.people[self.start[column] : self.start[column + 1]]
+from reissue.model.observed import Listing, ObservedRelease, keep_classes, leave_out_repeats, require_members
 
 
 def list_everyone(release: ObservedRelease) -> tuple[Int64, Int32]:
@@ -186,60 +174,6 @@ def is_invariant(rows: ClassRows, patterns: Patterns) -> bool:
     return bool(rows.even.all() and (rows.shows[before] == rows.shows[patterns.row[later]]).all())
 
 
-def make_blocks(
-    releases: Sequence[ObservedRelease],
-    rows: ClassRows,
-    patterns: Patterns,
-    *,
-    apart: bool,
-    buckets: Int32 | None = None,
-) -> Iterator[Block]:
-    """One block per value set (or per bucket, int32[rows], if given) if `apart`, else one of everything.
-
-    Columns of people who are nowhere are left out.
-    """
-    way = patterns.pattern.astype(np.int64) * 2 + (patterns.subjects >= 0)  # counterfeits are columns of their own
-    seen = np.flatnonzero(patterns.pattern >= 0)
-    order = seen[np.argsort(way[seen], kind="stable")]
-    ways, low = np.unique(way[order], return_index=True)
-    high = np.append(low[1:], len(order))
-    steps = (ways // 2).astype(np.int32)
-    if not apart:
-        buckets = np.zeros(len(rows.shows), dtype=np.int32)
-    block_of_step = (rows.shows if buckets is None else buckets)[patterns.row[steps]]
-    by_block = np.argsort(block_of_step, kind="stable")
-    for own in np.split(by_block, np.flatnonzero(np.diff(block_of_step[by_block])) + 1):
-        if len(own):
-            people = [patterns.subjects[order[low[i] : high[i]]] for i in own]
-            yield _make_block(releases, rows, patterns, steps[own], people)
-
-
-def _make_block(
-    releases: Sequence[ObservedRelease], rows: ClassRows, patterns: Patterns, steps: Int32, people: list[Int64]
-) -> Block:
-    ways = [patterns.rows(int(step)) for step in steps]
-    used = np.unique(np.concatenate([np.array(way) for way in ways]))
-    inside = np.zeros((len(ways), len(used)), dtype=np.bool_)
-    for column, way in enumerate(ways):
-        inside[column, np.searchsorted(used, way)] = True
-    weight = np.array([len(who) for who in people], dtype=np.int64)
-    real = np.array([bool(who[0] >= 0) for who in people])
-    values = count_values(releases, rows, used)
-    inside, weight, real = _add_strangers(inside, weight, real, values)
-    extra = [np.empty(0, dtype=np.int64)] * (len(weight) - len(people))
-    sizes = np.array([len(who) for who in (*people, *extra)], dtype=np.int64)
-    return Block(
-        rows.release[used],
-        rows.number[used],
-        inside,
-        weight,
-        real,
-        values,
-        np.concatenate(people),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-    )
-
-
 def count_values(releases: Sequence[ObservedRelease], rows: ClassRows, used: Int64) -> Int64:
     """int64[used, kinds]: how often each of these classes shows each value (only values that occur)."""
     numbers = {release.number: release for release in releases}
@@ -252,14 +186,91 @@ def count_values(releases: Sequence[ObservedRelease], rows: ClassRows, used: Int
     return np.array([[own.get(value, 0) for value in kinds] for own in counts], dtype=np.int64).reshape(len(used), -1)
 
 
-def _add_strangers(inside: Bool, weight: Int64, real: Bool, values: Int64) -> tuple[Bool, Int64, Bool]:
-    """Add a column for the rows of each class that belong to nobody known: each is unknown in one release only."""
-    missing = values.sum(axis=1) - weight @ inside
-    at = np.flatnonzero(missing > 0)
-    more = np.zeros((len(at), inside.shape[1]), dtype=np.bool_)
-    more[np.arange(len(at)), at] = True
-    return (
-        np.concatenate([inside, more]),
-        np.concatenate([weight, missing[at]]),
-        np.concatenate([real, np.zeros(len(at), dtype=np.bool_)]),
-    )
+MOST_BUCKETS = 10_000
+"""Beyond this many buckets that share nobody, classes are only set against each other in pairs."""
+MOST_MIXED = 20_000
+"""Up to so many classes a series in which people go from one set of values to another is searched whole."""
+MERGED, PIECES, PAIRS = "merged", "pieces", "pairs"
+"""Ways to search a series: by buckets, one class a release; by buckets of parts that share nobody; only in pairs."""
+
+
+@dataclass(frozen=True)
+class SeriesShape:
+    """What decides how a series is searched; parts of it that have all classes of some sets of values add up.
+
+    Whatever the way, classes are only weighed against classes that show the same values, but for the small series that
+    is searched all at once (`needs_whole`). So parts can be searched one by one, once the way is known, which is a
+    property of the whole series.
+
+    classes:  of all releases together; smallest: values of the smallest set, if there are any
+    apart:    all classes show their values equally often, and everybody's classes the same set. Nobody sees from a part
+              that a person has classes elsewhere: who adds up parts must know that nobody has
+    merged:   then, whether each set is shown by one class of a release at most; within: by one that shares people
+    buckets:  how many buckets of several releases share nobody with the others
+    """
+
+    classes: int
+    smallest: int | None
+    apart: bool
+    merged: bool
+    within: bool
+    buckets: int
+
+    @property
+    def way(self) -> str:
+        if self.apart and self.merged:
+            return MERGED
+        return PIECES if self.apart and self.within and self.buckets <= MOST_BUCKETS else PAIRS
+
+    @property
+    def needs_whole(self) -> bool:
+        """Whether parts cannot be searched one by one: people go from one set of values to another."""
+        return not self.apart and self.classes <= MOST_MIXED
+
+    @property
+    def can_settle(self) -> bool:
+        """Whether parts so small that their worlds can be listed are few enough to be looked at."""
+        return self.can_connect and self.classes <= MOST_MIXED
+
+    @property
+    def can_connect(self) -> bool:
+        """Whether all classes that share people are looked at together."""
+        return self.apart or self.needs_whole
+
+    def as_mixed(self) -> SeriesShape:
+        """The shape of a series in which somebody's classes show different sets."""
+        return replace(self, apart=False, merged=False, within=False, buckets=0)
+
+    @staticmethod
+    def sum_up(shapes: Sequence[SeriesShape]) -> SeriesShape:
+        return SeriesShape(
+            sum(one.classes for one in shapes),
+            min((one.smallest for one in shapes if one.smallest is not None), default=None),
+            all(one.apart for one in shapes),
+            all(one.merged for one in shapes),
+            all(one.within for one in shapes),
+            sum(one.buckets for one in shapes),
+        )
+
+
+def leave_out_lone(releases: Sequence[ObservedRelease], e: int) -> tuple[list[ObservedRelease], int | None]:
+    """(what is left of the releases, the fewest people on a side of an attack that uses the rest; None: no rest).
+
+    Classes that only say again what they said are left out first: they are the same equation. O(n log n).
+    """
+    once = [leave_out_repeats(release) for release in releases]
+    lone, people = _find_lone(once, e)
+    first = np.cumsum([0, *(release.class_count for release in once)])
+    parts = zip(once, pairwise(first.tolist()), strict=True)
+    left = [keep_classes(release, ~lone[begin:end]) for release, (begin, end) in parts]
+    return left, int(people[lone].min()) if lone.any() else None
+
+
+def _find_lone(releases: Sequence[ObservedRelease], e: int) -> tuple[Bool, Int64]:
+    """(bool[classes]: shares nobody, has at least e people and two values; int64[classes] its people), of all."""
+    rows = number_classes(releases)
+    pieces = connect_classes(rows, trace_patterns(releases, rows))
+    counts = [np.bincount(list_everyone(release)[1], minlength=release.class_count) for release in releases]
+    people = np.concatenate(counts).astype(np.int64) if counts else np.empty(0, dtype=np.int64)
+    alone = np.bincount(pieces, minlength=1)[pieces] == 1
+    return np.asarray(alone & (people >= e) & (rows.sets.sizes[rows.shows] > 1), dtype=np.bool_), people

@@ -1,19 +1,115 @@
-"""The smallest equivalence attack on a block: a bound by cuts, attacks found, the minimum by integer program."""
+"""Blocks of classes and people that can be attacked on their own, and the smallest equivalence attack on each.
+
+A bound by cuts, attacks found, the minimum by integer program.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from reissue.arrays.flow.mincut import cut_between, min_cut
-from reissue.arrays.types import Float64, Int64
+from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.equivalence.lifespans import weigh_graph
-from reissue.methods.equivalence.person_matrix import Block
+from reissue.methods.equivalence.person_matrix import ClassRows, Patterns, count_values
+from reissue.model.observed import ObservedRelease
 
 _ALL_SUBSETS = 10
 """Up to so many snapshots every set of them is tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows (classes) and columns (people alike) that can be attacked on their own.
+
+    release, number: int32[rows] the release and class number of each row, by release
+    inside:   bool[columns, rows] who is in which class
+    weight:   int64[columns] people (or counterfeits) in each column; real: bool[columns]
+    values:   int64[rows, kinds] how often each class shows each value
+    people:   int64[n] their subject numbers, sorted by column; start: int64[columns + 1] where each column begins
+    """
+
+    release: Int32
+    number: Int32
+    inside: Bool
+    weight: Int64
+    real: Bool
+    values: Int64
+    people: Int64
+    start: Int64
+
+    def who(self, column: int) -> Int64:
+        return self.people[self.start[column] : self.start[column + 1]]
+
+
+def make_blocks(
+    releases: Sequence[ObservedRelease],
+    rows: ClassRows,
+    patterns: Patterns,
+    *,
+    apart: bool,
+    buckets: Int32 | None = None,
+) -> Iterator[Block]:
+    """One block per value set (or per bucket, int32[rows], if given) if `apart`, else one of everything.
+
+    Columns of people who are nowhere are left out.
+    """
+    way = patterns.pattern.astype(np.int64) * 2 + (patterns.subjects >= 0)  # counterfeits are columns of their own
+    seen = np.flatnonzero(patterns.pattern >= 0)
+    order = seen[np.argsort(way[seen], kind="stable")]
+    ways, low = np.unique(way[order], return_index=True)
+    high = np.append(low[1:], len(order))
+    steps = (ways // 2).astype(np.int32)
+    if not apart:
+        buckets = np.zeros(len(rows.shows), dtype=np.int32)
+    block_of_step = (rows.shows if buckets is None else buckets)[patterns.row[steps]]
+    by_block = np.argsort(block_of_step, kind="stable")
+    for own in np.split(by_block, np.flatnonzero(np.diff(block_of_step[by_block])) + 1):
+        if len(own):
+            people = [patterns.subjects[order[low[i] : high[i]]] for i in own]
+            yield _make_block(releases, rows, patterns, steps[own], people)
+
+
+def _make_block(
+    releases: Sequence[ObservedRelease], rows: ClassRows, patterns: Patterns, steps: Int32, people: list[Int64]
+) -> Block:
+    ways = [patterns.rows(int(step)) for step in steps]
+    used = np.unique(np.concatenate([np.array(way) for way in ways]))
+    inside = np.zeros((len(ways), len(used)), dtype=np.bool_)
+    for column, way in enumerate(ways):
+        inside[column, np.searchsorted(used, way)] = True
+    weight = np.array([len(who) for who in people], dtype=np.int64)
+    real = np.array([bool(who[0] >= 0) for who in people])
+    values = count_values(releases, rows, used)
+    inside, weight, real = _add_strangers(inside, weight, real, values)
+    extra = [np.empty(0, dtype=np.int64)] * (len(weight) - len(people))
+    sizes = np.array([len(who) for who in (*people, *extra)], dtype=np.int64)
+    return Block(
+        rows.release[used],
+        rows.number[used],
+        inside,
+        weight,
+        real,
+        values,
+        np.concatenate(people),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+    )
+
+
+def _add_strangers(inside: Bool, weight: Int64, real: Bool, values: Int64) -> tuple[Bool, Int64, Bool]:
+    """Add a column for the rows of each class that belong to nobody known: each is unknown in one release only."""
+    missing = values.sum(axis=1) - weight @ inside
+    at = np.flatnonzero(missing > 0)
+    more = np.zeros((len(at), inside.shape[1]), dtype=np.bool_)
+    more[np.arange(len(at)), at] = True
+    return (
+        np.concatenate([inside, more]),
+        np.concatenate([weight, missing[at]]),
+        np.concatenate([real, np.zeros(len(at), dtype=np.bool_)]),
+    )
 
 
 @dataclass(frozen=True, eq=False)

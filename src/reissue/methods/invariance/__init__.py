@@ -7,7 +7,7 @@ What maker and checker share, and why both may trust it:
   Python's sets.
 - `strategy`, `buckets` and `dealing` make classes; the association attack uses none of them.
   `test_association` and `test_m_invariance` hold it against the definitions on plain sets and histories.
-- The attacker who knows the algorithm measures, it checks nothing. `attack_exclusions` finds cells and regions as
-  `strategy` does, since both are public; `attack_cuts` and `attack_exclusions` rebuild the cuts by which the paper
-  parts buckets, as releases of other programs and earlier ones of ours were made.
+- The attacker who knows the algorithm measures, it checks nothing. `attack_origins` finds cells and regions as
+  `strategy` does, since both are public, and rebuilds the cuts by which the paper parts buckets, as releases of other
+  programs and earlier ones of ours were made.
 """

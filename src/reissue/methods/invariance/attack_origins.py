@@ -1,8 +1,14 @@
-"""Rebuild the cuts by which the classes of a bucket came about, from who is in which class.
+"""How the classes of a release came about, rebuilt from who is in which class: by cuts of a bucket, or by dealing.
 
-m-invariance halves the rows of each value of a bucket at their own median, along one attribute (ties by the place on
-the Hilbert curve), again and again. Of a class left of a cut, then, the i-th member along that attribute comes before
-the i-th member of every class right of it, for each i: an attribute for which that is so is how the classes were cut.
+Cuts: the paper halves the rows of each value of a bucket at their own median, along one attribute (ties by the place
+on the Hilbert curve), again and again. Of a class left of a cut, then, the i-th member along that attribute comes
+before the i-th member of every class right of it, for each i: an attribute for which that is so is how they were cut.
+
+Dealing: our m-invariance deals the rows of a cell into sets as long as there is one of every value; only what is left
+over waits in the cell around it. Cells are cut by quasi-identifiers, so who knows these knows the cells, and sees by
+the smallest cell around a class where it was dealt: all its people were left over in the cells inside that one. Of
+those left over who had a signature, some value of it was missing; of the newcomers, some value of every signature that
+was still to be dealt to newcomers where they live.
 """
 
 from __future__ import annotations
@@ -18,9 +24,12 @@ from reissue.arrays.sets import distinct, find_starts
 from reissue.arrays.sorting import find_order, sort_ascending
 from reissue.arrays.types import NO_CODES, Bool, Float64, Int32, Int64
 from reissue.methods.invariance.attack import measure_uniqueness
+from reissue.methods.invariance.dealing import CELL, REGION, part_regions, sort_cells
+from reissue.methods.invariance.signatures import collect_sets
 from reissue.model.boxes import hilbert_keys
 from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease
+from reissue.partition.tables import grow_tree
 
 STRAY = 0.1
 """So many of the classes of a cut may be on neither side: Cor-Split exchanges rows after it has cut."""
@@ -246,3 +255,95 @@ def _line_up(rows, left, places):  # type: ignore[no-untyped-def]  # pragma: no 
     spot = places[own]
     ranked = find_order(spot)
     return own[ranked], side[ranked], spot[ranked]
+
+
+@dataclass(frozen=True, eq=False)
+class Leftovers:
+    """Groups of people of whom at least one value of a set is missing.
+
+    start: int64[groups + 1] into people: int32[]; shared: int64[groups + 1] into sets: int64[], the sets of each group,
+    numbers into first: int64[sets + 1] and values: int32[]
+    """
+
+    start: Int64
+    people: Int32
+    shared: Int64
+    sets: Int64
+    first: Int64
+    values: Int32
+
+
+def rebuild_leftovers(
+    release: ObservedRelease, members: Members, people: Int64, known: Bool, domains: Sequence[Domain], values: int
+) -> Leftovers:
+    """Who was left over where, in one release. people: int64[members], their numbers in the whole series; known:
+    bool[members], who was published before; values: how many the series knows. O(rows log rows * attributes).
+    """
+    sets, own = collect_sets(release.classes, release.values, release.class_count)
+    size = int(sets.sizes.min())
+    tree = grow_tree(np.asfortranarray(members.codes), domains, CELL * size)
+    region = part_regions(tree.parent, tree.leaf, np.flatnonzero(~known), REGION * size * values)
+    rank = np.empty(len(tree.parent), dtype=np.int64)
+    rank[sort_cells(tree.parent, tree.leaf)] = np.arange(len(rank))
+    dealt = _find_dealt(tree.parent, tree.leaf, members.classes, release.class_count)
+    mixed = np.bincount(members.classes, known, minlength=release.class_count) > 0
+    latest = _find_latest(dealt, rank, region, mixed, own, len(sets))
+    cell, who = _wait(tree.parent, tree.leaf, dealt[members.classes])
+    kind = np.where(known[who], own[members.classes[who]], -1)  # newcomers wait together
+    order = np.lexsort((kind, cell))
+    cell, who, kind = cell[order], who[order], kind[order]
+    begin = np.flatnonzero((np.diff(cell, prepend=-1) != 0) | (np.diff(kind, prepend=-2) != 0))
+    start = np.append(begin, len(cell)).astype(np.int64)
+    first, new = begin, kind[begin] < 0
+    told = latest[region[cell[first[new]]]] > rank[cell[first[new]]][:, None]
+    many = np.ones(len(first), dtype=np.int64)
+    many[new] = told.sum(axis=1)
+    shared = find_starts(many)
+    joined = np.empty(int(shared[-1]), dtype=np.int64)
+    of_new = np.repeat(new, many)
+    joined[of_new], joined[~of_new] = np.nonzero(told)[1], kind[first[~new]]
+    return Leftovers(start, people[who].astype(np.int32), shared, joined, sets.start, sets.values)
+
+
+def _find_latest(dealt: Int64, rank: Int64, region: Int64, mixed: Bool, own: Int32, sets: int) -> Int64:
+    """int64[regions, sets]: when the last class of newcomers alone was dealt there; -1: none was."""
+    latest = np.full((int(region.max()) + 1, sets), -1, dtype=np.int64)
+    started = np.flatnonzero((dealt >= 0) & ~mixed & (region[np.maximum(dealt, 0)] >= 0))
+    np.maximum.at(latest, (region[dealt[started]], own[started]), rank[dealt[started]])
+    return np.concatenate([latest, np.full((1, sets), -1, dtype=np.int64)])  # cells of several regions: the last row
+
+
+@njit(cache=True)
+def _find_dealt(parent, leaf, classes, count):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """int64[classes]: the smallest cell around the people of each class, -1 if it has none."""
+    depth = np.zeros(len(parent), np.int64)
+    for cell in range(1, len(parent)):
+        depth[cell] = depth[parent[cell]] + 1
+    dealt = np.full(count, -1, np.int64)
+    for row in range(len(leaf)):
+        one, other = leaf[row], dealt[classes[row]]
+        if other >= 0:
+            while one != other:
+                if depth[one] >= depth[other]:
+                    one = parent[one]
+                else:
+                    other = parent[other]
+        dealt[classes[row]] = one
+    return dealt
+
+
+@njit(cache=True)
+def _wait(parent, leaf, dealt):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """(cell, row) of everybody who was left over in a cell. dealt: int64[rows], where the row's class was dealt."""
+    count = 0
+    for row in range(len(leaf)):
+        cell = leaf[row]
+        while cell != dealt[row]:
+            cell, count = parent[cell], count + 1
+    cells, rows, count = np.empty(count, np.int64), np.empty(count, np.int64), 0
+    for row in range(len(leaf)):
+        cell = leaf[row]
+        while cell != dealt[row]:
+            cells[count], rows[count] = cell, row
+            cell, count = parent[cell], count + 1
+    return cells, rows
