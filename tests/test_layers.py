@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,14 +60,27 @@ def modules() -> list[Path]:
     return [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE or path.name != "__init__.py"]
 
 
+@cache
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def nodes(path: Path) -> list[ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef]:
+    """What is imported and defined anywhere in a file."""
+    kinds = ast.Import | ast.ImportFrom | ast.ClassDef | ast.FunctionDef
+    return [node for node in ast.walk(ast.parse(read(path))) if isinstance(node, kinds)]
+
+
 def name_of(path: Path) -> str:
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
 def imported(path: Path) -> list[tuple[str, str]]:
     """(module, name) of ours that a file imports, anywhere in it, without the leading package name."""
     names = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             names += [(node.module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -79,7 +94,14 @@ def room(module: str) -> str | None:
     return parts[1] if parts[0] == "methods" and len(parts) > 1 and (SOURCE / "methods" / parts[1]).is_dir() else None
 
 
-each_module = pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def each_module(check: Callable[[Path], None]) -> Callable[[], None]:
+    """One test of all modules: two thousand tests would take longer to list than to run."""
+
+    def test() -> None:
+        for path in modules():
+            check(path)
+
+    return test
 
 
 @each_module
@@ -126,9 +148,9 @@ OPTIONAL |= {"fastexcel", "pyreadstat", "pyspark", "starlette", "uvicorn", "vl_c
 
 @each_module
 def test_only_declared_dependencies_are_imported(path: Path) -> None:
-    declared = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())["project"]["dependencies"]
+    declared = tomllib.loads(read(SOURCE.parents[1] / "pyproject.toml"))["project"]["dependencies"]
     known = {re.split(r"[<>=;\[ ]", one)[0] for one in declared} | OPTIONAL | {"reissue", "pydantic_core", "msvcrt"}
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.append(node.module)
@@ -140,7 +162,7 @@ def test_only_declared_dependencies_are_imported(path: Path) -> None:
 def test_only_the_engine_imports_a_table_library(path: Path) -> None:
     if name_of(path).split(".")[0] == "engine":
         return
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             names.append(node.module)
@@ -151,7 +173,7 @@ def test_only_the_engine_imports_a_table_library(path: Path) -> None:
 def test_only_the_engine_calls_the_methods_of_frames(path: Path) -> None:
     if name_of(path).split(".")[0] == "engine":
         return
-    assert not FRAME_METHODS.findall(path.read_text())
+    assert not FRAME_METHODS.findall(read(path)), path
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
@@ -159,7 +181,7 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
     below: dict[str, set[str]] = defaultdict(set)
     known = {name_of(path) for path in modules()}
     for path in modules():
-        for node in ast.parse(path.read_text()).body:
+        for node in ast.parse(read(path)).body:
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("reissue."):
                 module = node.module.removeprefix("reissue.")
                 for alias in node.names:
@@ -181,7 +203,7 @@ def test_modules_do_not_import_each_other_in_a_circle() -> None:
 def test_no_two_classes_have_the_same_name() -> None:
     where = defaultdict(list)
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 where[node.name].append(name_of(path))
     assert not {name: places for name, places in where.items() if len(places) > 1}
@@ -189,9 +211,8 @@ def test_no_two_classes_have_the_same_name() -> None:
 
 def test_no_function_and_no_file_is_too_long() -> None:
     for path in modules():
-        text = path.read_text()
-        assert text.count("\n") <= 350, path
-        for node in ast.walk(ast.parse(text)):
+        assert read(path).count("\n") <= 350, path
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef) and node.end_lineno is not None:
                 assert node.end_lineno - node.lineno < 60, f"{path}: {node.name}"
 

@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_faults_are_drawn_by_seed_and_leave_a_program() -> None:
-    script, target = ROOT / "scripts" / "faults", ROOT / "src" / "reissue" / "publish"
+    script, target = ROOT / "scripts" / "faults", ROOT / "src" / "reissue" / "publish" / "spark"
     known = runpy.run_path(str(ROOT / "scripts" / "fault_places.py"))
-    command = [sys.executable, str(script), "5", str(target), "--list", "--seed"]
-    lists = [subprocess.check_output([*command, seed], text=True) for seed in ("1", "1", "2")]
+    every = list(known["places"]([target.parent]))
+    lists = [known["drawn"](every, 5, seed) for seed in (1, 1, 2)]
     assert lists[0] == lists[1] != lists[2]
-    assert len(lists[0].splitlines()) == 5
-    every = list(known["places"]([target]))
+    command = [sys.executable, str(script), "5", str(target), "--list", "--spark"]
+    assert len(subprocess.check_output(command, text=True).splitlines()) == 5
     assert {fault.what.split(" ")[0] for fault in every} >= {"comparison", "off", "and", "statement", "another"}
     for fault in every:
         planted = fault.planted(fault.file.read_bytes())

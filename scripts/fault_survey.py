@@ -1,0 +1,136 @@
+"""Which tests are near a fault, and which reach it: what `scripts/faults` runs of them, and in which order."""
+
+from __future__ import annotations
+
+import ast
+import re
+import xml.etree.ElementTree as ElementTree
+from functools import cache
+from pathlib import Path
+
+from fault_places import Fault
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "reissue"
+NEAR = {
+    "publish": ["publish", "series"],
+    "history": ["history", "publish", "series"],
+    "series": ["series", "cli"],
+    "audit": ["audit"],
+    "model": ["model", "partition", "methods"],
+    "arrays": ["arrays", "model", "methods"],
+}
+"""Rooms whose tests are in other folders, too; of all others the folder of the same name, then series and audit."""
+MOST = 15.0
+"""Seconds of tests that a fault is given, nearest and quickest first: who survives these is given more, if asked."""
+
+
+def near(file: Path, tests: Path) -> list[str]:
+    """The test files to run, nearest first: named like the file, importing it, of its room, of rooms that use it."""
+    parts = file.relative_to(SOURCE).with_suffix("").parts
+    module, stem = ".".join(("reissue", *parts)), parts[-1].strip("_")
+    room = tests.joinpath(*parts[:-1]) if parts[:-1] else tests / "series"
+    while not room.is_dir():
+        room = room.parent
+    others = [tests / name for name in NEAR.get(parts[0], ["series", "audit", "publish"])]
+    ranked: list[tuple[int, int, str]] = []
+    for test in tests.rglob("test_*.py"):
+        text = test.read_text()
+        rank = 0 if test.stem.startswith(f"test_{stem}") else 1 if module in text else 2 if room in test.parents else 3
+        if rank < 3 or any(other in test.parents for other in others):
+            ranked.append((rank, len(text), str(test.relative_to(tests.parent))))
+    return [name for _, _, name in sorted(ranked)]
+
+
+@cache
+def kernels(source: Path) -> dict[str, str]:
+    """The text of every compiled function, by name."""
+    found = {}
+    for file in source.rglob("*.py"):
+        text = file.read_text()
+        for node in ast.walk(ast.parse(text)) if "@njit" in text else ():
+            if isinstance(node, ast.FunctionDef) and any("njit" in ast.unparse(one) for one in node.decorator_list):
+                found[node.name] = ast.unparse(node)
+    return found
+
+
+class Survey:
+    """Which tests reach which lines, and how long each takes: from one run of the tests without any fault."""
+
+    def __init__(self, folder: Path) -> None:
+        from coverage import CoverageData
+
+        self.seen = [CoverageData(basename=str(folder / f"cov.{file.stem}")) for file in sorted(folder.glob("*.xml"))]
+        for one in self.seen:
+            one.read()
+        self.seconds: dict[str, float] = {}
+        for file in folder.glob("*.xml"):
+            for case in ElementTree.parse(file).iter("testcase"):
+                if not any(part.tag in ("failure", "error", "skipped") for part in case):
+                    name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
+                    self.seconds[name] = float(case.get("time", 0))
+
+    def reaching(self, fault: Fault, most: float = MOST) -> list[str]:
+        """The tests that reach the fault, quick ones first, as many as take `most` seconds together.
+
+        None where it is reached by importing, or not at all.
+        """
+        tree = ast.parse(fault.file.read_bytes())
+        around = [one for one in ast.walk(tree) if isinstance(one, ast.stmt) and holds(one, fault.line)]
+        compiled = [one.name for one in around if isinstance(one, ast.FunctionDef) and one.name in kernels(SOURCE)]
+        if compiled:
+            return self._sort(self._naming(compiled[-1]), fault.file, most)
+        inner = min(around, key=lambda one: ((one.end_lineno or 0) - one.lineno, -one.lineno))
+        body = getattr(inner, "body", None)
+        end = body[0].lineno - 1 if body else inner.end_lineno or inner.lineno
+        found = self._on(fault.file, set(range(inner.lineno, max(end, inner.lineno) + 1)))
+        return self._sort(found or set().union(*(self._naming(name) for name in defined(inner))), fault.file, most)
+
+    def _naming(self, kernel: str) -> set[str]:
+        names, known = {kernel}, 0
+        while known < len(names):
+            known = len(names)
+            word = re.compile(rf"\b({'|'.join(names)})\b")
+            names |= {name for name, text in kernels(SOURCE).items() if word.search(text)}
+        found = set()
+        for file in SOURCE.rglob("*.py"):
+            numbered = enumerate(file.read_text().splitlines(), start=1)
+            lines = {number for number, line in numbered if word.search(line) and "import" not in line}
+            found |= self._on(file, lines) if lines else set()
+        return found
+
+    def _on(self, file: Path, lines: set[int]) -> set[str]:
+        found, name = set(), str(file.relative_to(ROOT))
+        for data in self.seen:
+            for path in (path for path in data.measured_files() if path.endswith(name)):
+                known = data.contexts_by_lineno(path)
+                found |= {context for line in lines for context in known.get(line, ())}
+        return {one for one in found if one}
+
+    def _sort(self, contexts: set[str], file: Path, most: float) -> list[str]:
+        """What a fixture reaches may be noticed by every test of its file. The ten nearest files come first."""
+        tests = {one.rsplit("|", 1)[0] for one in contexts}
+        files = {one.split("::")[0] for one in contexts if not one.endswith("|run")}
+        tests |= {test for test in self.seconds if test.split("::")[0] in files}
+        nearest = near(file, ROOT / "tests")[:10]
+        known = sorted(
+            (test.split("::")[0] not in nearest, self.seconds[test], test) for test in tests if test in self.seconds
+        )
+        taken, total = [], 0.0
+        for _, seconds, test in known:
+            total += seconds
+            if total < most or not taken:
+                taken.append(test)
+        return taken if most > MOST else taken[:300]
+
+
+def defined(node: ast.stmt) -> list[str]:
+    """The names that a statement gives something: what is reached by importing is noticed where it is used."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+
+
+def holds(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
