@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -56,6 +57,50 @@ def test_levels_are_doubling_widths_anchored_at_zero_then_everything() -> None:
     assert ladder.boxes[-1].tolist() == [[10, 79]]
     assert ladder.boxes[-2].tolist() == [[0, 63], [64, 127]]
     assert ladder.of(np.array([52, 21], dtype=np.int32), 2).tolist() == [1, 0]
+
+
+def halved(runs: list[list[int]], lower: list[int], rows: list[int]) -> list[list[int]]:
+    """Places by run, each run cut between two intervals of the lower level so that its halves differ least in rows."""
+    found = []
+    for run in runs:
+        cuts = [place for place in run[1:] if lower[place] != lower[place - 1]]
+        if not cuts:
+            found.append(run)
+            continue
+        best = min(
+            cuts, key=lambda cut: abs(sum(rows[p] for p in run if p < cut) - sum(rows[p] for p in run if p >= cut))
+        )
+        found += [[place for place in run if place < best], [place for place in run if place >= best]]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_are_halved_by_their_rows_from_one_level_to_the_next_where_ranges_are_shown(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tree = uniform_tree(int(rng.integers(2, 6)), int(rng.integers(1, 4)))
+    domain = Domain("a", 0, tree.leaves - 1, tree, ranges=True)
+    codes = rng.integers(0, tree.leaves, 60).astype(np.int32)
+    codes = np.where(rng.random(60) < 0.5, codes[0], codes).astype(np.int32)
+    plain, ladder = build_ladder(domain, codes), build_ladder(domain, codes, between=True)
+    assert [boxes.tolist() for boxes in build_ladder(replace(domain, ranges=False), codes, between=True).boxes] == [
+        boxes.tolist() for boxes in plain.boxes
+    ]
+    rows = [int((codes == code).sum()) for code in plain.codes]
+    runs, expected = [list(range(len(rows)))], []
+    for label in reversed(plain.labels):
+        while len(runs) < len(set(label.tolist())):
+            expected.append(runs)
+            runs = halved(runs, label.tolist(), rows)
+    expected.append(runs)
+    sizes = [[sum(map(int, label == one)) for one in range(label.max() + 1)] for label in reversed(ladder.labels)]
+    several = [level for at, level in enumerate(sizes) if at == 0 or level != sizes[at - 1]]
+    assert several == [[len(run) for run in level] for level in expected]
+    for level, (label, boxes) in enumerate(zip(ladder.labels, ladder.boxes, strict=True)):
+        own = boxes[label]
+        assert ((own[:, 0] <= ladder.codes) & (ladder.codes <= own[:, 1])).all()
+        if level:
+            below = ladder.boxes[level - 1][ladder.labels[level - 1]]
+            assert ((own[:, 0] <= below[:, 0]) & (below[:, 1] <= own[:, 1])).all()
 
 
 def test_codes_on_both_sides_of_zero_reach_the_top() -> None:

@@ -61,11 +61,12 @@ class LatticeSearch:
         *,
         stays: Bool | None = None,
         amounts: Int64 | None = None,
+        between: bool = False,
     ) -> None:
         """codes: int32[rows, attributes], values: int32[rows], at least one row. spare: how many rows may be in classes
         of fewer than k, to be left out; stays: bool[rows], those that may not, where only sizes matter. amounts:
-        int64[rows], how many each row stands for; None: one."""
-        self.ladders = build_ladders(domains, codes)
+        int64[rows], how many each row stands for; None: one. between: see `build_ladders`."""
+        self.ladders = build_ladders(domains, codes, between)
         self.tops = tuple(ladder.height for ladder in self.ladders)
         if prod(shape_of(self.ladders)) > LARGEST:
             raise SettingsError(
@@ -215,11 +216,13 @@ def incognito(
     """Generalize every attribute to one level, as little as the limits allow; the whole table must satisfy the limits.
 
     One O(n log n) pass over the rows, then work on distinct counts. Returns the partition and the node it came from.
+    Where an attribute shows ranges, groups of its hierarchy are halved between one level and the next.
     spare: how many rows may be left out, class -1: those of classes of fewer than k rows, whatever their values.
     """
-    search = LatticeSearch(codes, values, domains, limits, spare)
+    search = LatticeSearch(codes, values, domains, limits, spare, between=True)
     if spare and limits.by_value:
-        node = _find_with_values(search, LatticeSearch(codes, values, domains, limits._replace(by_value=False), spare))
+        sizes = LatticeSearch(codes, values, domains, limits._replace(by_value=False), spare, between=True)
+        node = _find_with_values(search, sizes)
     else:
         node = best(search, minimal(search.find_satisfied()), metric)
     partition = apply_levels(search.ladders, codes, node)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
+from reissue.arrays.sets import find_starts, sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.model.boxes import losses
 from reissue.model.domain import Domain
 
 Node = tuple[int, ...]
 """A level per attribute: 0 leaves it as it is, the highest makes it "anything"."""
+MOST_BETWEEN = 1 << 20
+"""Combinations of levels that are searched where ranges are levels, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +25,8 @@ class Ladder:
 
     Every level cuts the codes into intervals, numbered by dense labels in code order; each level's intervals are unions
     of the level's below. A tree attribute has its tree's levels; a numeric one has intervals of 1, 2, 4, ... codes
-    that start at multiples of their width, and "anything" as soon as one interval would do.
+    that start at multiples of their width, and "anything" as soon as one interval would do. A tree attribute that shows
+    ranges may have further levels in between.
 
     codes:  int32[present] ascending, the codes that occur
     labels: per level int32[present]
@@ -56,12 +61,15 @@ class Ladder:
         return self.labels[level][np.searchsorted(self.codes, codes)]
 
 
-def build_ladder(domain: Domain, codes: Int32) -> Ladder:
-    """The levels of one attribute. codes: int32[n], n > 0, in any order, with repetitions."""
+def build_ladder(domain: Domain, codes: Int32, between: bool = False) -> Ladder:
+    """The levels of one attribute. codes: int32[n], n > 0, in any order, with repetitions. between: whether ranges of a
+    hierarchy's values may be levels, too, where the attribute shows ranges."""
     present = _present(codes)
     if domain.tree is not None:
         nodes = [domain.tree.at_level(level)[present] for level in range(domain.tree.height + 1)]
         intervals = [np.stack([domain.tree.lo[node], domain.tree.hi[node]], axis=1).astype(np.int64) for node in nodes]
+        if between and domain.ranges:
+            intervals = _add_between(intervals, np.bincount(np.searchsorted(present, codes)).astype(np.int64))
     else:
         intervals = _double_widths(present.astype(np.int64), domain)
     labels, boxes = [], []
@@ -70,6 +78,45 @@ def build_ladder(domain: Domain, codes: Int32) -> Ladder:
         labels.append((np.cumsum(starts) - 1).astype(np.int32))
         boxes.append(np.ascontiguousarray(interval[starts], dtype=np.int32))
     return Ladder(domain, present, tuple(labels), tuple(boxes))
+
+
+def _add_between(levels: Sequence[Int64], rows: Int64) -> list[Int64]:
+    """The levels, and between any two those that lead from the upper to the lower one by halving: an interval is cut
+    between two of the lower level, as near to the middle of its rows as can be.
+
+    levels: per level int64[present, 2], as what is returned; rows: int64[present]
+    """
+    before = find_starts(rows)
+    found = [levels[-1]]
+    for lower in levels[-2::-1]:
+        edges = np.append(_find_edges(lower), len(rows))  # where the lower level's intervals begin
+        while True:
+            cut = _halve(_find_edges(found[-1]), edges, before)
+            if len(cut) >= len(edges) - 1:
+                break
+            length = np.diff(cut, append=len(rows))
+            first, last = lower[cut, 0], lower[cut + length - 1, 1]
+            found.append(np.stack([np.repeat(first, length), np.repeat(last, length)], axis=1))
+        found.append(lower)
+    return found[::-1]
+
+
+def _find_edges(intervals: Int64) -> Int64:
+    """int64[]: the places where another interval begins, ascending, 0 first. intervals: int64[present, 2]."""
+    return np.flatnonzero(np.diff(intervals[:, 0], prepend=intervals[0, 0] - 1))
+
+
+def _halve(starts: Int64, edges: Int64, before: Int64) -> Int64:
+    """int64[]: where runs begin after each was cut at an edge inside it, if there is one, nearest to the middle of its
+    rows. starts: int64[runs], all of them edges; edges: int64[], and the end; before: int64[places + 1] rows before."""
+    low, high = before[starts], before[np.append(starts[1:], edges[-1])]
+    first = np.searchsorted(edges, starts) + 1
+    after = np.append(first[1:] - 1, len(edges) - 1)  # the edge at which the next run begins
+    above = np.clip(np.searchsorted(2 * before[edges], low + high), first, np.maximum(first, after - 1))
+    under = np.maximum(above - 1, first)
+    nearer = low + high - 2 * before[edges[under]] <= 2 * before[edges[above]] - low - high
+    chosen = np.where(nearer, under, above)[first < after]
+    return sorted_unique(np.concatenate([starts, edges[chosen]]))
 
 
 def _double_widths(present: Int64, domain: Domain) -> list[Int64]:
@@ -107,9 +154,13 @@ def _present(codes: Int32) -> Int32:
     return np.unique(codes)
 
 
-def build_ladders(domains: Sequence[Domain], codes: Int32) -> tuple[Ladder, ...]:
-    """The levels of every attribute. codes: int32[rows, attributes]."""
-    return tuple(build_ladder(domain, codes[:, a]) for a, domain in enumerate(domains))
+def build_ladders(domains: Sequence[Domain], codes: Int32, between: bool = False) -> tuple[Ladder, ...]:
+    """The levels of every attribute. codes: int32[rows, attributes]. between: see `build_ladder`; not where there would
+    be more than `MOST_BETWEEN` combinations."""
+    ladders = tuple(build_ladder(domain, codes[:, a], between) for a, domain in enumerate(domains))
+    if between and prod(shape_of(ladders)) > MOST_BETWEEN:
+        return build_ladders(domains, codes)
+    return ladders
 
 
 def shape_of(ladders: Sequence[Ladder]) -> tuple[int, ...]:
