@@ -2,8 +2,9 @@
 
 Query error: median relative error of counts of people with a value in a region, over the eight commonest values. Wide:
 age and education at 40% of the people each; narrow: a decade of age and a sex (the clinic: birth and weight; a decade
-of birth and a sex). A reader of the told form knows the shares of every class; raked, adjusts them to the totals; of
-the flat form, counts dealt values. A reader of another strategy spreads the rows of a class evenly over its box.
+of birth and a sex). A reader of the told form knows the shares of every class; raked, adjusts them to the totals;
+learned, shares them out inside classes as all classes together suggest, which is what `reissue estimate` does; of the
+flat form, counts dealt values. A reader of another strategy spreads the rows of a class evenly over its box.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from reissue.model.boxes import losses
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, Facts
 from reissue.model.standing_classes import StandingClasses, Tokens
+from reissue.utility.learned_shares import learn_shares
 from reissue.utility.rates import rate_errors
 
 
@@ -125,7 +127,17 @@ def list_readers(facts: Facts, values: int) -> dict[str, np.ndarray]:
     told = shares(kept.tokens, kept.standing, values)
     totals = kept.totals if kept.totals is not None else np.bincount(facts.values, minlength=values)
     shown[row, kept.dealt] = 1.0
-    return {"told": told, "raked": rake(told, totals), "flat": shown}
+    raked = rake(told, totals)
+    return {"told": told, "raked": raked, "learned": learn(facts, kept.standing, raked), "flat": shown}
+
+
+def learn(facts: Facts, standing: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The same weights shared out inside classes, from the boxes of the rows. weights: equal inside a class."""
+    _, first, home = np.unique(standing, return_index=True, return_inverse=True)
+    shares = learn_shares(facts.boxes[facts.classes], home.astype(np.int32), weights[first])
+    found = np.zeros_like(weights)
+    found[shares.row, shares.value] = shares.weight
+    return found
 
 
 def query_errors(facts: Facts, snapshot: Coded, wide: bool, count: int = 100) -> dict[str, float]:

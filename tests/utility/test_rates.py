@@ -13,6 +13,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import Members, ObservedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History
 from reissue.utility import Queries, choose_pair, estimate, find_pair, query_errors, random_queries, rate_errors
+from reissue.utility.learned_shares import learn_shares
 from reissue.utility.rates import CellMargins, _find_parts, _list_margins, _rake, are_narrow, list_labels
 from tests.support.histories import uniform_tree
 from tests.utility.support import random_snapshot, small_domains
@@ -79,7 +80,7 @@ def test_many_leaves_are_joined_to_the_groups_below_the_root() -> None:
 
 
 def test_a_told_release_is_read_by_the_values_it_tells_not_by_those_that_were_dealt() -> None:
-    """Every row has the shares of its class: counted row by row here, through boxes there."""
+    """Every row has its part of the values of its class: counted row by row here, through boxes there."""
     snapshot = random_snapshot(np.random.default_rng(5), 400, 5, small_domains(numeric=30))
     facts = Standing(form="told", k=5, c=0.5, l=2).publish(snapshot, History([], {}, 3)).facts(1, snapshot)
     kept = facts.standing
@@ -89,6 +90,10 @@ def test_a_told_release_is_read_by_the_values_it_tells_not_by_those_that_were_de
     shares[kept.tokens.standing, kept.tokens.value] = kept.tokens.count
     shares /= shares.sum(axis=1, keepdims=True)
     box = facts.boxes[facts.classes]
+    learned = learn_shares(box, kept.standing, shares)
+    rows = np.zeros((len(box), 5))
+    rows[learned.row, learned.value] = learned.weight
+    assert not rows[shares[kept.standing] == 0].any()
     expected = []
     for q in range(len(queries)):
         part = np.ones(len(box))
@@ -96,7 +101,7 @@ def test_a_told_release_is_read_by_the_values_it_tells_not_by_those_that_were_de
             both = np.minimum(box[:, a, 1], queries.high[q, a]) - np.maximum(box[:, a, 0], queries.low[q, a]) + 1
             part *= np.maximum(both, 0) / (box[:, a, 1] - box[:, a, 0] + 1)
         asked = slice(queries.value_low[q], queries.value_high[q] + 1)
-        expected.append(float(part @ shares[kept.standing][:, asked].sum(axis=1)))
+        expected.append(float(part @ rows[:, asked].sum(axis=1)))
     for release in (facts, ObservedRelease.of(facts)):
         assert estimate(queries, release, snapshot.domains) == pytest.approx(expected)
 

@@ -110,16 +110,12 @@ def weights(release: str | PathLike[str] | InFolder, *, config: str | PathLike[s
 
 def list_weights(rows: ReleaseRows) -> pa.Table:
     """The same of a release that was read before."""
-    if rows.values is not None:
-        row, value = np.arange(len(rows)), rows.values
-        weight = rows.amounts[value]
+    if rows.shares is not None:
+        row, value, weight = rows.shares.row, rows.shares.value, rows.shares.weight
     else:
-        home, found = np.nonzero(rows.amounts)
-        length = np.bincount(home, minlength=len(rows.amounts))[rows.classes]  # values that each row may have
-        row = np.repeat(np.arange(len(rows)), length)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
-        value = found[np.searchsorted(home, rows.classes)[row] + within]
-        weight = rows.amounts[rows.classes[row], value]
+        assert rows.values is not None
+        row, value = np.arange(len(rows)), rows.values.astype(np.int64)
+        weight = rows.amounts[value]
     columns = rows.coding.value_columns.items()
     shown = {name: pa.array(np.array(labels, dtype=object)[value]) for name, labels in columns}
     return pa.table({"row": row + 1, **shown, "weight": weight})

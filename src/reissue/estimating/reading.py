@@ -24,6 +24,7 @@ from reissue.model.overlap import Groups
 from reissue.model.release import Style
 from reissue.schema import Attribute, Categorical, Numeric, Schema, read_config
 from reissue.utility.counting import order_along_curve
+from reissue.utility.learned_shares import RowShares, learn_shares, share_evenly
 
 ROUNDS = 30
 EXPECTED = 0.05
@@ -45,8 +46,8 @@ class ReleaseRows:
     classes: int32[rows]; of the form `flat`, whose classes nobody outside knows, groups of neighbouring rows
     values:  int32[rows] where every row shows a value, else None
     tokens:  float64[classes] how many values a class was formed of
-    amounts: float64[values] what a row that shows the value counts (1, or adjusted to totals); or
-             float64[classes, values] how much of each value every row of the class counts
+    amounts: float64[values] what a row that shows the value counts (1, or adjusted to totals)
+    shares:  how much of each value of its class every row counts, where rows show none
     totals:  int64[values] if the release has them; noise: the variance of each; off: how far off a total that is only
              expected may be, as a share of it (standard deviation)
     opaque:  columns whose groups cannot be read without the hierarchies
@@ -59,6 +60,7 @@ class ReleaseRows:
     values: Int32 | None
     tokens: Float64
     amounts: Float64
+    shares: RowShares | None
     totals: Int64 | None
     noise: float
     off: float
@@ -77,12 +79,13 @@ class ReleaseRows:
 
     def weigh(self, asked: Sequence[int]) -> Float64:
         """float64[rows]: how much of the asked values each row counts."""
-        chosen = list(asked)
-        if self.values is None:
-            return cast("Float64", self.amounts[:, chosen].sum(axis=1)[self.classes])
-        counted = np.zeros(len(self.amounts))
-        counted[chosen] = self.amounts[chosen]
-        return counted[self.values]
+        wanted = np.zeros(len(self.amounts), dtype=np.bool_)
+        wanted[list(asked)] = True
+        if self.shares is not None:
+            return self.shares.count(wanted)
+        assert self.values is not None
+        counted: Float64 = np.where(wanted, self.amounts, 0.0)[self.values]
+        return counted
 
 
 def read_release(release: str | PathLike[str] | InFolder, config: str | PathLike[str] | Schema | None) -> ReleaseRows:
@@ -146,8 +149,11 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
             raise ReleaseError(f"{path}: the two tables name different classes. Take the files as they were published.")
         np.add.at(table, (home, encode_values(sensitive, coding)), counts)
         tokens = table.sum(axis=1)
-        amounts = _rake(table / tokens[:, None], np.bincount(one.classes).astype(np.float64), totals)
-        return ReleaseRows(style, coding, boxes, one.classes, None, tokens, amounts, totals, noise, off, opaque)
+        by_class = _rake(table / tokens[:, None], np.bincount(one.classes).astype(np.float64), totals)
+        learns = style == "told"
+        shares = learn_shares(boxes, one.classes, by_class) if learns else share_evenly(one.classes, by_class)
+        ones = np.ones(table.shape[1])
+        return ReleaseRows(style, coding, boxes, one.classes, None, tokens, ones, shares, totals, noise, off, opaque)
     values = encode_values(one.sensitive, coding)
     known = np.bincount(values, minlength=len(coding.values)).astype(np.float64)
     amounts = np.ones(len(known))
@@ -163,7 +169,7 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
     else:
         classes = number_classes(one, np.zeros(one.rows, dtype=np.bool_))
         tokens = np.bincount(classes).astype(np.float64)
-    return ReleaseRows(style, coding, boxes, classes, values, tokens, amounts, totals, noise, off, opaque)
+    return ReleaseRows(style, coding, boxes, classes, values, tokens, amounts, None, totals, noise, off, opaque)
 
 
 def _read_totals(path: Path, coding: Coding) -> Int64 | None:

@@ -14,6 +14,7 @@ from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Coded, Facts
 from reissue.utility.counting import RowGroups, count_points, weigh_boxes, weigh_rows
+from reissue.utility.learned_shares import learn_shares
 from reissue.utility.measure import as_release, clip_boxes, exact_rows
 
 
@@ -135,7 +136,8 @@ def estimate(queries: Queries, release: Facts | ObservedRelease, domains: Sequen
     """float64[queries]: the count that a reader of the release would expect.
 
     Generalized: the rows of a group lie evenly on the codes of their box. Anatomized: the QI rows are counted as they
-    are, and each has the query's values with the share that they have in its class. Told: both, in boxes of rows.
+    are, and each has the query's values with the share that they have in its class. Told: the rows lie in boxes
+    of their own, and the values of a class are shared out among its rows as all classes suggest.
     """
     if len(release.classes) == 0:
         return np.zeros(len(queries))
@@ -153,18 +155,18 @@ def estimate(queries: Queries, release: Facts | ObservedRelease, domains: Sequen
 def _share_out(release: Facts | ObservedRelease) -> tuple[Int32, Int32, Float64] | None:
     """(box, value, expected rows) of a release that tells values by standing class; None for others. O(rows * values).
 
-    Each row has the values of its class in the shares of the class's tokens.
+    The values of a class are shared out among its rows as all classes suggest.
     """
     kept = release.standing if isinstance(release, Facts) else release.told
     if kept is None or not kept.told:
         return None
     live, home = np.unique(kept.tokens.standing, return_inverse=True)
-    share = kept.tokens.count / np.bincount(home, kept.tokens.count)[home]
-    place = np.searchsorted(live, kept.standing)
-    width = int(kept.tokens.value.max(initial=0)) + 1
-    boxes, number = release.class_count, len(live)
-    rows = csr_array((np.ones(len(place)), (release.classes, place)), shape=(boxes, number))
-    found = (rows @ csr_array((share, (home, kept.tokens.value)), shape=(number, width))).tocoo()
+    table = np.zeros((len(live), int(kept.tokens.value.max(initial=0)) + 1))
+    table[home, kept.tokens.value] = kept.tokens.count / np.bincount(home, kept.tokens.count)[home]
+    place = np.searchsorted(live, kept.standing).astype(np.int32)
+    shares = learn_shares(release.boxes[release.classes], place, table)
+    shape = (release.class_count, table.shape[1])
+    found = csr_array((shares.weight, (release.classes[shares.row], shares.value)), shape=shape).tocoo()
     order = np.lexsort((found.col, found.row))
     return found.row[order].astype(np.int32), found.col[order].astype(np.int32), found.data[order]
 
