@@ -85,6 +85,21 @@ def test_one_class_says_nothing_about_its_rows() -> None:
     assert learn_shares(boxes, classes, table).weight == pytest.approx(share_evenly(classes, table).weight, abs=0.01)
 
 
+def test_of_many_rows_some_classes_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels that none of these has say nothing about the others."""
+    boxes, classes, values = make_people(4_000, 0.6, 8)
+    boxes[:, 1] = 0
+    boxes[classes == 1, 1] = 7
+    table = tell(classes, values)
+    whole = spread(learn_shares(boxes, classes, table), 4_000)
+    monkeypatch.setattr("reissue.utility.learned_shares.MOST_ROWS", 2_000)
+    some = spread(learn_shares(boxes, classes, table), 4_000)
+    even = error(spread(share_evenly(classes, table), 4_000), boxes[:, 0, 0], values)
+    assert error(some, boxes[:, 0, 0], values) < 0.7 * even
+    alone = classes == 1
+    assert some[alone] == pytest.approx(whole[alone], abs=0.3)
+
+
 def test_orders_of_rows_and_numbers_of_classes_mean_nothing() -> None:
     boxes, classes, values = make_people(500, 0.5, 10)
     table = tell(classes, values)

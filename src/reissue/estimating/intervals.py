@@ -35,7 +35,7 @@ ALLOWED = {
     "generalized": (0.8, 0.6),
     "even": (0.8, 2.2),
     "anatomized": (1.5, 1.0),
-    "told": (1.5, 1.1),
+    "told": (1.5, 0.6),
     "flat": (1.0, 0.6),
 }
 """(lean, association) by form; "even" is generalized, in classes that show all their values equally often."""

@@ -18,8 +18,10 @@ from reissue.arrays.types import Bool, Float64, Int32, Int64
 
 ROUNDS = 4
 """Of learning from what the rounds before shared out."""
-FITTINGS, LAST_FITTINGS = 5, 30
-"""Of rows to one person each and classes to their values, by turns."""
+FITTINGS, LAST_FITTINGS, CLOSE = 5, 30, 1e-3
+"""Of rows to one person each and classes to their values, by turns; until no value of a class is off by more."""
+MOST_ROWS = 50_000
+"""Learning looks at about so many rows: some of the classes, with all of their rows."""
 STRENGTH = 20.0
 """So many rows of the whole table are added to those of every value: rare values look like everybody."""
 BINS = 32
@@ -66,13 +68,27 @@ def learn_shares(boxes: Int32, classes: Int32, amounts: Float64) -> RowShares:
     """
     even = share_evenly(classes, amounts)
     bins = [_group_labels(boxes[:, a]) for a in range(boxes.shape[1])]
-    trust = [_find_trust(group, classes, even, amounts.shape[1]) for group in bins]
+    some = classes % (1 + len(classes) // MOST_ROWS) == 0
+    tables = _learn_tables([group[some] for group in bins], classes[some], amounts)
+    tables = [
+        np.concatenate([table, np.zeros((int(group.max(initial=-1)) + 1 - len(table), amounts.shape[1]))])
+        for table, group in zip(tables, bins, strict=True)
+    ]
     cell, wanted = _list_cells(even, classes, amounts)
-    weight = even.weight
-    for left in range(ROUNDS - 1, -1, -1):
-        likely = _predict(bins, trust, even, weight, amounts.shape[1])
-        weight = _share_out(even.row, cell, wanted, likely, FITTINGS if left else LAST_FITTINGS)
+    weight = _share_out(even.row, cell, wanted, _predict(tables, bins, even), LAST_FITTINGS)
     return RowShares(even.row, even.value, weight)
+
+
+def _learn_tables(bins: list[Int64], classes: Int32, amounts: Float64) -> list[Float64]:
+    """float64[groups, values] by attribute: logarithms of how much likelier people of a group have each value."""
+    even, values = share_evenly(classes, amounts), amounts.shape[1]
+    trust = [_find_trust(group, classes, even, values) for group in bins]
+    cell, wanted = _list_cells(even, classes, amounts)
+    weight, tables = even.weight, _fit_tables(bins, trust, even, even.weight, values)
+    for _ in range(ROUNDS - 1):
+        weight = _share_out(even.row, cell, wanted, _predict(tables, bins, even), FITTINGS)
+        tables = _fit_tables(bins, trust, even, weight, values)
+    return tables
 
 
 def _group_labels(box: Int32) -> Int64:
@@ -109,17 +125,24 @@ def _find_trust(group: Int64, classes: Int32, even: RowShares, values: int) -> f
     return max(0.0, 1.0 - chance / found) if found > 0 else 0.0
 
 
-def _predict(bins: list[Int64], trust: list[float], even: RowShares, weight: Float64, values: int) -> Float64:
-    """float64[n]: how likely the value of each entry is for its row, but for a factor of the row."""
-    totals = np.bincount(even.value, weight, values)
-    rows = len(bins[0]) if bins else 0
-    found = np.log(totals + STRENGTH / values)[even.value]
+def _fit_tables(bins: list[Int64], trust: list[float], even: RowShares, weight: Float64, values: int) -> list[Float64]:
+    """See `_learn_tables`. weight: float64[n] how much each row has of each of its values."""
+    totals, tables = np.bincount(even.value, weight, values), []
     for group, by in zip(bins, trust, strict=True):
-        key = group[even.row] * values + even.value
         own = np.bincount(group)
-        marginal = (own + 1.0) / (rows + len(own))
-        counts = np.bincount(key, weight, len(own) * values).reshape(len(own), values)
-        found += by * np.log((counts + STRENGTH * marginal[:, None]) / (totals + STRENGTH)).reshape(-1)[key]
+        marginal = (own + 1.0) / (len(group) + len(own))
+        counts = np.bincount(group[even.row] * values + even.value, weight, len(own) * values).reshape(-1, values)
+        table = by * np.log((counts + STRENGTH * marginal[:, None]) / (totals + STRENGTH))
+        table[own == 0] = 0.0  # nothing is known
+        tables.append(table)
+    return tables
+
+
+def _predict(tables: list[Float64], bins: list[Int64], even: RowShares) -> Float64:
+    """float64[n]: how likely the value of each entry is for its row, but for factors of the row and of the value."""
+    found = np.zeros(len(even.row))
+    for table, group in zip(tables, bins, strict=True):
+        found += table.reshape(-1)[group[even.row] * table.shape[1] + even.value]
     start = np.flatnonzero(np.diff(even.row, prepend=-1))
     best = np.maximum.reduceat(found, start) if len(start) else found
     likely: Float64 = np.exp(np.maximum(found - best[even.row], -FARTHEST))
@@ -130,6 +153,9 @@ def _share_out(row: Int64, cell: Int64, wanted: Float64, likely: Float64, rounds
     """float64[n]: what is likely, fitted so that every row is one person and every class has its values."""
     weight: Float64 = likely
     for _ in range(rounds):
-        weight = weight * (wanted / np.maximum(np.bincount(cell, weight, len(wanted)), 1e-300))[cell]
+        by = wanted / np.maximum(np.bincount(cell, weight, len(wanted)), 1e-300)
+        weight = weight * by[cell]
         weight /= np.bincount(row, weight)[row]
+        if np.abs(by - 1.0).max(initial=0.0) < CLOSE:
+            break
     return weight

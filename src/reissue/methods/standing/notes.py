@@ -19,7 +19,8 @@ def describe_reading(form: str, k: int, totals: float | None) -> tuple[str, ...]
             f"Every class is {group}. The table 'values' says how often each value occurs in it, and that never "
             "changes. People may have left a class since, so that it can have fewer rows than values.",
             "To count people with a value, give every row the shares of its class. A count of n is usually within the "
-            "square root of n of the true one.",
+            "square root of n of the true one. `reissue estimate` comes nearer: it learns from all classes together "
+            "which rows of a class are likelier to have which of its values.",
         )
     ageing = (
         "The values of a class are those of the people it was formed of. Where leaving depends on the value, today's "
