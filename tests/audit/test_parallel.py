@@ -99,7 +99,7 @@ def bins_of(series: Observed, parts: int) -> list[Int32]:
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_parts_tell_what_the_whole_tells(name: str) -> None:
     several, found, beyond = 0, 0, 0
-    for seed in range(40 if "worlds" in name else 120):
+    for seed in range({"possible-worlds": 40, "difference": 56}.get(name, 120)):  # these two take longest
         rng = np.random.default_rng([seed, 17])
         limit = (2, 100)[seed % 2]
         attack = MAKERS[name](limit)
@@ -131,6 +131,8 @@ def test_a_component_cut_in_two_is_noticed(name: str) -> None:
         parts = [replace(part, words=TokenWords()) for part in split_series(series, bins)]
         cut = run_parts(attack, parts, series.words, at_once)
         wrong += told(cut) != told(attack.run(series))
+        if wrong > 10:
+            break
     assert wrong > 10
 
 
@@ -253,6 +255,8 @@ def test_an_inseparable_attack_does_differ_in_parts() -> None:
             parts = split_series(series, bins_of(series, 4))
             totals = sum(attack.run(part).total for part in parts)
             different += totals != attack.run(series).total
+            if different > 5:
+                break
         assert different > 5, attack.name
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import click.testing
@@ -17,7 +18,7 @@ from reissue.compare import Comparison, compare_config
 from reissue.compare.advice import advise, find_frontier
 from reissue.compare.running import Run
 from reissue.errors import InputError, SettingsError, SnapshotError
-from reissue.methods.registry import ATTACKS
+from reissue.methods.registry import ATTACKS, make_strategy
 from reissue.report import render_comparison
 from reissue.report.comparison_charts import draw_map
 from reissue.schema import read_config
@@ -28,12 +29,21 @@ from tests.support.axe import find_violations, show_in_turn
 STRATEGIES = ("static", "m-invariance", "bcf")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("clinic")
-    clinic.write(folder, months=3, patients=300)
+def written(folder: Path, months: int, patients: int) -> Path:
+    clinic.write(folder, months=months, patients=patients)
     (folder / "clinic.toml").write_text(clinic.config(strategy="m-invariance"), encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("clinic"), months=3, patients=150)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where only it matters whether something is run."""
+    return written(tmp_path_factory.mktemp("few"), months=2, patients=60)
 
 
 def compared(data: Path, out: Path | None, strategies: tuple[str, ...] = STRATEGIES, **more: object) -> Comparison:
@@ -42,8 +52,8 @@ def compared(data: Path, out: Path | None, strategies: tuple[str, ...] = STRATEG
 
 
 @pytest.fixture(scope="module")
-def comparison(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
-    return compared(data, tmp_path_factory.mktemp("out"))
+def comparison(data: Path) -> Comparison:
+    return compared(data, data / "out")
 
 
 def test_on_a_terminal_it_fits_80_columns_with_every_strategy_and_attack() -> None:
@@ -68,8 +78,6 @@ def test_the_matrix_is_what_an_audit_of_the_same_series_says(
 ) -> None:
     read = read_config(str(data / "clinic.toml"))
     run = next(run for run in comparison.runs if run.strategy == "static")
-    from reissue.methods.registry import make_strategy
-
     with Series.create(tmp_path / "s", read.schema, make_strategy({"strategy": "static", **run.settings})) as series:
         for snapshot in sorted(data.glob("*.parquet")):
             series.publish(snapshot)
@@ -96,47 +104,45 @@ def test_it_recommends_the_protected_one(comparison: Comparison) -> None:
     assert {run.label for run in find_frontier(comparison.runs)} >= {runs["m-invariance"].label}
 
 
+@pytest.mark.usefixtures("comparison")  # whose runs are kept
 def test_it_recommends_standing_classes_first(data: Path) -> None:
-    found = compared(data, None, ("static", "m-invariance", "standing"))
-    runs = {run.strategy: run for run in found.runs}
-    assert found.recommended == runs["standing"].label
-    assert not runs["standing"].breached
-    assert runs["standing"].subjects_at_risk == 0
+    found = compared(data, data / "out", ("static", "m-invariance", "standing"))
+    by_name = {run.strategy: run for run in found.runs}
+    assert found.recommended == by_name["standing"].label
+    assert not by_name["standing"].breached
+    assert by_name["standing"].subjects_at_risk == 0
 
 
-def test_finished_runs_are_kept_and_reused_until_something_changes(data: Path, tmp_path: Path) -> None:
-    first = compared(data, tmp_path, ("static",))
+def test_finished_runs_are_kept_and_reused_until_something_changes(few: Path, tmp_path: Path) -> None:
+    first = compared(few, tmp_path, ("static",))
     said: list[str] = []
-    again = compared(data, tmp_path, ("static",), progress=said.append)
+    again = compared(few, tmp_path, ("static",), progress=said.append)
     assert list(again.runs) == list(first.runs), "seconds and all: it was not run again"
     assert not any("release 1 of" in word for word in said)
-    compared(data, tmp_path, ("static",), settings=["static.k=6"], progress=said.append)
+    compared(few, tmp_path, ("static",), settings=["static.k=6"], progress=said.append)
     assert any("release 1 of" in word for word in said)
     assert not list((tmp_path / "runs").glob("*/series")), "no ledger is left behind"
 
 
-def test_an_interrupted_run_starts_anew(data: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_starts_anew(few: Path, tmp_path: Path) -> None:
     def interrupt(stage: str) -> None:
         if "release 2" in stage:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compared(data, tmp_path, ("static",), progress=interrupt)
-    (run,) = compared(data, tmp_path, ("static",)).runs
+        compared(few, tmp_path, ("static",), progress=interrupt)
+    (run,) = compared(few, tmp_path, ("static",)).runs
     assert run.status == "done"
     kept = next((tmp_path / "runs").glob("*/run.json"))
     kept.write_text(kept.read_text()[:40])
-    (again,) = compared(data, tmp_path, ("static",)).runs
+    (again,) = compared(few, tmp_path, ("static",)).runs
     assert (again.subjects_at_risk, again.query_error) == (run.subjects_at_risk, run.query_error), "same seed, same run"
 
 
-def test_a_changed_snapshot_is_noticed(data: Path, tmp_path: Path) -> None:
-    import shutil
-
-    copied = tmp_path / "copy"
-    shutil.copytree(data, copied)
+def test_a_changed_snapshot_is_noticed(few: Path, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(few, tmp_path / "copy"))
     compared(copied, tmp_path / "out", ("static",))
-    (copied / "2024-03.parquet").write_bytes((copied / "2024-02.parquet").read_bytes())
+    (copied / "2024-02.parquet").write_bytes((copied / "2024-01.parquet").read_bytes())
     said: list[str] = []
     compared(copied, tmp_path / "out", ("static",), progress=said.append)
     assert any("release 1 of" in word for word in said)
@@ -167,10 +173,10 @@ def test_a_snapshot_that_does_not_fit_is_no_result(data: Path, tmp_path: Path) -
     assert "Nothing can be recommended" in done.output
 
 
-def test_the_command_prints_writes_and_draws(data: Path, tmp_path: Path) -> None:
-    snapshots = [str(path) for path in sorted(data.glob("*.parquet"))[:2]]
+def test_the_command_prints_writes_and_draws(few: Path, tmp_path: Path) -> None:
+    snapshots = [str(path) for path in sorted(few.glob("*.parquet"))[:2]]
     files = ["--html", str(tmp_path / "c.html"), "--picture", str(tmp_path / "c.svg")]
-    start = ["--config", str(data / "clinic.toml"), "--strategy", "static", "--out", str(tmp_path / "out")]
+    start = ["--config", str(few / "clinic.toml"), "--strategy", "static", "--out", str(tmp_path / "out")]
     done = click.testing.CliRunner().invoke(command, [*start, *files, *snapshots])
     assert done.exit_code == 0, done.output
     assert "static (k=4, c=0.5, l=4)" in done.output
@@ -316,12 +322,13 @@ def test_advice() -> None:
     assert advise([run("untested", (), 0, 0.0, ran=0)], {})[0] is None
 
 
-def test_rates_are_measured_by_the_pair_of_the_config_and_drawn(data: Path, tmp_path: Path) -> None:
+def test_rates_are_measured_by_the_pair_of_the_config_and_drawn(tmp_path: Path) -> None:
+    data = written(tmp_path, months=1, patients=300)
     config = tmp_path / "c.toml"
     config.write_text(
         clinic.config(strategy="m-invariance") + '\n[utility]\nrates = ["birth_year x sex"]\n', encoding="utf-8"
     )
-    snapshots = sorted(data.glob("*.parquet"))[:1]
+    snapshots = sorted(data.glob("*.parquet"))
     done = compare_config(config, snapshots, strategies=("static", "standing"))
     for run in done.runs:
         [rates] = run.rates

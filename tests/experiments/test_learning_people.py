@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,31 @@ from reissue.methods.equivalence.strategy import EEquivalence
 from reissue.methods.invariance.known_algorithm_attack import KnownAlgorithm
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.learning.attack import Learning
+from reissue.methods.learning.statistics import FittedStatistics
 from reissue.methods.strategy import Strategy
+from reissue.model.release import Coded, Facts
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))
 learning_people = pytest.importorskip("learning_people")
 HALF = 22_611
 OFF = 0.03
+
+
+@pytest.fixture(scope="module")
+def adult(shared_data: Path) -> Coded:
+    return learning_people.read_adult(shared_data)
+
+
+@pytest.fixture(scope="module")
+def half(adult: Coded) -> FittedStatistics:
+    """Statistics of half the people."""
+    return learning_people.count_others(adult, np.arange(HALF, len(adult)))
+
+
+@cache
+def publish_six(strategy: Strategy, adult: Coded) -> list[Facts]:
+    return learning_people.publish(strategy, learning_people.replace_people(adult, 20_000, 4_000, 6))
 
 
 @pytest.mark.parametrize(
@@ -32,36 +51,33 @@ OFF = 0.03
     ids=lambda one: one.name if isinstance(one, Strategy) else "",
 )
 def test_six_releases_of_adult(
-    shared_data: Path, strategy: Strategy, alone: tuple[float | None, float], informed: tuple[float, float]
+    adult: Coded,
+    half: FittedStatistics,
+    strategy: Strategy,
+    alone: tuple[float | None, float],
+    informed: tuple[float, float],
 ) -> None:
     """Belief in the truth and right guesses, from the releases alone and with statistics of half the people."""
-    table = learning_people.read_adult(shared_data)
-    series = learning_people.observe(
-        learning_people.publish(strategy, learning_people.replace_people(table, 20_000, 4_000, 6)), table
-    )
+    series = learning_people.observe(publish_six(strategy, adult), adult)
     learned = Learning().run(series).measures
     assert learned["right"] > alone[1] - OFF
     assert alone[0] is None or learned["belief"] > alone[0] - OFF
-    half = learning_people.count_others(table, np.arange(HALF, len(table)))
     found = Learning().inform(half).run(series).measures
     assert (found["belief"], found["right"]) == pytest.approx(informed, abs=OFF)
     assert found["belief_of_statistics"] < informed[0]
 
 
-def test_two_three_and_four_releases_of_adult(shared_data: Path) -> None:
-    table = learning_people.read_adult(shared_data)
-    releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 20_000, 4_000, 4))
+def test_two_three_and_four_releases_of_adult(adult: Coded) -> None:
+    releases = publish_six(MInvariance(m=4), adult)
     for count, right in ((2, 0.575), (3, 0.748), (4, 0.786)):
-        found = Learning().run(learning_people.observe(releases[:count], table)).measures
+        found = Learning().run(learning_people.observe(releases[:count], adult)).measures
         assert found["right"] > right - OFF, count
 
 
-def test_one_release_of_adult_to_who_knows_the_algorithm(shared_data: Path) -> None:
-    table = learning_people.read_adult(shared_data)
+def test_one_release_of_adult_to_who_knows_the_algorithm(adult: Coded, half: FittedStatistics) -> None:
     series = learning_people.observe(
-        learning_people.publish(MInvariance(m=4), iter([table.part(np.arange(12_000))])), table
+        learning_people.publish(MInvariance(m=4), iter([adult.part(np.arange(12_000))])), adult
     )
-    half = learning_people.count_others(table, np.arange(HALF, len(table)))
     found = KnownAlgorithm().inform(half).run(series).measures
     assert (found["belief"], found["right"], found["sure_and_right"]) == pytest.approx((0.50, 0.55, 0.19), abs=OFF)
     told = f"{100 * found['right']:.0f}% "

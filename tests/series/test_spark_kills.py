@@ -30,7 +30,8 @@ def series(tmp_path: Path) -> Path:
     spark.engine()
     first, second = People(6).months(2, CHURN)
     pq.write_table(second, tmp_path / "next.parquet")
-    with ri.Series.create(tmp_path / "s", NOTED, ri.MInvariance(m=3), seed=1, fragments=3, engine="spark") as made:
+    engine = {"name": "spark", "master": "local[2]", "settings": spark.QUICK}
+    with ri.Series.create(tmp_path / "s", NOTED, ri.MInvariance(m=3), seed=1, fragments=3, engine=engine) as made:
         made.publish(first, engine="embedded")
     return tmp_path / "s"
 

@@ -23,6 +23,16 @@ together = pytest.mark.xdist_group("spark")
 quiet = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
 
 
+QUICK = {
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # for a short life
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Settings with which Spark begins and handles small tables sooner."""
+
+
 def engine() -> Spark:
     """A Spark engine with its own count of collected rows; skips the test where Spark cannot run."""
     if missing():
@@ -47,11 +57,7 @@ def session() -> SparkSession:
     return start(
         {
             "master": "local[2]",
-            "spark.driver.memory": "1g",
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # for a short life
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.adaptive.enabled": "false",
+            **QUICK,
             "spark.sql.warehouse.dir": f"{folder}/tables",
             "spark.local.dir": folder,
         }
