@@ -32,7 +32,7 @@ coverage: $(VENV)/ready packages
 	$(BIN)/python -m pytest -q -n auto --dist loadscope --cov --cov-report=json:.coverage.json
 	$(BIN)/python scripts/coverage-by-package .coverage.json
 
-# Kills at random moments, as many as the reliability target asks for.
+# Kills at random moments, as many as the reliability target asks for; KILLS=200 REISSUE_KILLS_SEED=1 is a piece of them.
 kills: $(VENV)/ready
 	REISSUE_KILLS=$${KILLS:-1000} $(BIN)/python -m pytest -q tests/ledger/test_kills.py tests/series/test_kills.py
 

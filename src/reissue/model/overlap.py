@@ -66,6 +66,17 @@ class Groups:
         return find_owners(self.start)
 
 
+def stack_groups(*parts: Groups) -> Groups:
+    """The classes of all parts, one after the other. O(groups)."""
+    start, total = [np.zeros(1, dtype=np.int64)], 0
+    for part in parts:
+        start.append(part.start[1:] + total)
+        total += int(part.start[-1])
+    return Groups(
+        np.concatenate(start), np.concatenate([p.value for p in parts]), np.concatenate([p.count for p in parts])
+    )
+
+
 def intersect_groups(one: Groups, other: Groups, left: Int64, right: Int64 | Int32) -> Groups:
     """The multiset intersection of the classes one[left] and other[right], pair by pair. O(groups of the pairs)."""
     return Groups(*_intersect(one.arrays, other.arrays, left, right))

@@ -9,7 +9,7 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.methods.correlation.attack import HistoricalCorrelation
-from reissue.methods.correlation.correlations import find_unsafe_pairs
+from reissue.methods.correlation.correlations import FollowedSeries
 from reissue.methods.correlation.inference import build_world, infer
 from reissue.model.boxes import bounding_boxes
 from reissue.model.domain import Domain
@@ -92,6 +92,30 @@ def test_at_risk_are_those_in_whom_classes_differ() -> None:
     assert {n: who.tolist() for n, who in risk.items()} == {1: [NUMBERS["Erica"]], 2: [NUMBERS["Carl"]]}
 
 
+def test_who_is_at_risk_and_which_pairs_differ_least_is_as_by_enumeration() -> None:
+    many = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        series, _ = random_series(rng, values=3, merge=0.5, fakes=seed % 3 == 0)
+        n, groups = int(rng.integers(1, 4)), groups_of(series)
+        risk = {release.number: set[int]() for release in series.releases}
+        pairs = []
+        for q, p in ((q, p) for q in groups for p in groups if p.release < q.release):
+            shared, size, before = len(q.people & p.people), len(q.people), len(p.people)
+            if (size - n < shared < size and shared) or (shared == size < before < size + n):
+                risk[q.release] |= {s for s in q.people - p.people if s >= 0}
+                risk[p.release] |= {s for s in p.people - q.people if s >= 0}
+                apart = size - shared or before - size
+                pairs.append((apart, q.release, p.release, q.number, p.number))
+        for limit in (2, 100):
+            found = HistoricalCorrelation(n=n, limit=limit).run(series)
+            assert {number: set(who.tolist()) for number, who in found.at_risk.items()} == risk
+            assert [finding.rank for finding in found.findings] == sorted(pairs)[:limit]
+            assert found.total == len(pairs)
+        many += len(pairs)
+    assert many > 300
+
+
 def test_unsafe_is_definition_3_where_classes_have_one_size_and_never_less() -> None:
     """Exact where all classes show every value once; with merged classes of several sizes, at least definition 3."""
     safe = unsafe = stricter = 0
@@ -101,9 +125,9 @@ def test_unsafe_is_definition_3_where_classes_have_one_size_and_never_less() -> 
         merge = 0.0 if seed % 2 else 0.5
         series, _ = random_series(rng, values=values, merge=merge, fakes=seed % 3 == 0)
         n = int(rng.integers(1, values + 1))
-        groups = groups_of(series)
+        groups, rows = groups_of(series), FollowedSeries.of(series.releases)
         for position in range(len(series)):
-            flagged = set(find_unsafe_pairs(series.releases, position, n).newer.tolist())
+            flagged = set((rows.find_unsafe_pairs(position, n).newer - rows.classes[position]).tolist())
             for group in groups:
                 if group.release != position + 1:
                     continue

@@ -10,14 +10,13 @@ from typing import Annotated, ClassVar, Self
 import numpy as np
 
 from reissue.arrays.sets import difference, find_owners, intersection, sorted_unique, union
-from reissue.arrays.types import NO_NUMBERS, Int64
+from reissue.arrays.types import Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, name_releases, name_subjects
 from reissue.methods.correlation.breach_probability import BreachChance, CompromisedShare
 from reissue.methods.correlation.correlations import (
+    FollowedSeries,
     Unsafe,
-    find_differing,
-    find_unsafe_pairs,
     follow_rows,
 )
 from reissue.methods.correlation.explanations import explain, tell_pair
@@ -99,11 +98,11 @@ class HistoricalCorrelation(Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         last = len(series) if involving is None else involving
         positions = range(last) if involving is None else range(involving - 1, involving)
-        found = {i: find_unsafe_pairs(series.releases, i, int(self.n)) for i in positions}
-        at_risk: dict[int, Int64] = {series.releases[i].number: NO_NUMBERS for i in positions}
-        for i, pairs in found.items():
-            _mark(at_risk, series, i, pairs)
-        findings, total = self._of_pairs(series, found), sum(map(len, found.values()))
+        rows = FollowedSeries.of(series.releases[:last])
+        found = {i: rows.find_unsafe_pairs(i, int(self.n)) for i in positions}
+        differing = rows.find_differing([*found.values()])
+        at_risk: dict[int, Int64] = {series.releases[i].number: differing[i] for i in positions}
+        findings, total = self._of_pairs(series, rows, found), sum(map(len, found.values()))
         measures = _measure_classes(series, found)
         notes = list(self.notes({}))
         if self._follows_people:
@@ -128,33 +127,31 @@ class HistoricalCorrelation(Attack):
 
     # Classes that differ in few people.
 
-    def _of_pairs(self, series: Observed, found: dict[int, Unsafe]) -> list[Finding]:
+    def _of_pairs(self, series: Observed, rows: FollowedSeries, found: dict[int, Unsafe]) -> list[Finding]:
         """One finding for each of the worst pairs: those that differ least."""
         least = [
-            (_rank_pair(series, i, pairs, int(k)), i, int(k)) for i, pairs in found.items() for k in self._least(pairs)
+            (_rank_pair(series, rows, pairs, int(k)), i, int(k))
+            for i, pairs in found.items()
+            for k in rows.list_least(pairs, self.limit)
         ]
-        return [self._pair(series, i, found[i], k) for _, i, k in sorted(least)[: self.limit]]
+        return [self._pair(series, rows, found[i], k) for _, i, k in sorted(least)[: self.limit]]
 
-    def _least(self, pairs: Unsafe) -> Int64:
-        return np.lexsort((pairs.older, pairs.newer, pairs.release, pairs.apart))[: self.limit]
-
-    def _pair(self, series: Observed, position: int, pairs: Unsafe, k: int) -> Finding:
-        words, release = series.words, series.releases[position]
-        earlier = series.find(int(pairs.release[k]))
-        newer, older, apart = int(pairs.newer[k]), int(pairs.older[k]), int(pairs.apart[k])
-        mine, theirs = find_differing(release, pairs.newer[k : k + 1], earlier, pairs.older[k : k + 1])
+    def _pair(self, series: Observed, rows: FollowedSeries, pairs: Unsafe, k: int) -> Finding:
+        words, numbers = series.words, (int(pairs.older[k]), int(pairs.newer[k]))
+        (earlier, older), (release, newer) = (_locate(series, rows, number) for number in numbers)
+        theirs, mine = rows.list_only_in(*numbers), rows.list_only_in(*numbers[::-1])
         sentence = tell_pair(words, (earlier, older, theirs), (release, newer, mine))
         return Finding(
             attack=self.name,
             releases=(earlier.number, release.number),
             subjects=name_subjects(words, union(theirs, mine), self.limit),
             classes=((earlier.number, earlier.called(older)), (release.number, release.called(newer))),
-            level=float(apart),
+            level=float(pairs.apart[k]),
             unit="people in which two classes differ",
             threshold=float(self.n),
             sentence=sentence,
             details={"older": tuple(theirs.tolist()), "newer": tuple(mine.tolist())},
-            rank=_rank_pair(series, position, pairs, k),
+            rank=_rank_pair(series, rows, pairs, k),
         )
 
     # People who lose values when others are compromised.
@@ -286,11 +283,16 @@ class HistoricalCorrelation(Attack):
         )
 
 
-def _rank_pair(series: Observed, position: int, pairs: Unsafe, k: int) -> tuple[float, ...]:
+def _rank_pair(series: Observed, rows: FollowedSeries, pairs: Unsafe, k: int) -> tuple[float, ...]:
     """Pairs that differ least come first."""
-    release, number = series.releases[position], int(pairs.release[k])
-    newer, older = release.called(pairs.newer[k]), series.find(number).called(pairs.older[k])
-    return int(pairs.apart[k]), release.number, number, newer, older
+    (earlier, older), (release, newer) = (_locate(series, rows, int(at[k])) for at in (pairs.older, pairs.newer))
+    return int(pairs.apart[k]), release.number, earlier.number, release.called(newer), earlier.called(older)
+
+
+def _locate(series: Observed, rows: FollowedSeries, number: int) -> tuple[ObservedRelease, int]:
+    """A class as it is numbered in its release."""
+    place = int(rows.find_release(np.array([number]))[0])
+    return series.releases[place], number - int(rows.classes[place])
 
 
 def _find_losses(world: World, told: Restricted) -> Int64:
@@ -300,18 +302,6 @@ def _find_losses(world: World, told: Restricted) -> Int64:
     losing = (later > 0) & (world.subjects >= 0)
     losing[told.compromised] = False
     return np.flatnonzero(losing)
-
-
-def _mark(at_risk: dict[int, Int64], series: Observed, position: int, pairs: Unsafe) -> None:
-    """Add those in whom the two classes of each pair differ to the people at risk in either release."""
-    release = series.releases[position]
-    for number in sorted_unique(pairs.release):
-        its = pairs.release == number
-        earlier = series.find(int(number))
-        mine, theirs = find_differing(release, pairs.newer[its], earlier, pairs.older[its])
-        for where, who in ((release.number, mine), (int(number), theirs)):
-            if where in at_risk:
-                at_risk[where] = union(at_risk[where], who)
 
 
 def _measure_classes(series: Observed, found: dict[int, Unsafe]) -> dict[str, float]:

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.sets import lookup, sorted_unique
-from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
+from reissue.arrays.sets import difference, find_starts
+from reissue.arrays.types import NO_NUMBERS, Int32, Int64
 from reissue.model.observed import Members, ObservedRelease
+from reissue.model.overlap import sort_by_bucket
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,103 +56,157 @@ def follow_rows(release: ObservedRelease) -> FollowedRows:
 
 
 @dataclass(frozen=True, eq=False)
+class FollowedSeries:
+    """All followed rows of several releases, by class and by person; classes are numbered through all releases.
+
+    subjects: int64[rows]; first: int64[releases + 1] where the rows of each begin; classes: int64[releases + 1] where
+    its classes do; sizes: int64[classes] published rows
+    class_start: int64[classes + 1] into members: int64[rows], rows by class; person: int32[rows]
+    trail_start: int64[people + 1] into trail: int64[rows], the class of each row of a person, by release
+    before: int64[rows] how many entries of the trail come before the row's own
+    """
+
+    subjects: Int64
+    first: Int64
+    classes: Int64
+    sizes: Int64
+    class_start: Int64
+    members: Int64
+    person: Int32
+    trail_start: Int64
+    trail: Int64
+    before: Int64
+
+    @staticmethod
+    def of(releases: Sequence[ObservedRelease]) -> FollowedSeries:
+        """O(rows of all releases log rows)."""
+        rows = [follow_rows(release) for release in releases]
+        offset = find_starts([release.class_count for release in releases])
+        subjects = np.concatenate([NO_NUMBERS, *(some.subjects for some in rows)])
+        home = np.concatenate([NO_NUMBERS, *(some.classes + offset[i] for i, some in enumerate(rows))])
+        person = np.unique(subjects, return_inverse=True)[1].astype(np.int32)
+        class_start, members = sort_by_bucket(home, int(offset[-1]))
+        trail_start, order = sort_by_bucket(person, int(person.max(initial=-1)) + 1)
+        before = np.empty(len(order), dtype=np.int64)
+        before[order] = np.arange(len(order)) - trail_start[person[order]]
+        return FollowedSeries(
+            subjects,
+            find_starts([len(some.subjects) for some in rows]),
+            offset,
+            np.concatenate([NO_NUMBERS, *(release.sizes for release in releases)]),
+            class_start,
+            members,
+            person,
+            trail_start,
+            home[order],
+            before,
+        )
+
+    def find_unsafe_pairs(self, position: int, n: int) -> Unsafe:
+        """Every class of the release at this place against all earlier ones. O(rows x releases its rows lived in)."""
+        own = int(self.classes[position]), int(self.classes[position + 1])
+        by_class = self.class_start, self.members, self.sizes
+        newer, older, shared = _count_overlaps(
+            own, *by_class, self.person, self.trail_start, self.trail, self.before, n
+        )
+        size, old_size = self.sizes[newer], self.sizes[older]
+        partly, within = (shared < size), (shared == size) & (old_size > size) & (old_size < size + n)
+        apart = np.where(partly, size - shared, np.where(within, old_size - size, 0))
+        bad = apart > 0
+        return Unsafe(newer[bad], older[bad], apart[bad])
+
+    def find_release(self, classes: Int64) -> Int64:
+        """int64[n]: the place of the release that each class is of."""
+        return np.searchsorted(self.classes, classes, side="right") - 1
+
+    def list_least(self, pairs: Unsafe, limit: int) -> list[int]:
+        """The first of the pairs that differ least, by earlier release."""
+        order = np.lexsort((pairs.older, pairs.newer, self.find_release(pairs.older), pairs.apart))
+        least: list[int] = order[:limit].tolist()
+        return least
+
+    def find_differing(self, pairs: Sequence[Unsafe]) -> list[Int64]:
+        """Of each release the people in whom the two classes of some pair differ, ascending, without counterfeits."""
+        one, other = (
+            np.concatenate([NO_NUMBERS, *(getattr(some, end) for some in pairs)]) for end in ("newer", "older")
+        )
+        apart = _mark_differing(one, other, self.class_start, self.members, self.person, len(self.trail_start) - 1)
+        apart &= self.subjects >= 0
+        here = zip(np.split(self.subjects, self.first[1:-1]), np.split(apart, self.first[1:-1]), strict=True)
+        return [subjects[some] for subjects, some in here]
+
+    def list_only_in(self, mine: int, theirs: int) -> Int64:
+        """int64[]: the people of one class who are not in the other one, ascending, without counterfeits."""
+        one, other = (
+            np.sort(self.subjects[self.members[self.class_start[c] : self.class_start[c + 1]]]) for c in (mine, theirs)
+        )
+        alone = difference(one, other)
+        return alone[alone >= 0]
+
+
+@dataclass(frozen=True, eq=False)
 class Unsafe:
     """Pairs of a class and an earlier class that differ in fewer than n people.
 
-    newer: int32[pairs] class of the release; release, older: int32[pairs] the earlier release and its class
+    newer, older: int64[pairs] as numbered by `FollowedSeries`
     apart: int64[pairs] rows in which they differ (of the newer class; of the older where the newer lies inside it)
     """
 
-    newer: Int32
-    release: Int32
-    older: Int32
+    newer: Int64
+    older: Int64
     apart: Int64
 
     def __len__(self) -> int:
         return len(self.newer)
 
 
-def find_unsafe_pairs(releases: Sequence[ObservedRelease], position: int, n: int) -> Unsafe:
-    """Every class of releases[position] against all earlier releases. O(rows x releases its rows lived in).
-
-    Looking a release's rows up in an earlier one is a merge of two sorted lists; only rows found are counted.
-    """
-    release = releases[position]
-    mine = follow_rows(release)
-    order = np.argsort(mine.classes, kind="stable")
-    start = np.searchsorted(mine.classes[order], np.arange(release.class_count + 1)).astype(np.int64)
-    found: list[tuple[Int32, Int32, Int32, Int64]] = []
-    for earlier in (releases[i] for i in range(position)):
-        theirs = follow_rows(earlier)
-        at, there = lookup(theirs.subjects, mine.subjects)
-        old = np.full(len(order), -1, dtype=np.int32)
-        if there.any():
-            old[there] = theirs.classes[at[there]]
-        newer, older, shared = _count_overlaps(start, old[order], release.sizes, earlier.class_count, n)
-        apart = _measure_apart(shared, release.sizes[newer], earlier.sizes[older], n)
-        bad = apart > 0
-        number = np.full(int(bad.sum()), earlier.number, dtype=np.int32)
-        found.append((newer[bad], number, older[bad], apart[bad]))
-    if not found:
-        return Unsafe(NO_CODES, NO_CODES, NO_CODES, NO_NUMBERS)
-    newer, number, older, apart = (np.concatenate(column) for column in zip(*found, strict=True))
-    return Unsafe(newer, number, older, apart)
-
-
-def _measure_apart(shared: Int64, size: Int64, old_size: Int64, n: int) -> Int64:
-    """int64[pairs]: rows in which the classes of an unsafe pair differ; 0 where the pair is safe."""
-    partly = (shared > size - n) & (shared < size)
-    within = (shared == size) & (old_size > size) & (old_size < size + n)
-    return np.where(partly, size - shared, np.where(within, old_size - size, 0))
-
-
 @njit(cache=True)
-def _count_overlaps(start, old, sizes, old_classes, n):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
-    """(int32[pairs] class, int32[pairs] old class, int64[pairs] rows they share) where they share more than |Q| - n.
+def _count_overlaps(own, start, members, sizes, person, trail_start, trail, before, n):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """(int64[pairs] class, int64[pairs] old class, int64[pairs] rows they share) where they share more than |Q| - n.
 
-    start: int64[classes + 1]; old: int32[rows] the old class of each row, -1 if it was not there. O(rows).
+    own: the first class and the end. O(rows x earlier rows of their people).
     """
-    newer, older = np.empty(len(old), dtype=np.int32), np.empty(len(old), dtype=np.int32)
-    shared = np.empty(len(old), dtype=np.int64)
-    count = np.zeros(old_classes, dtype=np.int64)
+    room = 64
+    newer, older, shared = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    count, met = np.zeros(own[0], np.int64), np.empty(own[0], np.int64)
     pairs = 0
-    for q in range(len(start) - 1):
+    for q in range(own[0], own[1]):
+        some = 0
         for i in range(start[q], start[q + 1]):
-            if old[i] >= 0:
-                count[old[i]] += 1
-        for i in range(start[q], start[q + 1]):
-            if old[i] >= 0 and count[old[i]] > 0:
-                if count[old[i]] > sizes[q] - n:
-                    newer[pairs], older[pairs], shared[pairs] = q, old[i], count[old[i]]
-                    pairs += 1
-                count[old[i]] = 0
+            row = members[i]
+            begin = trail_start[person[row]]
+            for old in trail[begin : begin + before[row]]:
+                if count[old] == 0:
+                    met[some] = old
+                    some += 1
+                count[old] += 1
+        for i in range(some):
+            if count[met[i]] > sizes[q] - n:
+                if pairs == room:
+                    newer = np.concatenate((newer, np.empty(room, np.int64)))
+                    older = np.concatenate((older, np.empty(room, np.int64)))
+                    shared = np.concatenate((shared, np.empty(room, np.int64)))
+                    room *= 2
+                newer[pairs], older[pairs], shared[pairs] = q, met[i], count[met[i]]
+                pairs += 1
+            count[met[i]] = 0
     return newer[:pairs].copy(), older[:pairs].copy(), shared[:pairs].copy()
 
 
-def find_differing(
-    release: ObservedRelease, newer: Int32, earlier: ObservedRelease, older: Int32
-) -> tuple[Int64, Int64]:
-    """Over all pairs of class newer[i] of `release` and older[i] of `earlier`: (people only in the newer class, people
-    only in the older), int64 subjects ascending, without counterfeits. O(rows + rows of the pairs)."""
-    return _find_only_in(release, newer, earlier, older), _find_only_in(earlier, older, release, newer)
-
-
-def _find_only_in(here: ObservedRelease, mine: Int32, there: ObservedRelease, theirs: Int32) -> Int64:
-    rows, others = follow_rows(here), follow_rows(there)
-    wanted = np.zeros(here.class_count, dtype=np.bool_)
-    wanted[mine] = True
-    order = np.flatnonzero(wanted[rows.classes])
-    order = order[np.argsort(rows.classes[order], kind="stable")]
-    start = np.searchsorted(rows.classes[order], np.arange(here.class_count + 1))
-    size = np.diff(start)[mine]
-    pair = np.repeat(np.arange(len(mine)), size)
-    row = order[np.arange(len(pair)) + np.repeat(start[mine] - (np.cumsum(size) - size), size)]
-    at, found = lookup(others.subjects, rows.subjects[row])
-    other = np.full(len(row), -1, dtype=np.int32)
-    if found.any():
-        other[found] = others.classes[at[found]]
-    alone = sorted_unique(rows.subjects[row[other != theirs[pair]]])
-    return alone[alone >= 0]
+@njit(cache=True)
+def _mark_differing(one, other, start, members, person, people):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """bool[rows]: those of either class of a pair whose person is not in the other one. O(rows of the pairs)."""
+    apart = np.zeros(len(members), np.bool_)
+    inside = np.full((2, people), -1, np.int64)
+    for pair in range(len(one)):
+        for side, own in enumerate((one[pair], other[pair])):
+            for i in range(start[own], start[own + 1]):
+                inside[side, person[members[i]]] = pair
+        for side, own in enumerate((one[pair], other[pair])):
+            for i in range(start[own], start[own + 1]):
+                if inside[1 - side, person[members[i]]] != pair:
+                    apart[members[i]] = True
+    return apart
 
 
 def show_same_values(one: ObservedRelease, a: int, other: ObservedRelease, b: int) -> bool:

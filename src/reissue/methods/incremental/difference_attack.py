@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
@@ -26,7 +26,7 @@ from reissue.methods.attack import (
 )
 from reissue.methods.incremental.difference import Gaps, gaps
 from reissue.methods.incremental.difference_region import Gap
-from reissue.methods.incremental.sides import Side, list_side_pairs
+from reissue.methods.incremental.sides import QuietParts, Side, is_short, list_side_pairs, prepare_sides
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap
 from reissue.model.settings import PeopleCount, Share, as_fraction
@@ -63,8 +63,30 @@ class Difference(Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of releases, in both directions; exact, by flows (see reissue.methods.incremental.difference)."""
         measures = {"smallest_difference": float(self.k), "highest_share": 0.0, "subjects_at_risk": 0.0}
+        short = is_short(series, involving)
+        nobody = {} if short else {release.number: NO_NUMBERS for release in series.releases}
+        nothing = Outcome(self.name, (), 0, nobody, measures, tallies={"partly": 0})
         pairs = starmap(partial(self._pair, series), list_side_pairs(series, involving))
-        return merge_steps(self, [Outcome(self.name, (), 0, measures=measures, tallies={"partly": 0}), *pairs])
+        return merge_steps(self, [nothing, *(pairs if short else self._attack_open_pairs(series))])
+
+    def _attack_open_pairs(self, series: Observed) -> Iterator[Outcome]:
+        """Pairs of releases in which something may be found, without the parts in which nothing can be.
+
+        In an even part no difference has less than k people or a value above c if there are k values and 1/c; nor a
+        larger share than was found before, which is what is left to know of it.
+        """
+        parts, share, highest = QuietParts.of(prepare_sides(series, None)), as_fraction(self.c), -1.0
+        enough = [n for n in parts.list_even() if n >= max(2, self.k) and n * share.numerator >= share.denominator]
+        quiet: list[int] | None = None
+        for newer in range(len(series)):
+            for older in range(newer):
+                if quiet is None or len(quiet) < sum(1 / n <= highest for n in enough):
+                    quiet = [n for n in enough if 1 / n <= highest]
+                    kept = [~np.isin(even, quiet) for even in parts.even]
+                    sides, meeting = parts.pick(kept), parts.find_meeting(kept, whole=True)
+                if meeting[older, newer]:
+                    yield (outcome := self._pair(series, sides[older], sides[newer]))
+                    highest = max(highest, outcome.measures["highest_share"])
 
     def notes(self, tallies: Mapping[str, int]) -> tuple[str, ...]:
         return (SOME_SETS,) if tallies["partly"] else ()

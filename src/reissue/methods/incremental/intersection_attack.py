@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.sets import union
+from reissue.arrays.sets import lookup, union
 from reissue.arrays.types import NO_NUMBERS, Bool, Float64, Int64
 from reissue.methods.attack import (
     Attack,
@@ -44,11 +44,13 @@ class Intersection(Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Follow every person through the releases; people who shared all their classes are followed as one."""
         running, sides = RunningKnowledge.empty(len(series.domains)), prepare_sides(series, involving)
+        people, last = _find_last(sides)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
         total, highest, lost, told = 0, 0.0, 0, NO_NUMBERS
         for i, side in enumerate(sides):
-            running = running.after(
+            there = last[lookup(people, running.subjects)[0]] >= i  # of a long series, most people have left for good
+            running = (running if there.all() else running.only(there)).after(
                 side.number, side.members.subjects, side.members.classes, side.groups, side.release.boxes
             )
             if i == 0 or (involving is not None and side is not sides[-1]):
@@ -144,3 +146,12 @@ class Intersection(Attack):
             details={"people": len(subjects)},
             rank=(-level, len(sides), *absent, int(subjects[0])),
         )
+
+
+def _find_last(sides: list[Side]) -> tuple[Int64, Int64]:
+    """(int64[people] ascending, int64[people]): everybody, and the place of the last release that each is in."""
+    people = union(*(side.members.subjects for side in sides))
+    last = np.zeros(len(people), np.int64)
+    for place, side in enumerate(sides):
+        last[lookup(people, side.members.subjects)[0]] = place
+    return people, last

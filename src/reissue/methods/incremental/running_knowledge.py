@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import bipartite_components
-from reissue.arrays.types import NO_NUMBERS, Int32, Int64
-from reissue.model.overlap import Groups, Overlap, intersect_groups
+from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
+from reissue.model.overlap import Groups, Overlap, intersect_groups, stack_groups
 from reissue.model.release import Table, take_numbers
 
 
@@ -67,7 +67,7 @@ class RunningKnowledge:
         return RunningKnowledge(
             everybody[order],
             cell[order],
-            _stack(
+            stack_groups(
                 intersect_groups(self.values, groups, overlap.left, overlap.right),
                 groups.pick(new),
                 self.values.pick(old),
@@ -78,6 +78,12 @@ class RunningKnowledge:
             chain,
             tied,
         )
+
+    def only(self, kept: Bool) -> RunningKnowledge:
+        """Of some of its people: bool[people]."""
+        cells, place = np.unique(self.cell[kept], return_inverse=True)
+        own = self.boxes[cells], self.first[cells], self.seen[cells], self.chain[cells], self.cluster[cells]
+        return RunningKnowledge(self.subjects[kept], place, self.values.pick(cells), *own)
 
     def tables(self) -> dict[str, Table]:
         """As the ledger's caches hold it: columns of equal length."""
@@ -115,16 +121,6 @@ def _tie(cluster: Int64, overlap: Overlap, new: Int32 | Int64, old: Int64, class
     label, class_label = bipartite_components(cluster[overlap.left], overlap.right, clusters, classes)
     tied = np.concatenate([label[cluster[overlap.left]], class_label[new], label[cluster[old]]])
     return np.unique(tied, return_inverse=True)[1].astype(np.int64)
-
-
-def _stack(*parts: Groups) -> Groups:
-    start, total = [np.zeros(1, dtype=np.int64)], 0
-    for part in parts:
-        start.append(part.start[1:] + total)
-        total += int(part.start[-1])
-    return Groups(
-        np.concatenate(start), np.concatenate([p.value for p in parts]), np.concatenate([p.count for p in parts])
-    )
 
 
 def most_frequent(groups: Groups) -> tuple[Int32, Int64]:

@@ -140,7 +140,10 @@ def _quiet(laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int) -> bo
     few = laid.overlap.shared < k
     if not few.any():
         return True
-    part = laid.only(laid.find_tangled(k))
+    tangled = laid.find_tangled(k)
+    if not tangled.any():
+        return True
+    part = laid.only(tangled)
     if not part.suspicious(k):
         return True
     found = _within(part, boxes, people, k, tied=True)

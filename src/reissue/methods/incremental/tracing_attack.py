@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.sets import union
-from reissue.arrays.types import Int64
+from reissue.arrays.types import NO_NUMBERS, Int64
 from reissue.methods.attack import (
     Attack,
     Finding,
@@ -22,7 +22,7 @@ from reissue.methods.attack import (
     merge_steps,
     name_subjects,
 )
-from reissue.methods.incremental.sides import Side, list_side_pairs
+from reissue.methods.incremental.sides import QuietParts, Side, is_short, list_side_pairs, prepare_sides
 from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
 from reissue.model.observed import Observed
 from reissue.model.settings import PeopleCount
@@ -51,9 +51,19 @@ class RecordTracing(Attack):
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Every pair of an older and a newer release; exact, by flows (see reissue.methods.incremental.tracing)."""
-        nothing = Outcome(self.name, (), 0, measures={"fewest_people": float(self.k), "rows_traced": 0.0})
-        pairs = starmap(partial(self._pair, series), list_side_pairs(series, involving))
-        return merge_steps(self, [nothing, *pairs])
+        short = is_short(series, involving)
+        nobody = {} if short else {release.number: NO_NUMBERS for release in series.releases[:-1]}
+        nothing = Outcome(self.name, (), 0, nobody, {"fewest_people": float(self.k), "rows_traced": 0.0})
+        pairs = list_side_pairs(series, involving) if short else self._list_open_pairs(series)
+        return merge_steps(self, [nothing, *starmap(partial(self._pair, series), pairs)])
+
+    def _list_open_pairs(self, series: Observed) -> Iterator[tuple[Side, Side]]:
+        """The pairs of releases in which something may be traced: the others share nobody, or only even parts."""
+        parts = QuietParts.of(prepare_sides(series, None))
+        kept = [even < self.k if parts.lasting else np.ones(len(even), np.bool_) for even in parts.even]
+        meeting = parts.find_meeting(kept, whole=False)
+        for older, newer in np.argwhere(np.triu(meeting, 1)).tolist():
+            yield parts.sides[older], parts.sides[newer]
 
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
         found = self._traces(older, newer)
