@@ -189,9 +189,13 @@ def distinct(columns: Sequence[Int32]) -> tuple[Int64, Int32]:
     Combinations are ascending by the first column, then by the second, and so on: in an order that does not depend on
     the order of the rows.
     """
-    key = _pack_keys(columns)
-    home, first = _number(key)
-    order = np.argsort(key[first])
+    return rank_keys(_pack_keys(columns))
+
+
+def rank_keys(keys: Int64) -> tuple[Int64, Int32]:
+    """(a row of each different key, by ascending key; int32[rows] which of them each row has). As `distinct`."""
+    home, first = _number(keys)
+    order = np.argsort(keys[first])
     return first[order], _ranks(order)[home]
 
 

@@ -10,7 +10,7 @@ import pytest
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.beliefs import classes as making
 from reissue.methods.beliefs.bay_frame import BayFrame
-from reissue.methods.beliefs.growing import join
+from reissue.methods.beliefs.joining import join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.revision import Claims
 from reissue.model.domain import Domain

@@ -7,16 +7,18 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from reissue.arrays.sets import sorted_unique
+from reissue.arrays.sets import distinct, sorted_unique
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, select_claims
-from reissue.methods.beliefs.growing import BeliefRows, grow, join
+from reissue.methods.beliefs.growing import BeliefRows, grow
+from reissue.methods.beliefs.joining import join
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge, count_fragment, find_moves, find_shares
 from reissue.methods.beliefs.revision import MoveCounts, compute_divergences, compute_entropies
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import FragmentCounts
+from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, tighten_limits
 from reissue.model.settings import FINITE, Within
@@ -162,7 +164,7 @@ def _group_rows(
     while (classes >= 0).any():
         left = np.flatnonzero((classes < 0) & ~out)
         if len(left):
-            join(left, classes, number, rows, points, asked, most)
+            join(left, distinct([*snapshot.codes[left].T])[1], classes, number, rows, points, asked, most)
         out[left] = classes[left] < 0
         if requirement.t is not None:
             seen = told[0] if told else _count_values(snapshot.values[classes >= 0], values)
@@ -193,10 +195,12 @@ def leave_out_more(classes: Int32, values: Int32, limits: Limits, seed: int) -> 
     """
     number = int(classes.max(initial=-1)) + 1
     rank = np.append(np.random.default_rng([seed, 15]).permutation(number), -1)[classes]
+    end, order = sort_by_bucket(rank + 1, number + 1)
+    in_turn = values[order]
 
     def are_mixed(count: int) -> bool:
-        absent = np.where(rank < count, 0, -1).astype(np.int32)
-        return bool(classes_meet(limits, absent, values, 1)[0])
+        absent = in_turn[: end[count + 1]]
+        return bool(classes_meet(limits, np.zeros(len(absent), dtype=np.int32), absent, 1)[0])
 
     if (classes >= 0).all() or are_mixed(0):
         return classes

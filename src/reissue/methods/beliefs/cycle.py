@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,26 +206,34 @@ class BeliefState:
         values = max(self.prior.shape[1], applied.values)
         wide = replace(self, prior=widen(self.prior, values))
         person, after = wide.posterior(how, applied.claims)
-        prior = wide.prior.copy()
         before = self.before
         if how.steps == 2:
             before = widen(self.before, values).copy()
-            prior[person] = revise(after, before[person], self.times[person] >= 2, applied.moves)
+            revised = revise(after, before[person], self.times[person] >= 2, applied.moves)
             before[person] = after
         else:
-            prior[person] = revise(after, after, np.zeros(len(person), dtype=np.bool_), applied.moves)
+            revised = revise(after, after, np.zeros(len(person), dtype=np.bool_), applied.moves)
+        if len(person) == len(self.people) and (person[1:] > person[:-1]).all():
+            return replace(wide, prior=revised, before=before)
+        prior = wide.prior.copy()
+        prior[person] = revised
         return replace(wide, prior=prior, before=before)
 
     def priors(self, subjects: Int64, applied: Applied, number: int) -> tuple[Float64, Bool]:
         """(float64[n, v] the prior of each subject in release `number`, bool[n] who is new). Call it when settled."""
         at, known = lookup(self.people, subjects)
         values = max(self.prior.shape[1], applied.values)
-        prior = np.empty((len(subjects), values))
-        prior[known] = widen(self.prior, values)[at[known]]
-        fresh, listed = lookup(applied.newcomers, subjects[~known])
+        prior, new = np.empty((len(subjects), values)), np.flatnonzero(~known)
+        if len(new) < len(subjects):  # of the others any row is taken, and replaced below
+            np.take(widen(self.prior, values), at, axis=0, out=prior, mode="clip")
+        fresh, listed = lookup(applied.newcomers, subjects[new])
         if not listed.all():
             raise ValueError("a newcomer without a category")
-        prior[~known] = widen(applied.shares, values)[applied.category[fresh]]
+        shares, category = widen(applied.shares, values), applied.category[fresh]
+        if len(new) == len(subjects):
+            np.take(shares, category, axis=0, out=prior, mode="clip")
+        else:
+            prior[new] = shares[category]
         return mix_claims(prior, *applied.claims.at(number).about(subjects)), ~known
 
     def enter(self, facts: Facts, how: Reasoning, applied: Applied) -> BeliefState:
@@ -291,10 +300,31 @@ def read_applied(beliefs: BeliefState, facts: Facts, steps: int, smoothing: floa
     return Applied(counts.moves(table, steps, smoothing), newcomers, category, table[None, :])
 
 
+def settle_before(
+    caches: Mapping[str, Table], facts: Facts, how: Reasoning, smoothing: float
+) -> tuple[BeliefState, Applied]:
+    """(what was believed before a release, settled; what the release was made with).
+
+    The fold and the check of one release want the same; while its facts live, it is computed once.
+    """
+    key = (caches.get(PEOPLE), how, smoothing)
+    kept = _SETTLED.get(facts)
+    if kept is not None and kept[0][0] is key[0] and kept[0][1:] == key[1:]:
+        return kept[1:]
+    before = BeliefState.read(caches)
+    applied = read_applied(before, facts, how.steps, smoothing)
+    settled = before.settle(how, applied)
+    _SETTLED[facts] = (key, settled, applied)
+    return settled, applied
+
+
+_SETTLED: WeakKeyDictionary[Facts, tuple[tuple[Table | None, Reasoning, float], BeliefState, Applied]]
+_SETTLED = WeakKeyDictionary()
+
+
 def remember_beliefs(
     caches: Mapping[str, Table], facts: Facts, how: Reasoning, smoothing: float
 ) -> Mapping[str, Table]:
     """The caches after a release: one turn of the cycle, from facts and caches alone."""
-    before = BeliefState.read(caches)
-    applied = read_applied(before, facts, how.steps, smoothing)
-    return before.settle(how, applied).enter(facts, how, applied).caches()
+    settled, applied = settle_before(caches, facts, how, smoothing)
+    return settled.enter(facts, how, applied).caches()

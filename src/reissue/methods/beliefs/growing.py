@@ -13,15 +13,14 @@ import numpy as np
 
 from reissue.arrays.compiled import njit, processors
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.beliefs.neighbours import begin, heap_for, nearest, plant
 from reissue.model.requirement_kernels import TOLERANCE, Limits, meets, rows_to_wait
 
 STRETCH = 1 << 16
 """Rows in line that are worked on by themselves. Fixed, so that the classes do not depend on the machine."""
 SLACK = 1e-9
 """By so much bounds must exceed what they bound, so that rounding decides nothing."""
-TRIES, FEWEST_TRIES = 4_000_000, 256
-"""Rows left over times classes they may try, in all; and for each row at least."""
+WEIGHING = {"reassoc", "contract", "arcp", "nsz"}
+"""Bounds are summed in any order, several terms at once: they only spare logarithms, their last bits decide nothing."""
 
 
 class BeliefRows(NamedTuple):
@@ -52,8 +51,14 @@ def grow(order: Int64, rows: BeliefRows, limits: Limits, most: float, reach: int
     are looked at. A row for which neither works is left over. A long line is worked on in stretches, side by side.
     """
     stretches = [order[begin : begin + STRETCH] for begin in range(0, len(order), STRETCH)]
+
+    def grow_stretch(stretch: Int64) -> tuple[Int32, int]:
+        side_by_side = BeliefRows(rows.values[stretch], rows.prior[stretch], rows.entropy[stretch])
+        made: tuple[Int32, int] = _grow(side_by_side, limits, most, reach, window)
+        return made
+
     with ThreadPoolExecutor(processors()) as pool:
-        made = list(pool.map(lambda stretch: _grow(stretch, rows, limits, most, reach, window), stretches))
+        made = list(pool.map(grow_stretch, stretches))
     classes = np.full(len(rows.values), -1, dtype=np.int32)
     number = 0
     for stretch, (own, count) in zip(stretches, made, strict=True):
@@ -63,18 +68,23 @@ def grow(order: Int64, rows: BeliefRows, limits: Limits, most: float, reach: int
 
 
 @njit(cache=True, nogil=True)
-def _grow(order: Int64, rows: BeliefRows, limits: Limits, most: float, reach: int, window: int) -> tuple[Int32, int]:
-    """(int32[places in line], how many): as `grow`, on one stretch."""
-    n = len(order)
+def _grow(rows: BeliefRows, limits: Limits, most: float, reach: int, window: int) -> tuple[Int32, int]:
+    """(int32[rows], how many): as `grow`, on one stretch; its rows are given in line."""
+    n = len(rows.values)
     classes = np.full(n, -1, dtype=np.int32)
     after, before = np.arange(1, n + 2), np.arange(-1, n + 1)  # the line as a linked list; n is its end
     taken = np.empty(max(reach, window), dtype=np.int64)
     scratch = _make_buffers(rows.prior.shape[1])
+    runs = np.empty(n, dtype=np.int64)
+    for row in range(n):
+        runs[row] = row
+        if row > 0 and _are_alike(rows.prior, runs, row, row - 1):
+            runs[row] = runs[row - 1]
     seed, number = 0, 0
     while seed < n:
-        size = _next_class(seed, order, after, rows, limits, most, reach, False, taken, scratch)
+        size = _next_class(seed, after, runs, rows, limits, most, reach, False, taken, scratch)
         if size == 0:
-            size = _next_class(seed, order, after, rows, limits, most, window, True, taken, scratch)
+            size = _next_class(seed, after, runs, rows, limits, most, window, True, taken, scratch)
         if size > 0:
             for i in range(size):
                 classes[taken[i]] = number
@@ -93,65 +103,120 @@ def _grow(order: Int64, rows: BeliefRows, limits: Limits, most: float, reach: in
 
 @njit(cache=True)
 def _make_buffers(width):  # type: ignore[no-untyped-def]
-    """(counts of values, values present, sum of priors, terms of a sum)"""
-    return np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width), np.empty(width)
+    """(counts of values, values present, sum of priors, counts of values ahead, values that are too frequent)"""
+    counts, present, total = np.zeros(width, dtype=np.int64), np.empty(width, dtype=np.int32), np.zeros(width)
+    return counts, present, total, np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.bool_)
 
 
 @njit(cache=True)
-def _next_class(  # type: ignore[no-untyped-def]
-    seed, order, after, rows, limits, most, look, choosy, taken, scratch
-) -> int:
-    """How many rows the class from `seed` has, their places in line in `taken`; 0 if it is not good within `look`."""
-    counts, present, total, terms = scratch
+def _next_class(seed, after, runs, rows, limits, most, look, choosy, taken, scratch) -> int:  # type: ignore[no-untyped-def]
+    """How many rows the class from `seed` has, in `taken`; 0 if it is not good within `look`."""
+    counts, present, total, ahead, frequent = scratch
+    prior, entropies = rows.prior, rows.entropy
     counts[:], total[:] = 0, 0.0
     entropy, spread, found, size, at, wait = 0.0, 0.0, 0, 0, seed, limits.k
-    exact, known = 0.0, 0  # size times divergence, and for which size
+    alike = 0  # rows taken, if all are exactly as the first one: then nothing needs to be weighed; else -1
+    refused, then = -1, -1  # the last row that was too far, and of how large a class
+    others, left = 0, look  # rows of rarer values to wait for, and rows that are left in line; counted when it matters
+    counted = limits.ordered or limits.t == np.inf
     for step in range(look):
-        if at >= len(order):
+        if at >= len(rows.values):
             return 0
-        row, place = order[at], at
-        at = after[at]
-        if choosy:
-            wider = spread + _bound_lift(total, rows.prior[row], size, terms)
-            if wider > most * (size + 1):  # perhaps too far: either the row is, or the bound has grown loose
-                if known != size:
-                    exact, known = size * divergence(total, entropy, size), size
-                if _is_too_far(exact, total, rows.prior[row], size, most, terms):
-                    continue
-                apart = _divergence_with(total, rows.prior[row], entropy + rows.entropy[row], size + 1)
-                if apart > most:
-                    continue
-                wider = apart * (size + 1)
-            spread = wider
+        row, at, left = at, after[at], left - 1
         value = rows.values[row]
+        ahead[value] -= 1
+        if alike == size and _are_alike(prior, runs, row, seed):
+            alike += 1
+        else:
+            if alike == size:
+                alike, entropy = -1, _add_up(total, entropy, prior, entropies, seed, size)
+            if choosy:
+                if size == then and _are_alike(prior, runs, row, refused):
+                    continue
+                wider = spread + _bound_lift(total, prior, row, size)
+                if wider > most * (size + 1):  # perhaps too far: either the row is, or the bound has grown loose
+                    apart = divergence_with(total, prior, row, entropy + entropies[row], size + 1)
+                    if apart > most:
+                        refused, then = row, size
+                        continue
+                    wider = apart * (size + 1)
+                spread = wider
+            entropy = _add_up(total, entropy, prior, entropies, row, 1)
         if counts[value] == 0:
             present[found] = value
             found += 1
         counts[value] += 1
-        for s in range(len(total)):
-            total[s] += rows.prior[row, s]
-        entropy += rows.entropy[row]
-        taken[size] = place
+        taken[size] = row
         size += 1
         if counts[value] > (1.0 + limits.beta + TOLERANCE) * limits.table[value] * (size + look - step - 1):
             return 0  # too many for a class of all the rows that may yet come
-        wait -= 1
-        if wait > 0:
+        wait, others = wait - 1, others - (not frequent[value])
+        if wait > 0 or others > 0:
             continue
-        if not meets(counts, present, found, size, limits):
-            wait = rows_to_wait(counts, present, found, size, limits)
-            if wait >= look - step:
-                return 0
-        elif choosy:
-            return size
-        else:
-            apart = divergence(total, entropy, size)
+        if meets(counts, present, found, size, limits):
+            apart = 0.0 if choosy or alike == size else divergence(total, entropy, size)
             if apart <= most:
                 return size
             wait = _wait_for_more(apart, size, most, look)
-            if wait >= look - step:
-                return 0
+        else:
+            wait = rows_to_wait(counts, present, found, size, limits)
+            if not counted:
+                left, counted = _look_ahead(at, after, rows.values, look - step - 1, ahead), True
+            others = _wait_for_others(counts, present, found, size, limits, ahead, frequent, left)
+        if wait >= look - step or others > left:
+            return 0
     return 0
+
+
+@njit(cache=True)
+def _look_ahead(at, after, values, look, ahead) -> int:  # type: ignore[no-untyped-def]
+    """How many rows there are in line from here on, `look` at most; counts their values."""
+    ahead[:], left = 0, 0
+    while left < look and at < len(values):
+        ahead[values[at]] += 1
+        left, at = left + 1, after[at]
+    return left
+
+
+@njit(cache=True, error_model="numpy")
+def _wait_for_others(counts, present, found, size, limits, ahead, frequent, left) -> int:  # type: ignore[no-untyped-def]
+    """At least how many rows of values that are not `frequent` now a class needs until it can be within t.
+
+    More than are left, if there are not so many in line. Of the values that are frequent there are `many`: more of them
+    bring the class farther from the table, and r others lower their share to many / (size + r) at most.
+    """
+    if limits.ordered or limits.t == np.inf:
+        return 0
+    frequent[:] = False
+    many, usual, passed = 0, 0.0, 0
+    for i in range(found):
+        value = present[i]
+        frequent[value] = counts[value] > limits.table[value] * size
+        if frequent[value]:
+            many += counts[value]
+            usual += limits.table[value]
+            passed += ahead[value]
+    needed = int(max(0.0, np.floor(many / (limits.t + TOLERANCE + usual) * (1.0 - SLACK) - size)))
+    return needed if needed <= left - passed else left + 1
+
+
+@njit(cache=True)
+def _add_up(total, entropy, prior, entropies, row, times) -> float:  # type: ignore[no-untyped-def]
+    """Add a row's prior so many times to `total`; the sum of entropies with its own as often."""
+    for _ in range(times):
+        for s in range(len(total)):
+            total[s] += prior[row, s]
+        entropy += entropies[row]
+    return float(entropy)
+
+
+@njit(cache=True)
+def _are_alike(prior, runs, one, other) -> bool:  # type: ignore[no-untyped-def]
+    """Whether exactly the same is believed of two rows. runs: of rows next to each other for which that is known."""
+    alike, s = runs[one] == runs[other], 0
+    while not alike and s < prior.shape[1] and prior[one, s] == prior[other, s]:
+        s += 1
+    return bool(alike or s == prior.shape[1])
 
 
 @njit(cache=True, error_model="numpy")
@@ -160,124 +225,28 @@ def _wait_for_more(apart: float, size: int, most: float, longest: int) -> int:
     return int(min(float(longest), max(1.0, np.ceil(size * apart * (1.0 - SLACK) / most - size))))
 
 
-@njit(cache=True, error_model="numpy")
-def _is_too_far(spread, total, prior, size, most, terms) -> bool:  # type: ignore[no-untyped-def]
-    """Whether a row lifts the divergence of a class above the most for certain, without a logarithm. O(values).
-
-    spread: size times divergence. It grows by the Jensen gaps of x log x over mean and prior, weighted size to 1; since
-    the second derivative is at least 1 / max(mean, prior) between them, a gap in nats is at least half of
-    size / (size + 1) (prior - mean)^2 / max(mean, prior).
-    """
-    for s in range(len(total)):
-        mean = total[s] / size
-        off, larger = prior[s] - mean, max(prior[s], mean)
-        terms[s] = off * off / larger if larger > 0.0 else 0.0
-    lift = 0.0
-    for s in range(len(total)):
-        lift += terms[s]
-    least = spread + lift * size / ((size + 1.0) * 2.0 * np.log(2.0))
-    return bool(least > most * (size + 1.0) * (1.0 + SLACK) + SLACK)
-
-
-@njit(cache=True, error_model="numpy")
-def _bound_lift(total, prior, size, terms) -> float:  # type: ignore[no-untyped-def]
+@njit(cache=True, error_model="numpy", fastmath=WEIGHING)
+def _bound_lift(total, prior, row, size) -> float:  # type: ignore[no-untyped-def]
     """At least what size times divergence grows by with one more row, without a logarithm. O(values).
 
     It grows by size KL(mean, new mean) + KL(prior, new mean), and KL in nats is at most the chi-square distance.
     """
     if size == 0:
         return 0.0
-    for s in range(len(total)):  # apart from the sum, whose order decides its last bits: several at once
-        off, both = prior[s] - total[s] / size, total[s] + prior[s]
-        terms[s] = off * off / both if both > 0.0 else 0.0
-    lift = 0.0
+    lift, per = 0.0, 1.0 / size
     for s in range(len(total)):
-        lift += terms[s]
+        own = prior[row, s]
+        off, both = own - total[s] * per, total[s] + own + 1e-300
+        lift += off * off / both
     return float(size * lift / np.log(2.0))
 
 
-@njit(cache=True)
-def join(
-    left: Int64,
-    classes: Int32,
-    number: int,
-    rows: BeliefRows,
-    points: Float64,
-    limits: Limits,
-    most: float,
-) -> None:
-    """Put each row of `left` into the nearest class that stays good with it, if there is one.
-
-    left: int64[n] rows; classes: int32[rows], changed in place; number: of classes; points: float64[rows, d]
-    quasi-identifiers. Classes are tried in the order of the distance of their middles, as they were before anybody
-    joined: all of them, unless that were more than TRIES in all; then each row tries its share, the nearest. About
-    O(rows + left log classes + tries values).
-    """
-    width = rows.prior.shape[1]
-    sizes, entropy = np.zeros(number, dtype=np.int64), np.zeros(number)
-    counts, total = np.zeros((number, width), dtype=np.int64), np.zeros((number, width))
-    middle = np.zeros((number, points.shape[1]))
-    for row in range(len(classes)):
-        if classes[row] >= 0:
-            _enter(classes[row], row, rows, sizes, counts, total, entropy)
-            for a in range(points.shape[1]):
-                middle[classes[row], a] += points[row, a]
-    some = np.flatnonzero(sizes > 0)
-    for c in some:
-        for a in range(points.shape[1]):
-            middle[c, a] /= sizes[c]
-    tree = plant(middle[some])
-    heap, present, terms, spread = heap_for(tree), np.empty(width, dtype=np.int32), np.empty(width), np.zeros(number)
-    for c in some:
-        spread[c] = sizes[c] * divergence(total[c], entropy[c], sizes[c])
-    tries = max(FEWEST_TRIES, TRIES // max(1, len(left)))
-    for row in left:
-        begin(tree, heap)
-        for _ in range(tries):
-            near = nearest(tree, heap, points[row])
-            if near < 0:
-                break
-            c = some[near]
-            if _is_too_far(spread[c], total[c], rows.prior[row], sizes[c], most, terms):
-                continue
-            apart = _divergence_with(total[c], rows.prior[row], entropy[c] + rows.entropy[row], sizes[c] + 1)
-            if apart > most:
-                continue
-            if _takes(counts[c], rows.values[row], sizes[c], present, limits):
-                _enter(c, row, rows, sizes, counts, total, entropy)
-                classes[row], spread[c] = c, apart * sizes[c]
-                break
-
-
 @njit(cache=True, error_model="numpy")
-def _divergence_with(total, prior, entropy, size) -> float:  # type: ignore[no-untyped-def]
+def divergence_with(total, prior, row, entropy, size) -> float:  # type: ignore[no-untyped-def]
     """The divergence of a class with one more row."""
     mixture = 0.0
     for s in range(len(total)):
-        share = (total[s] + prior[s]) / size
+        share = (total[s] + prior[row, s]) / size
         if share > 0.0:
             mixture -= share * np.log2(share)
     return float(mixture - entropy / size)
-
-
-@njit(cache=True)
-def _takes(counts, value, size, present, limits) -> bool:  # type: ignore[no-untyped-def]
-    """Whether one more row of that value leaves the class within the limits."""
-    counts[value] += 1
-    found = 0
-    for s in range(len(counts)):
-        if counts[s] > 0:
-            present[found] = s
-            found += 1
-    good = meets(counts, present, found, size + 1, limits)
-    counts[value] -= 1
-    return bool(good)
-
-
-@njit(cache=True)
-def _enter(c, row, rows, sizes, counts, total, entropy) -> None:  # type: ignore[no-untyped-def]
-    sizes[c] += 1
-    counts[c, rows.values[row]] += 1
-    entropy[c] += rows.entropy[row]
-    for s in range(rows.prior.shape[1]):
-        total[c, s] += rows.prior[row, s]

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reissue.arrays.sets import mix_bits
+from reissue.arrays.sets import mix_bits, rank_keys
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.errors import InputError, SettingsError
 from reissue.methods.beliefs.revision import Claims, MoveCounts, Moves, contract
@@ -233,7 +233,9 @@ def estimate_shares(
     shares: Float64 = ((counts + smoothing / max(1, value_count)) / (counts.sum() + smoothing))[None, :]
     rows = np.arange(len(codes))  # those whose cell is a category so far
     for depth in range(1, DEPTH + 1):
-        key, cell = np.unique(hash_cells(codes, rows, domains, depth), return_inverse=True)
+        keys = hash_cells(codes, rows, domains, depth)
+        first, cell = rank_keys(keys)
+        key = keys[first]
         size = np.bincount(cell, minlength=len(key)) if cells is None else cells.sizes(key)
         kept = np.flatnonzero(size >= SUPPORT)
         if len(kept) == 0:

@@ -32,6 +32,7 @@ from reissue.arrays.sorting import sort_ascending
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.beliefs.assignment import find_best_values
 from reissue.methods.beliefs.revision import Claims
+from reissue.model.overlap import sort_by_bucket
 
 Estimator = Literal["exact", "bayes", "js-reduce", "omega"]
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
@@ -63,14 +64,12 @@ def compute_posteriors(
     count = int(max(member_classes.max(initial=-1), row_classes.max(initial=-1))) + 1
     if count == 0:  # nothing is out yet: no reason to wait for the kernels to be compiled
         return np.zeros(priors.shape, dtype=np.float64)
-    people = np.argsort(member_classes, kind="stable")
-    rows = np.argsort(row_classes, kind="stable")
-    member_start = np.searchsorted(member_classes[people], np.arange(count + 1)).astype(np.int64)
-    row_start = np.searchsorted(row_classes[rows], np.arange(count + 1)).astype(np.int64)
+    member_start, people = sort_by_bucket(member_classes, count)
+    row_start, rows = sort_by_bucket(row_classes, count)
     found = (claims or Claims.none()).about(subjects[people])
     priors, after = np.ascontiguousarray(priors, dtype=np.float64), np.zeros_like(priors, dtype=np.float64)
     classes = ReadClasses(
-        people.astype(np.int64), member_start, row_values[rows].astype(np.int32), row_start,
+        people, member_start, row_values[rows].astype(np.int32), row_start,
         *found, np.zeros(priors.shape[1], dtype=np.int64), np.empty(priors.shape[1], dtype=np.int32),
     )  # fmt: skip
     if estimator == "bayes":

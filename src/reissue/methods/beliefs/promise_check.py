@@ -8,7 +8,7 @@ import numpy as np
 
 from reissue.arrays.types import Float64, Int64
 from reissue.methods.beliefs.classes import SimilarityPromise
-from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, attach_people, read_applied
+from reissue.methods.beliefs.cycle import Applied, Reasoning, attach_people, settle_before
 from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Facts, History
 from reissue.model.requirement import TOLERANCE, distribution
@@ -78,9 +78,8 @@ def _read_snapshot(facts: Facts, history: History, values: int) -> Int64 | None:
 
 def measure_divergences(facts: Facts, history: History, how: Reasoning, smoothing: float) -> Float64:
     """float64[classes]: Jensen-Shannon divergence in bits of the members' priors in this release."""
-    before = BeliefState.read(history.caches)
-    applied = read_applied(before, facts, how.steps, smoothing)
+    settled, applied = settle_before(history.caches, facts, how, smoothing)
     rows = attach_people(facts, applied)
     inside = rows.people >= 0
-    prior, _ = before.settle(how, applied).priors(rows.people[inside], applied, facts.number)
+    prior, _ = settled.priors(rows.people[inside], applied, facts.number)
     return compute_divergences(prior, rows.classes[inside], facts.class_count)

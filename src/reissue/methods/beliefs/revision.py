@@ -13,6 +13,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.sets import find_owners, find_starts
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
 from reissue.model.fragment_counts import Counts
+from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Table, take_codes, take_numbers
 
 BLOCK = 1 << 12
@@ -121,6 +122,8 @@ class Claims:
 
     def about(self, subjects: Int64) -> tuple[Int64, Int32, Float64]:
         """CSR over int64[people] (any order): start int64[people+1], values and confidences of each one's claims."""
+        if len(self) == 0:
+            return np.zeros(len(subjects) + 1, dtype=np.int64), NO_CODES, np.empty(0)
         order = np.argsort(subjects, kind="stable")
         sorted_subjects = subjects[order]
         place = np.searchsorted(sorted_subjects, self.subjects)
@@ -161,13 +164,13 @@ def compute_divergences(shares: Float64, classes: Int32, count: int) -> Float64:
 
     A class without rows has 0. O(rows log rows + rows * values).
     """
-    size = np.bincount(classes, minlength=count)
-    order = np.argsort(classes, kind="stable")
+    bounds, order = sort_by_bucket(classes, count)
+    size = np.diff(bounds)
     filled = np.flatnonzero(size)
     found = np.zeros(count)
     if len(filled) == 0:
         return found
-    start = np.searchsorted(classes[order], filled)
+    start = bounds[filled]
     middle = np.add.reduceat(shares[order], start, axis=0) / size[filled, None]
     apart = np.add.reduceat(compute_entropies(shares)[order], start) / size[filled]
     found[filled] = np.maximum(0.0, compute_entropies(middle) - apart)
