@@ -4,7 +4,7 @@ A class says which values its rows have, not which row has which. But classes di
 more have the flu, older people seem to have the flu more often. So the dependence of values on quasi-identifiers is
 learned from the classes, and the values of each class are shared out among its rows accordingly: every row is still one
 person, and every class still has the values that it tells. Attributes are taken to be independent given the value
-(naive Bayes); of each as much is believed as is not chance; and the learning ends after a few rounds: with more it
+(naive Bayes); one that says no more than chance is left out; and the learning ends after a few rounds: with more it
 would follow its own mistakes (EM).
 """
 
@@ -107,7 +107,7 @@ def _list_cells(even: RowShares, classes: Int32, amounts: Float64) -> tuple[Int6
 
 
 def _find_trust(group: Int64, classes: Int32, even: RowShares, values: int) -> float:
-    """From 0 to 1: how much of what an attribute says by the shares of classes is not chance (James and Stein).
+    """From 0, if an attribute says no more by the shares of classes than chance does, to 1, if twice as much.
 
     By chance a value has its share of the table in every class, but for who happened to be in it.
     """
@@ -122,7 +122,7 @@ def _find_trust(group: Int64, classes: Int32, even: RowShares, values: int) -> f
     off = (counts - own[:, None] * share)[seen][:, common] ** 2
     found = float((off / together[seen, None] / share[common]).sum())
     chance = max(0, int(seen.sum()) - 1) * max(0, int(common.sum()) - 1)
-    return max(0.0, 1.0 - chance / found) if found > 0 else 0.0
+    return min(1.0, max(0.0, found / chance - 1.0)) if chance else 0.0
 
 
 def _fit_tables(bins: list[Int64], trust: list[float], even: RowShares, weight: Float64, values: int) -> list[Float64]:
