@@ -2,7 +2,7 @@
 
 Rows that agree in all columns but one tell that two numbers are equal in every such vector, or that one is 0. Equal
 columns are taken together, which makes more rows agree, until no two do: where rows are short and there are many of
-them, little is left for the steps of conjugate gradients.
+them, little is left for the steps of conjugate gradients. Rows that have become the same count once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.sets import connected_components
-from reissue.arrays.types import Float64, Int64
+from reissue.arrays.types import Bool, Float64, Int64
 
 VECTORS = 3
 """Vectors that are drawn: a step for all of them costs little more than one for a single one."""
@@ -22,12 +21,14 @@ MOST_STEPS = 20_000
 def draw_null_vectors(row: Int64, column: Int64, columns: int, seed: int = 11) -> tuple[Float64, bool]:
     """(float64[columns, VECTORS], whether they were found), from the places of the ones, each once.
 
-    O(entries log entries) for each time that columns are taken together, and O(entries left) for each step.
+    O(entries) for each time that columns are taken together, and O(entries left) for each step.
     """
     kind = merge_equal_columns(row, column, columns)
     kinds = int(kind.max(initial=-1)) + 1
     used = kind[column] >= 0
-    key, weight = np.unique(row[used] * np.int64(max(kinds, 1)) + kind[column[used]], return_counts=True)
+    row, own = row[used], kind[column[used]]
+    once = _find_once(row, own, kinds)
+    key, weight = np.unique(row[once] * np.int64(max(kinds, 1)) + own[once], return_counts=True)
     row, own = key // max(kinds, 1), key % max(kinds, 1)
     row = np.cumsum(np.diff(row, prepend=-1) > 0) - 1
     scale = 1.0 / np.sqrt(np.maximum(np.bincount(own, weight.astype(np.float64) ** 2, minlength=kinds), 1.0))
@@ -41,30 +42,81 @@ def merge_equal_columns(row: Int64, column: Int64, columns: int) -> Int64:
     """int64[columns]: a number of 0, 1, ... for columns whose numbers are found to be equal; -1 for those that are 0.
 
     What is left of a row without one of its entries is compared by two sums of random words of 64 bits, so that no
-    two differ unseen but by a chance of 10^-20 among a hundred million. O(entries log entries) a round.
+    two differ unseen but by a chance of 10^-20 among a hundred million. O(entries) a round, after one sort.
     """
     order = np.argsort(row, kind="stable")
-    row, column = row[order], column[order]
-    begin = np.flatnonzero(np.diff(row, prepend=-1))
-    place = np.cumsum(np.diff(row, prepend=-1) != 0) - 1
-    kind = np.arange(columns + 1)  # the last one stands for 0
-    generator = np.random.default_rng(5)
-    while len(row):
-        words = generator.integers(0, 2**63, (2, columns + 1), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-        words[:, kind[-1]] = 0
-        said = words[:, kind[column]]
-        rest = np.add.reduceat(said, begin, axis=1)[:, place] - said
-        rest = np.append(rest, np.zeros((2, 1), dtype=np.uint64), axis=1)  # a number whose rest adds up to 0 is 0
-        own = np.append(kind[column], kind[-1])
-        ranked = np.argsort(rest[0])
-        alike = (np.diff(rest[:, ranked], axis=1) == 0).all(axis=0)
-        one, other = own[ranked[1:]][alike], own[ranked[:-1]][alike]
-        if (one == other).all():
-            break
-        kind = connected_components(one, other, columns + 1)[kind]
-    zero = kind == kind[-1]
-    kind = np.where(zero, -1, kind - (kind > kind[-1]))
-    return kind[:-1]
+    start = np.append(np.flatnonzero(np.diff(row[order], prepend=-1)), len(row)).astype(np.int64)
+    words = np.random.default_rng(5).integers(0, 2**63, (columns + 1, 2), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    words[0] = 0
+    return np.asarray(_merge(start, column[order] + 1, words), dtype=np.int64)
+
+
+def _find_once(row: Int64, kind: Int64, kinds: int) -> Bool:
+    """bool[entries]: those of the first of all rows that say the same; compared by random words, as above."""
+    words = np.random.default_rng(7).integers(0, 2**63, (2, kinds), dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    sums = np.zeros((2, int(row.max(initial=-1)) + 1), dtype=np.uint64)
+    for own, word in zip(sums, words, strict=True):
+        np.add.at(own, row, word[kind])
+    order = np.lexsort(sums)  # of equal ones the first comes first
+    first = np.ones(len(order), dtype=np.bool_)
+    first[order[1:]] = (np.diff(sums[:, order]) != 0).any(axis=0)
+    return np.asarray(first[row], dtype=np.bool_)
+
+
+@njit(cache=True)
+def _merge(start, column, words):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """As `merge_equal_columns`, of columns 1, 2, ...; what is equal to column 0, which stands for 0, is numbered -1.
+
+    start: int64[rows + 1] into column: int64[entries]; words: uint64[columns, 2], the first ones 0.
+    """
+    room = 64
+    while room < 2 * len(column):
+        room *= 2
+    rests, held = np.empty((room, 2), np.uint64), np.empty(room, np.int64)  # sums that were met, and beside which kind
+    kind, up = np.arange(len(words)), np.arange(len(words))
+    merged = True
+    while merged:
+        merged = False
+        held[:] = -1
+        _remember(rests, held, np.uint64(0), np.uint64(0), 0)  # a number whose rest adds up to 0 is 0
+        for one in range(len(start) - 1):
+            first, second = np.uint64(0), np.uint64(0)
+            for p in range(start[one], start[one + 1]):
+                first += words[kind[column[p]], 0]
+                second += words[kind[column[p]], 1]
+            for p in range(start[one], start[one + 1]):
+                own = kind[column[p]]
+                low = _remember(rests, held, first - words[own, 0], second - words[own, 1], own)
+                if low != own:
+                    merged = True
+                    while up[low] != low:
+                        low = up[low]
+                    while up[own] != own:
+                        own = up[own]
+                    up[max(low, own)] = min(low, own)
+        for c in range(len(kind)):  # what a column points to is lower, so it points to its kind by now
+            up[c] = up[up[c]]
+            kind[c] = up[c]
+    count = -1
+    for c in range(len(kind)):
+        if kind[c] == c:
+            up[c], count = count, count + 1
+        else:
+            up[c] = up[kind[c]]
+    return up[1:]
+
+
+@njit(cache=True)
+def _remember(rests, held, first, second, own):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    """The kind beside which a sum was met first; that is `own`, from now on, if it was not met before."""
+    mask = len(held) - 1
+    at = np.int64(first >> np.uint64(20)) & mask
+    while held[at] >= 0:
+        if rests[at, 0] == first and rests[at, 1] == second:
+            return held[at]
+        at = (at + 1) & mask
+    rests[at, 0], rests[at, 1], held[at] = first, second, own
+    return own
 
 
 def _order_by(start_of: Int64, at: Int64, weight: Float64) -> tuple[Int64, Int64, Float64]:

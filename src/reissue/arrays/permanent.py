@@ -215,24 +215,28 @@ def _sum_orders(prior, room, into):  # type: ignore[no-untyped-def]  # pragma: n
     forward[0], backward[full] = 1.0, 1.0
     into[:] = 0.0
     for state in range(1, full + 1):
-        dealt = 0
-        for s in range(values):
-            dealt += state >> s & 1
-        total = 0.0
-        for s in range(values):
-            if state >> s & 1:
-                total += forward[state ^ 1 << s] * prior[dealt - 1, s]
+        member, rest = -1, state  # who is dealt to last is as many as there are bits, less one
+        while rest:
+            rest &= rest - 1
+            member += 1
+        total, s, bit = 0.0, 0, 1
+        while bit <= state:
+            if state & bit:
+                total += forward[state ^ bit] * prior[member, s]
+            s, bit = s + 1, bit << 1
         forward[state] = total
     for state in range(full - 1, -1, -1):
-        dealt = 0
+        member, rest = 0, state
+        while rest:
+            rest &= rest - 1
+            member += 1
+        total, bit, before = 0.0, 1, forward[state]
         for s in range(values):
-            dealt += state >> s & 1
-        total = 0.0
-        for s in range(values):
-            if not state >> s & 1:
-                after = backward[state | 1 << s]
-                total += prior[dealt, s] * after
-                into[dealt, s] += forward[state] * after
+            if not state & bit:
+                after = backward[state | bit]
+                total += prior[member, s] * after
+                into[member, s] += before * after
+            bit <<= 1
         backward[state] = total
     return backward[0]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.sets import lookup, sorted_unique
+from reissue.arrays.sets import distinct, lookup, sorted_unique
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.attack import Finding, list_names
 from reissue.methods.equivalence.person_matrix import list_everyone
@@ -100,10 +100,10 @@ def _compare_classes(
     at, there = lookup(first, second)
     a, b = first_class[at[there]], second_class[there]
     real = second[there] >= 0
-    key, of = np.unique(a.astype(np.int64) << 32 | b, return_inverse=True)
-    both = np.bincount(of, minlength=len(key))
-    both_real = np.bincount(of[real], minlength=len(key))
-    a, b = (key >> 32).astype(np.int32), (key & 0xFFFFFFFF).astype(np.int32)
+    one_of, of = distinct((a, b))
+    both = np.bincount(of, minlength=len(one_of))
+    both_real = np.bincount(of[real], minlength=len(one_of))
+    a, b = a[one_of], b[one_of]
     shared = np.gcd(left.factor[a], right.factor[b])
     times = np.stack([right.factor[b] // shared, left.factor[a] // shared], axis=1)
     total = _count_shown(times, left.size[a], right.size[b], both)
@@ -121,12 +121,16 @@ def _count_shown(times: Int64, left: Int64, right: Int64, both: Int64) -> Int64:
 def find_exposed(releases: Sequence[ObservedRelease], pairs: ClassPairs, chosen: Int64) -> tuple[Int64, Int64]:
     """(int64[] subjects, int64[] which chosen pair): real people who stand on a side of the chosen pairs' attacks."""
     one, two = list_everyone(releases[pairs.earlier]), list_everyone(releases[pairs.later])
+    most = max(releases[pairs.earlier].class_count, releases[pairs.later].class_count)
     found = []
     for (who, classes), (others, other_classes), wanted, against in (
         (one, two, pairs.left[chosen], pairs.right[chosen]),
         (two, one, pairs.right[chosen], pairs.left[chosen]),
     ):
-        order = np.argsort(classes, kind="stable")
+        asked = np.zeros(most, dtype=np.bool_)
+        asked[wanted] = True
+        inside = np.flatnonzero(asked[classes])  # few of many: only they are sorted
+        order = inside[np.argsort(classes[inside], kind="stable")]
         low = np.searchsorted(classes[order], wanted, side="left")
         size = np.searchsorted(classes[order], wanted, side="right") - low
         pair = np.repeat(np.arange(len(wanted)), size)

@@ -145,12 +145,18 @@ def _project(inside: Int64, columns: int, strangers: Int64) -> tuple[Float64, bo
 def find_equal_people(found: Fingerprints) -> list[tuple[int, int]]:
     """Pairs of columns of one person each that are shown to be equal (e = 1), a chain for each group. O(n log n)."""
     single = np.flatnonzero(found.weight == 1)
-    pairs = []
-    for group in _collide(found.prints[single]):
-        own = single[group]
-        order = own[np.argsort(found.people[found.start[own]])]
-        pairs += [(int(a), int(b)) for a, b in pairwise(order.tolist()) if found.shows_somebody([a, b])]
-    return sorted(pairs, key=lambda pair: [int(found.people[found.start[column]]) for column in pair])
+    groups = _collide(found.prints[single])
+    if not groups:
+        return []
+    group = np.repeat(np.arange(len(groups)), [len(own) for own in groups])
+    column = single[np.concatenate(groups)]
+    person = found.people[found.start[column]]
+    order = np.lexsort((person, group))
+    column, person, follows = column[order], person[order], np.diff(group[order]) == 0
+    real = person >= 0
+    chosen = np.flatnonzero(follows & (real[1:] | real[:-1]))
+    chosen = chosen[np.lexsort((person[chosen + 1], person[chosen]))]
+    return list(zip(column[chosen].tolist(), column[chosen + 1].tolist(), strict=True))
 
 
 def _collide(prints: Float64) -> list[Int64]:

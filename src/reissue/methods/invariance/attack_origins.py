@@ -108,8 +108,11 @@ def _find_buckets(start: Int64, values: Int32) -> Int64:
     )
 
 
-def rebuild_cuts(release: ObservedRelease, members: Members, people: Int64, domains: Sequence[Domain]) -> RebuiltCuts:
-    """All cuts of a release that can be told. people: int64[members], the number of each member in the whole series.
+def rebuild_cuts(
+    release: ObservedRelease, members: Members, people: Int64, domains: Sequence[Domain], least: float = 0.0
+) -> RebuiltCuts:
+    """All cuts of a release that can be told. people: int64[members], the number of each member in the whole series;
+    least: once fewer than so many can still be found, no more are looked for.
 
     Only classes whose rows are all known and of different values take part. O(rows log^2 rows * attributes).
     """
@@ -127,7 +130,7 @@ def rebuild_cuts(release: ObservedRelease, members: Members, people: Int64, doma
     one = taking[bounds[:-1]] if len(taking) else taking
     codes = np.ascontiguousarray(members.codes)
     found = _cut_buckets(
-        bounds, first[taking], kinds[one], short[bucket[one]] > 0, order, codes, _find_places(codes, domains)
+        bounds, first[taking], kinds[one], short[bucket[one]] > 0, order, codes, _find_places(codes, domains), least
     )
     start, entries, left, place, weight, owner, lost, rebuilt = found
     chosen = groups.pick(one[owner])
@@ -147,7 +150,7 @@ def _find_places(codes: Int32, domains: Sequence[Domain]) -> Int32:
 
 
 @njit(cache=True)
-def _cut_buckets(bounds, first, kinds, short, order, codes, places):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+def _cut_buckets(bounds, first, kinds, short, order, codes, places, least):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """The cuts of every bucket; classes are consecutive, bucket b has those from bounds[b] on.
 
     first: int64[classes] where the members of a class begin in order; kinds: int64[buckets] rows of each class;
@@ -156,7 +159,7 @@ def _cut_buckets(bounds, first, kinds, short, order, codes, places):  # type: ig
     """
     starts, weights, owners = [0], [np.float64(0.0) for _ in range(0)], [np.int64(0) for _ in range(0)]
     parts, sides, spots = [order[:0]], [np.zeros(0, np.bool_)], [places[:0, 0].copy()]
-    lost, rebuilt, total = 0, 0, 0
+    lost, rebuilt, total, hope = 0, 0, 0, bounds[-1] - len(bounds) + 1  # each cut makes one class more of a bucket
     for b in range(len(bounds) - 1):
         size, count = kinds[b], bounds[b + 1] - bounds[b]
         rows = np.empty((count, size), np.int64)
@@ -164,7 +167,7 @@ def _cut_buckets(bounds, first, kinds, short, order, codes, places):  # type: ig
             for i in range(size):
                 rows[c, i] = order[first[bounds[b] + c] + i]
         stack = [np.arange(count)]
-        while len(stack) > 0:
+        while len(stack) > 0 and hope >= least:
             node = stack.pop()
             if len(node) < 2:
                 continue
@@ -172,6 +175,7 @@ def _cut_buckets(bounds, first, kinds, short, order, codes, places):  # type: ig
             fewest = strays.min()
             if fewest > STRAY * len(node):
                 lost += strays.min() <= len(node)
+                hope -= len(node) - 1
                 continue
             rebuilt += 1
             alike = (strays == fewest).sum()

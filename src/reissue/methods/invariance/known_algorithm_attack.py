@@ -97,8 +97,9 @@ class KnownAlgorithm(WithStatistics, Attack):
                 continue
             people = lookup(graph.people.subjects, one.members.subjects)[0]
             if is_split(one):
-                made = rebuild_cuts(one, one.members, people, series.domains)
-                if made.found >= MOSTLY * count_cuts(one):
+                least = MOSTLY * count_cuts(one)
+                made = rebuild_cuts(one, one.members, people, series.domains, least)
+                if made.found >= least:
                     cuts.append(made)
                 else:
                     leftovers.append(
@@ -210,21 +211,20 @@ def _add_missing(surely, start, people, shared, sets, first, values, found):  # 
 @njit(cache=True)
 def _add_set(values, begin, end, own, many, here, person, found):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """As `add_missing`, for one person, whose values are own[:many], and the set values[begin:end]."""
-    everything = 1.0
-    for e in range(begin, end):
-        everything *= here[values[e]]
-    left = 1.0 - TRUST * everything
-    apart = np.log(left) if left < 1.0 else 0.0  # for values that are not in the set
+    apart, known = 0.0, False  # of values that are not in the set: the same for all of them
     for at in range(many):
         v, rest, inside = own[at], 1.0, False
         for e in range(begin, end):
             inside |= values[e] == v
             rest *= here[values[e]] if values[e] != v else 1.0
-        if not inside:
-            found[person, v] += apart
-        elif rest > 0.0:
+        if inside and rest > 0.0:
             left = 1.0 - TRUST * rest
             found[person, v] += np.log(left) if left < 1.0 else 0.0
+        elif not inside:
+            if not known:
+                left, known = 1.0 - TRUST * rest, True
+                apart = np.log(left) if left < 1.0 else 0.0
+            found[person, v] += apart
 
 
 def exclude(graph: FactorGraph, cuts: RebuiltCuts, leftovers: Sequence[Leftovers], priors: Float64) -> Float64:

@@ -91,9 +91,9 @@ def _leave_out_repeated(classes: ClassTable) -> ClassTable:
         np.add.at(sums[:, 0], classes.value_owner, mix_bits(what + np.uint64(1)))
         np.add.at(sums[:, 1], classes.owner, mix_bits(who ^ np.uint64(0x9E3779B97F4A7C15)))
         np.add.at(sums[:, 1], classes.value_owner, what)
-    _, first = np.unique(sums, axis=0, return_index=True)
-    kept = np.zeros(len(classes), dtype=np.bool_)
-    kept[first] = True
+    order = np.lexsort((sums[:, 1], sums[:, 0]))  # of equal ones the earliest comes first
+    kept = np.ones(len(classes), dtype=np.bool_)
+    kept[order[1:]] = (np.diff(sums[order], axis=0) != 0).any(axis=1)
     return classes.keep(kept[classes.owner], classes.counts)
 
 
