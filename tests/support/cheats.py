@@ -125,6 +125,7 @@ def _rows(facts: Facts, rows: np.ndarray) -> Facts:
 
 
 WENT = "rows came in, {} would go out and 0 are suppressed"
+ALTERED = "a sensitive value would be altered: {label} would be {label}"
 TWICE = "a subject would be published twice, or one who is not in the snapshot"
 
 LIES: Mapping[str, tuple[Lie, str]] = {
@@ -136,18 +137,18 @@ LIES: Mapping[str, tuple[Lie, str]] = {
     "somebody is not in the snapshot": (stranger, TWICE),
     "a counterfeit is published twice": (same_counterfeit_twice, TWICE),
     "the rows are in disorder": (disordered, TWICE),
-    "somebody gets another value": (other_value, "a sensitive value would be altered"),
-    "two people exchange their values": (values_swapped, "a sensitive value would be altered"),
-    "somebody gets another age": (other_code(0), "a quasi-identifier would be altered"),
-    "somebody gets another zip": (other_code(1), "a quasi-identifier would be altered"),
+    "somebody gets another value": (other_value, ALTERED),
+    "two people exchange their values": (values_swapped, ALTERED),
+    "somebody gets another age": (other_code(0), "a quasi-identifier would be altered: age {} would be age {}"),
+    "somebody gets another zip": (other_code(1), "a quasi-identifier would be altered: zip {} would be zip {}"),
     "somebody is in a class that is not there": (no_class(1), "a row lies in no class"),
     "somebody is in a class before the first": (no_class(-1), "a row lies in no class"),
-    "a box begins behind a row": (outside(0, 0), "a row lies outside the box of its class"),
-    "a box ends before a row": (outside(0, 1), "a row lies outside the box of its class"),
+    "a box begins behind a row": (outside(0, 0), "a row lies outside the box of its class: age {}"),
+    "a box ends before a row": (outside(0, 1), "a row lies outside the box of its class: age {}"),
     "a class is empty": (empty, "a class is empty"),
-    "a box is no node": (no_node, "a box is not a node of its hierarchy"),
+    "a box is no node": (no_node, "a box is not a node of its hierarchy: from zip {} to zip {}"),
 }
-"""What is done to the facts of an honest release, and what publish says of it."""
+"""What is done to the facts of an honest release, and what publish says of it: {} a number, {label} one of VALUES."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,7 @@ class Honest(ri.Static):
     """Its own test of its promise fails, and says so."""
 
     def check(self, release: Facts, history: History) -> str | None:
-        return f"{len(release.subjects)} rows are too many after {len(history)} releases"
+        return f"{len(release.subjects)} rows, some of {{value:0}}, are too many after {{release:{len(history)}}}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +218,8 @@ class Doubter(ri.Static):
     stops: ClassVar[tuple[str, ...]] = ("intersection",)
 
     def second_check(self, series: Observed, seed: int) -> str | None:
-        return f"{len(series.releases[0].classes)} people are too many"
+        many = len(series.releases[0].classes)
+        return f"{many} people are too many in {{release:1}}, too few of them with {{value:{series.value_count}}}"
 
 
 @dataclass(frozen=True, kw_only=True)

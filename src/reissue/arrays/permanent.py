@@ -119,9 +119,7 @@ def deal_messages(prior, counts, room, into):  # type: ignore[no-untyped-def]  #
 @njit(cache=True)
 def deal_scaled(prior, counts, room, into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """As `deal_messages`, of priors whose rows have a highest entry of 1, or are all 0."""
-    each_once = len(counts) == len(prior)
-    for s in range(len(counts)):
-        each_once = each_once and counts[s] == 1
+    each_once = len(counts) == len(prior) and counts.sum() == len(counts)
     if each_once and _sum_orders(prior, room, into) >= _TINY:
         _scale_rows(into)
         return
@@ -210,15 +208,11 @@ def _sum_dealings(prior, counts, weight, room, into):  # type: ignore[no-untyped
 @njit(cache=True)
 def _sum_orders(prior, room, into):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
     """As `_sum_dealings`, to the last digit, where there are as many members as values, each once: states are bits."""
-    values = prior.shape[1]
-    full, forward, backward = (1 << values) - 1, room[0], room[1]
+    full, forward, backward = (1 << prior.shape[1]) - 1, room[0], room[1]
     forward[0], backward[full] = 1.0, 1.0
     into[:] = 0.0
     for state in range(1, full + 1):
-        member, rest = -1, state  # who is dealt to last is as many as there are bits, less one
-        while rest:
-            rest &= rest - 1
-            member += 1
+        member = _count_bits(state) - 1
         total, s, bit = 0.0, 0, 1
         while bit <= state:
             if state & bit:
@@ -226,12 +220,9 @@ def _sum_orders(prior, room, into):  # type: ignore[no-untyped-def]  # pragma: n
             s, bit = s + 1, bit << 1
         forward[state] = total
     for state in range(full - 1, -1, -1):
-        member, rest = 0, state
-        while rest:
-            rest &= rest - 1
-            member += 1
+        member = _count_bits(state)
         total, bit, before = 0.0, 1, forward[state]
-        for s in range(values):
+        for s in range(prior.shape[1]):
             if not state & bit:
                 after = backward[state | bit]
                 total += prior[member, s] * after
@@ -239,6 +230,14 @@ def _sum_orders(prior, room, into):  # type: ignore[no-untyped-def]  # pragma: n
             bit <<= 1
         backward[state] = total
     return backward[0]
+
+
+@njit(cache=True)
+def _count_bits(state):  # type: ignore[no-untyped-def]  # pragma: no cover - compiled
+    count = 0
+    while state:
+        state, count = state & (state - 1), count + 1
+    return count
 
 
 @njit(cache=True)

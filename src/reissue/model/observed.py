@@ -260,17 +260,23 @@ def count_paths(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
     """(the ways of a fragment's people through the releases, int64[ways] the first person who went each). O(rows).
 
     A way is a value, and a class in each release, -1 where the person was not in it. What outsiders see of all
-    releases, and who could be whom, follows from how many people of all fragments went each way.
+    releases, and who could be whom, follows from how many people of all fragments went each way. What is at fault is
+    told by codes: `publish.self_check.put_names` makes labels of them.
     """
     people = union(*(facts.subjects for facts in releases))
     values = np.full(len(people), -1, dtype=np.int32)
     columns = []
     for facts in releases:
         if not facts.real.all():
-            refuse_release("a row of this strategy stands for nobody")
+            refuse_release(f"in {{release:{facts.number}}} a row of this strategy stands for nobody")
         at = np.searchsorted(people, facts.subjects)
-        if ((values[at] >= 0) & (values[at] != facts.values)).any():
-            refuse_release("a sensitive value differs from the one that was published before")
+        other = np.flatnonzero((values[at] >= 0) & (values[at] != facts.values))
+        if len(other):
+            was, now = int(values[at[other[0]]]), int(facts.values[other[0]])
+            refuse_release(
+                f"in {{release:{facts.number}}} a sensitive value differs from the one that was published before: "
+                f"{{value:{now}}} in place of {{value:{was}}}"
+            )
         values[at] = facts.values
         classes = np.full(len(people), -1, dtype=np.int32)
         classes[at] = facts.classes

@@ -14,7 +14,7 @@ from reissue.arrays.sets import Combinations
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.identifiers import Identifiers
-from reissue.errors import InfeasiblePolicy, show_text
+from reissue.errors import GuaranteeBroken, InfeasiblePolicy, show_text
 from reissue.history.lending import LentColumns, lend
 from reissue.history.past_releases import ABSENT, Identities, PastReleases, fold_caches, own_caches, rebuild_caches
 from reissue.ledger import Marks, Shelf
@@ -32,6 +32,7 @@ from reissue.publish.self_check import (
     check_joint_series,
     check_promise,
     check_rows,
+    put_names,
 )
 
 LEFT_OUT = "part_left_out"
@@ -183,7 +184,7 @@ class FragmentJob:
         if absent.any() or self.fragments > 1:  # of all fragments, or their facts could not be joined
             candidate = replace(candidate, extras={**candidate.extras, LEFT_OUT: coded.subjects[absent]})
         facts = candidate.facts(len(self.past) + 1, coded)  # as in `past`, releases are counted
-        check_rows(facts, coded, int((candidate.classes < 0).sum()), self.common)
+        check_rows(facts, coded, int((candidate.classes < 0).sum()), words, self.common)
         caches = fold_caches(strategy, self.caches, self.past[-1] if len(self.past) else None, facts)
         kept, lent = replace(facts, number=self.number), None
         if rows.insensitive is not None:
@@ -191,10 +192,10 @@ class FragmentJob:
             lent, kept = lend(coded, kept, last, rows.insensitive, self.own_seed)
             candidate = replace(candidate, steps=(*candidate.steps, *lent.steps))
         if self.common:
-            paths = count_paths([*self.past, facts])[0]
+            paths = _count_paths([*self.past, facts], words)
             return FragmentRelease(coded, candidate, kept, caches, candidate.steps, (), paths, lent=lent)
-        check_classes(strategy, facts, coded, whole)
-        check_promise(strategy, facts, history)
+        check_classes(strategy, facts, coded, words, whole)
+        check_promise(strategy, facts, history, words)
         stopped = check_attacks(strategy, facts, history, coded, words)
         held, lost = check_joint_series(strategy, self.shelf.releases, facts, history, coded, words)
         stopped += held
@@ -248,14 +249,11 @@ def _number_at_random(candidate: Candidate, seed: int, words: Words) -> Candidat
     return replace(candidate.renumber(numbers), steps=steps)
 
 
-def put_names(text: str, words: Words) -> str:
-    """The text with `{value:CODE}` and `{subject:NUMBER}` replaced by what people call them: strategies know codes."""
-
-    def name(mark: re.Match[str]) -> str:
-        number = int(mark[2])
-        return f"'{show_text(words.value(number))}'" if mark[1] == "value" else show_text(words.subject(number))
-
-    return re.sub(r"\{(value|subject):(\d+)\}", name, text)  # in one pass: names are not searched for marks
+def _count_paths(releases: Sequence[Facts], words: Words) -> Combinations:
+    try:
+        return count_paths(releases)[0]
+    except GuaranteeBroken as error:
+        raise GuaranteeBroken(put_names(str(error), words)) from error
 
 
 def name_subjects(text: str, name: Callable[[int], str]) -> str:

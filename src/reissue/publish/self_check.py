@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reissue.arrays.sets import Combinations
-from reissue.arrays.types import Int32, Int64
-from reissue.errors import InfeasiblePolicy, refuse_release
+from reissue.arrays.types import Bool, Int32, Int64
+from reissue.errors import InfeasiblePolicy, refuse_release, show_text
 from reissue.history.public_files import Extent
 from reissue.ledger import ReleaseRecord
 from reissue.methods.attack import Outcome, WorkDivision
@@ -23,7 +24,23 @@ from reissue.model.release import Coded, Facts, History
 from reissue.model.standing_view import EpisodeWords, observe_classes
 
 
-def check_rows(facts: Facts, snapshot: Coded, suppressed: int, common: bool = False) -> None:
+def put_names(text: str, words: Words) -> str:
+    """The text with `{value:CODE}`, `{subject:NUMBER}` and `{release:NUMBER}` replaced by what people call them:
+    strategies know codes."""
+
+    def name(mark: re.Match[str]) -> str:
+        number = int(mark[2])
+        if mark[1] == "value":
+            try:
+                return f"'{show_text(words.value(number))}'"
+            except IndexError:  # what a fault made up, which the check must be able to tell
+                return "a value that the series does not know"
+        return show_text(words.subject(number) if mark[1] == "subject" else words.release(number))
+
+    return re.sub(r"\{(value|subject|release):(\d+)\}", name, text)  # in one pass: names are not searched for marks
+
+
+def check_rows(facts: Facts, snapshot: Coded, suppressed: int, words: Words, common: bool = False) -> None:
     """Every row in exactly one class, inside its box, its value unchanged; boxes are taxonomy nodes; none is empty.
 
     common: whether the classes are those of all fragments, so that this one need not have rows in each.
@@ -35,26 +52,54 @@ def check_rows(facts: Facts, snapshot: Coded, suppressed: int, common: bool = Fa
     source = _source_rows(facts.subjects[real], snapshot.subjects)
     if source is None or (np.diff(facts.subjects) <= 0).any():
         refuse_release("a subject would be published twice, or one who is not in the snapshot")
-    if not np.array_equal(snapshot.values[source], facts.values[real]):
-        refuse_release("a sensitive value would be altered")
-    if any(not np.array_equal(snapshot.codes[source, a], facts.codes[real, a]) for a in range(facts.codes.shape[1])):
-        refuse_release("a quasi-identifier would be altered")
+    was, now = snapshot.values[source], facts.values[real]
+    if not np.array_equal(was, now):
+        row = int(np.flatnonzero(was != now)[0])
+        became = f"{{value:{now[row]}}}" if 0 <= now[row] < snapshot.value_count else "no value at all"
+        refuse_release(put_names(f"a sensitive value would be altered: {{value:{was[row]}}} would be {became}", words))
+    for a in range(facts.codes.shape[1]):
+        codes, shown = snapshot.codes[source, a], facts.codes[real, a]
+        if not np.array_equal(codes, shown):
+            row = int(np.flatnonzero(codes != shown)[0])
+            left, right = (_name_code(words, snapshot, a, int(code[row])) for code in (codes, shown))
+            refuse_release(f"a quasi-identifier would be altered: {left} would be {right}")
     if len(facts.classes) and (facts.classes.min() < 0 or facts.classes.max() >= facts.class_count):
         refuse_release("a row lies in no class")
-    if not contain(facts.boxes, facts.codes, facts.classes).all():
-        refuse_release("a row lies outside the box of its class")
+    inside = contain(facts.boxes, facts.codes, facts.classes)
+    if not inside.all():
+        refuse_release(f"a row lies outside the box of its class: {_name_outside(words, snapshot, facts, inside)}")
     if not common and (np.bincount(facts.classes, minlength=facts.class_count) == 0).any():
         refuse_release("a class is empty")
-    if not all(_are_nodes(facts.boxes[:, a], domain) for a, domain in enumerate(snapshot.domains)):
-        refuse_release("a box is not a node of its hierarchy")
+    for a, domain in enumerate(snapshot.domains):
+        known = _are_nodes(facts.boxes[:, a], domain)
+        if not known.all():
+            low, high = (_name_code(words, snapshot, a, int(end)) for end in facts.boxes[~known][0, a])
+            refuse_release(f"a box is not a node of its hierarchy: from {low} to {high}")
 
 
-def _are_nodes(intervals: Int32, domain: Domain) -> bool:
-    """Whether each of int32[classes, 2] is the interval of a node; looked up: strategies widen theirs."""
+def _name_code(words: Words, snapshot: Coded, attribute: int, code: int) -> str:
+    """The name of a column, and what it says where it has this code."""
+    box = np.tile(np.array([-(2**31), 2**31 - 1], dtype=np.int32), (len(snapshot.domains), 1))
+    known = snapshot.codes[:, attribute]
+    there = bool((known == code).any()) or snapshot.domains[attribute].lo <= code <= snapshot.domains[attribute].hi
+    box[attribute] = code if there else known[0]
+    return words.box(box) if there else f"something that {words.box(box).rpartition(' ')[0]} never says"
+
+
+def _name_outside(words: Words, snapshot: Coded, facts: Facts, inside: Bool) -> str:
+    """What the first row outside its box says in the first column in which it is outside."""
+    row = int(np.flatnonzero(~inside)[0])
+    own, box = facts.codes[row], facts.boxes[facts.classes[row]]
+    attribute = int(np.flatnonzero((own < box[:, 0]) | (own > box[:, 1]))[0])
+    return _name_code(words, snapshot, attribute, int(own[attribute]))
+
+
+def _are_nodes(intervals: Int32, domain: Domain) -> Bool:
+    """bool[classes]: which of int32[classes, 2] are the interval of a node; looked up: strategies widen theirs."""
     if domain.nodes is None:
-        return True
+        return np.ones(len(intervals), dtype=np.bool_)
     nodes = domain.nodes.lo.astype(np.int64) << 32 | domain.nodes.hi
-    return bool(np.isin(intervals[:, 0].astype(np.int64) << 32 | intervals[:, 1], nodes).all())
+    return np.asarray(np.isin(intervals[:, 0].astype(np.int64) << 32 | intervals[:, 1], nodes), dtype=np.bool_)
 
 
 def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:
@@ -67,7 +112,9 @@ def _source_rows(subjects: Int64, snapshot: Int64) -> Int64 | slice | None:
     return source if np.array_equal(snapshot[source], subjects) else None
 
 
-def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: TableCounts | None = None) -> None:
+def check_classes(
+    strategy: Strategy, facts: Facts, snapshot: Coded, words: Words, whole: TableCounts | None = None
+) -> None:
     """Every class meets the strategy's own requirement on its value counts, if it states one.
 
     whole: where the facts are of one fragment, what classes are compared with.
@@ -81,16 +128,18 @@ def check_classes(strategy: Strategy, facts: Facts, snapshot: Coded, whole: Tabl
     values = snapshot.value_count
     table = distribution(whole.values(values)) if whole is not None and requirement.needs_table else None
     for found in violations(requirement, facts.classes, facts.values, values, table):
+        of = "" if found.value is None else f", of {{value:{found.value}}}"
         refuse_release(
-            f"{found.classes:,} classes break {found.condition} ({found.measured:g} against {found.limit:g})"
+            f"{found.classes:,} classes break {found.condition} "
+            + put_names(f"({found.measured:g} against {found.limit:g}{of})", words)
         )
 
 
-def check_promise(strategy: Strategy, facts: Facts, history: History) -> None:
+def check_promise(strategy: Strategy, facts: Facts, history: History, words: Words) -> None:
     """The strategy's own independent test, if it has one."""
     reason = strategy.check(facts, history)
     if reason:
-        refuse_release(reason)
+        refuse_release(put_names(reason, words))
 
 
 def check_attacks(strategy: Strategy, facts: Facts, history: History, snapshot: Coded, words: Words) -> list[str]:
@@ -126,7 +175,7 @@ def check_again(strategy: Strategy, series: Observed, seed: int) -> None:
     """The strategy's second form of the attacks: where a kernel is at fault that maker and attack share, it tells."""
     reason = strategy.second_check(series, seed)
     if reason:
-        refuse_release(f"{reason}, although the attack itself found nothing")
+        refuse_release(f"{put_names(reason, series.words)}, although the attack itself found nothing")
 
 
 class _Observing(LazySequence[ObservedRelease]):

@@ -54,10 +54,10 @@ def test_the_second_form_counts_the_same_candidates(maker: object, releases: int
 
 BROKEN: dict[str, tuple[list[int], dict[str, float]]] = {
     "fewer than k = 5": ([4], {"k": 5}),
-    "3 of them have one value, more than confidence": ([3, 2], {"k": 5, "confidence": 0.5}),
-    "3 of them have one value, more than alpha": ([3, 2], {"k": 5, "alpha": 0.5}),
+    "3 of them have one value, {value:1}, more than confidence": ([3, 2], {"k": 5, "confidence": 0.5}),
+    "3 of them have one value, {value:1}, more than alpha": ([3, 2], {"k": 5, "alpha": 0.5}),
     "less entropy": ([5, 1], {"k": 5, "entropy_l": 2}),
-    "too frequent (4 against 1)": ([4, 2, 1], {"k": 5, "recursive_c": 2, "recursive_l": 3}),
+    "{value:1}, is too frequent (4 against 1)": ([4, 2, 1], {"k": 5, "recursive_c": 2, "recursive_l": 3}),
 }
 
 

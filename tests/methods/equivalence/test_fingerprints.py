@@ -72,6 +72,19 @@ def test_everybody_shown_equal_to_somebody_is_found_and_nobody_else() -> None:
     assert equal > 100
 
 
+def test_where_classes_alone_tell_every_value_rounding_errors_part_nobody() -> None:
+    """Seven people of one value in each part, three of them together in each release: no other world is possible."""
+    releases = []
+    for first in range(7):
+        people = sorted((first + step) % 7 for step in (0, 1, 3))  # the lines of the plane of seven points
+        who = np.array([*people, *(7 + person for person in people)], dtype=np.int64)
+        releases.append((who, np.repeat(np.arange(2, dtype=np.int32), 3), np.zeros(6, dtype=np.int32)))
+    series = series_of(releases, 1)
+    assert Definition(series).is_attack((0,), (1,))
+    assert Definition(series).is_attack((0,), (10,))
+    assert len(find_equal_people(prints_of(series))) == 13, "one chain of fourteen people"
+
+
 def test_pairs_of_people_shown_equal_to_others_are_found_and_are_all() -> None:
     attacks = none = 0
     for seed in range(40):

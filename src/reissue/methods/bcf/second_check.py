@@ -65,7 +65,7 @@ def find_breach(series: Observed, promised: Mapping[str, float], seed: int) -> s
         if broken is not None:
             came = chain.releases[groups[0][0]].number
             left = int(candidates.sum())
-            return f"somebody who came with release {came} has {left} candidates: {broken} (correspondence)"
+            return f"somebody who came with {{release:{came}}} has {left} candidates: {broken} (correspondence)"
     return None
 
 
@@ -102,11 +102,12 @@ def _find_broken(candidates: Int64, promised: Mapping[str, float]) -> str | None
     """The first promise that these candidates, int64[values], do not keep; in words."""
     counts = sorted(candidates[candidates > 0].tolist(), reverse=True)
     total, top = sum(counts), max(counts, default=0)
+    most = f"{{value:{int(candidates.argmax())}}}"
     if total < promised["k"]:
         return f"fewer than k = {promised['k']:g}"
     for name in ("confidence", "alpha"):
         if name in promised and top > Fraction(promised[name]).limit_denominator(1_000_000) * total:
-            return f"{top} of them have one value, more than {name} = {promised[name]:g}"
+            return f"{top} of them have one value, {most}, more than {name} = {promised[name]:g}"
     if "entropy_l" in promised:
         entropy = -sum(count / total * log(count / total) for count in counts)
         if entropy < log(promised["entropy_l"]) - TOLERANCE:
@@ -114,7 +115,7 @@ def _find_broken(candidates: Int64, promised: Mapping[str, float]) -> str | None
     if "recursive_c" in promised:
         tail = sum(counts[int(promised["recursive_l"]) - 1 :])
         if top >= Fraction(promised["recursive_c"]).limit_denominator(1_000_000) * tail:
-            return f"the most frequent of their values is too frequent ({top} against {tail})"
+            return f"the most frequent of their values, {most}, is too frequent ({top} against {tail})"
     return None
 
 

@@ -12,7 +12,7 @@ from reissue.methods.beliefs.cycle import Applied, Reasoning, attach_people, set
 from reissue.methods.beliefs.revision import compute_divergences
 from reissue.model.release import Facts, History
 from reissue.model.requirement import TOLERANCE, distribution
-from reissue.model.requirement_check import violations
+from reissue.model.requirement_check import Violation, violations
 
 
 def find_broken_promise(
@@ -31,16 +31,18 @@ def find_broken_promise(
     if history.whole is not None:
         values = max(values, len(history.whole.announced(values)))
         table = distribution(history.whole.announced(values))
-    snapshot = _read_snapshot(facts, history, values)
-    if snapshot is None:
-        return "more rows of a value are published than the snapshot is said to have"
+    snapshot, own = _read_snapshot(facts, history, values), np.bincount(facts.values[facts.real], minlength=values)
+    more = np.flatnonzero(own > snapshot)
+    if len(more) and history.whole is None:
+        return f"more rows of {{value:{more[0]}}} are published than the snapshot is said to have"
     for requirement, shares in (
         (replace(promise.requirement, beta=None), table),
         (replace(promise.requirement, t=None), distribution(snapshot)),
     ):
         for violation in violations(requirement, facts.classes, facts.values, len(snapshot), shares):
+            of = _name_value(violation)
             return (
-                f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}, the limit is "
+                f"class {violation.worst} has {violation.condition} = {violation.measured:.4g}{of}, the limit is "
                 f"{violation.limit:.4g}"
             )
     absent = snapshot - np.bincount(facts.values[facts.real], minlength=len(snapshot))
@@ -48,9 +50,10 @@ def find_broken_promise(
         values_absent = np.repeat(np.arange(len(absent), dtype=np.int32), absent)
         alone = np.zeros(len(values_absent), dtype=np.int32)
         for violation in violations(promise.requirement, alone, values_absent, len(snapshot), distribution(snapshot)):
+            of = _name_value(violation)
             return (
-                f"the {len(alone):,} people left out have {violation.condition} = {violation.measured:.4g}, the limit "
-                f"is {violation.limit:.4g}: their absence reveals their values"
+                f"the {len(alone):,} people left out have {violation.condition} = {violation.measured:.4g}{of}, the "
+                f"limit is {violation.limit:.4g}: their absence reveals their values"
             )
     apart = measure_divergences(facts, history, how, smoothing)
     worst = int(apart.argmax()) if len(apart) else -1
@@ -59,21 +62,24 @@ def find_broken_promise(
     return None
 
 
-def _read_snapshot(facts: Facts, history: History, values: int) -> Int64 | None:
-    """int64[values]: how often each value occurs in the whole snapshot; None if that cannot be.
+def _name_value(violation: Violation) -> str:
+    return "" if violation.value is None else f" for {{value:{violation.value}}}"
+
+
+def _read_snapshot(facts: Facts, history: History, values: int) -> Int64:
+    """int64[values]: how often each value occurs in the whole snapshot, as far as it is said.
 
     A fragment is told it; a whole release keeps it, and it must cover the rows that are published of real people. One
     that was made without beliefs suppressed nothing that it tells of.
     """
-    own = np.bincount(facts.values[facts.real], minlength=values).astype(np.int64)
     if history.whole is not None:
         return history.whole.values(values)
     if "table" not in facts.extras:
         return np.bincount(facts.values, minlength=values).astype(np.int64)
-    said = np.zeros(len(own), dtype=np.int64)
-    table = np.asarray(facts.extras["table"], dtype=np.int64)[: len(own)]
+    said = np.zeros(values, dtype=np.int64)
+    table = np.asarray(facts.extras["table"], dtype=np.int64)[:values]
     said[: len(table)] = table
-    return said if (own <= said).all() else None
+    return said
 
 
 def measure_divergences(facts: Facts, history: History, how: Reasoning, smoothing: float) -> Float64:

@@ -33,6 +33,8 @@ SLICE = 1_000_000
 CLOSE = 1e-7
 """Fingerprints that differ by less agree: projections are found to about 1e-9, and others differ by about 1. There are
 several random ones beside the true one, so that no two of 10^15 sums agree by chance."""
+NOTHING = 1e-9
+"""Numbers of a projection that are all smaller are rounding errors: classes alone then tell every value."""
 MOST_CELLS = 5_000_000
 """People times releases of one part (of classes that share people) that are looked at."""
 MOST_PAIRS = 50_000_000
@@ -100,7 +102,8 @@ def take_fingerprints(
     known = np.stack(np.divmod(sorted_unique(inside[0] * len(ways) + inside[1]), len(ways)))
     strangers = np.flatnonzero(kept & (_count_strangers(releases, start, known) > 0))
     prints, settled = _project(known, len(ways), strangers)
-    spread = np.maximum(np.abs(prints).max(axis=0, initial=0.0), 1e-300)
+    spread = np.abs(prints).max(axis=0, initial=0.0)
+    spread = np.where(spread < NOTHING, 1.0, spread)
     generator = np.random.default_rng(7)
     number = generator.standard_normal(int(truth[1].max(initial=0)) + 1)
     real = np.bincount(truth[0], weights=number[truth[1]], minlength=len(ways))

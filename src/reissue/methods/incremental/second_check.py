@@ -67,8 +67,8 @@ def _find_common_value(releases: list[PlainRelease], chosen: Int64, share: Fract
         left = np.minimum.reduce(counts)
         if len(counts) > 1 and left.max() * share.denominator > left.sum() * share.numerator:
             return (
-                f"somebody's {len(counts)} classes have {left.sum():,} values in common, {left.max():,} of them the "
-                "same (intersection)"
+                f"somebody's {len(counts)} classes have {left.sum():,} values in common, {left.max():,} of them "
+                f"{{value:{int(left.argmax())}}} (intersection)"
             )
     return None
 
@@ -89,8 +89,8 @@ def _find_small_rest(left: PlainRelease, right: PlainRelease, starts: list[int],
             size = _enumerate_sets(left, right, lefts, rights, touched, k, share)
             if size is not None:
                 return (
-                    f"classes of release {right.number} without the people of classes of release {left.number} leave "
-                    f"{size} people, too few or too many of one value (difference)"
+                    f"classes of {{release:{right.number}}} without the people of classes of {{release:{left.number}}} "
+                    f"leave {size} people, too few or too many of one value (difference)"
                 )
     return None
 

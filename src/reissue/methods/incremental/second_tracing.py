@@ -95,16 +95,16 @@ class _Placing:
         for left in self.known.lefts:
             thin = [right for right in self.sends[left] if self.known.shared[left, right] < self.k]
             if thin and len(thin) == len(self.sends[left]) and self._narrows(left, thin):
-                return self._tell(f"rows of class {left} of release {older.number}")
+                return self._tell(f"class {left} of {{release:{older.number}}}")
             for right in thin:
                 few = self._few(older.boxes[left], newer.boxes[[right]])
                 if few and not self._can_move([left], right, shut=False):
-                    return self._tell(f"rows of class {left} of release {older.number} in class {right}")
+                    return self._tell(f"class {left} of {{release:{older.number}}} in class {right}")
         for right in self.known.rights:
             come = [left for left, rows in self.flow[right].items() if rows]
             wide = any(self.known.shared[left, right] >= self.k for left in come)
             if come and not wide and self._narrows_back(right, come) and not self._can_move(come, right, shut=True):
-                return self._tell(f"rows of class {right} of release {newer.number}")
+                return self._tell(f"class {right} of {{release:{newer.number}}}")
         return None
 
     def _narrows(self, left: int, sent: list[int]) -> bool:
@@ -195,7 +195,7 @@ class _Placing:
         return self.known.count_people(box, others, self.k) < self.k
 
     def _tell(self, what: str) -> str:
-        return f"{what} with one value can be those of fewer than {self.k} people (record tracing)"
+        return f"rows of {{value:{self.value}}} of {what} can be those of fewer than {self.k} people (record tracing)"
 
 
 def _inside(codes: Int32, box: Int32) -> Bool:

@@ -111,14 +111,13 @@ def _find_buckets(start: Int64, values: Int32) -> Int64:
 def rebuild_cuts(
     release: ObservedRelease, members: Members, people: Int64, domains: Sequence[Domain], least: float = 0.0
 ) -> RebuiltCuts:
-    """All cuts of a release that can be told. people: int64[members], the number of each member in the whole series;
-    least: once fewer than so many can still be found, no more are looked for.
+    """All cuts of a release that can be told. people: int64[members], the number of each member in the whole series.
 
-    Only classes whose rows are all known and of different values take part. O(rows log^2 rows * attributes).
+    Once fewer than `least` can still be found, no more are looked for. Only classes whose rows are all known and of
+    different values take part. O(rows log^2 rows * attributes).
     """
     groups = release.counted
-    sizes = np.bincount(members.classes, minlength=release.class_count)
-    kinds = np.diff(groups.start)
+    sizes, kinds = np.bincount(members.classes, minlength=release.class_count), np.diff(groups.start)
     bucket = _find_buckets(groups.start, groups.value)
     whole = (sizes == kinds) & (release.sizes == kinds) & (kinds > 1)
     taking = np.flatnonzero(whole)
@@ -129,9 +128,8 @@ def rebuild_cuts(
     short = np.bincount(bucket[~whole & (kinds > 0)], minlength=int(bucket.max(initial=0)) + 1)
     one = taking[bounds[:-1]] if len(taking) else taking
     codes = np.ascontiguousarray(members.codes)
-    found = _cut_buckets(
-        bounds, first[taking], kinds[one], short[bucket[one]] > 0, order, codes, _find_places(codes, domains), least
-    )
+    about = kinds[one], short[bucket[one]] > 0
+    found = _cut_buckets(bounds, first[taking], *about, order, codes, _find_places(codes, domains), least)
     start, entries, left, place, weight, owner, lost, rebuilt = found
     chosen = groups.pick(one[owner])
     return RebuiltCuts(
@@ -190,8 +188,7 @@ def _cut_buckets(bounds, first, kinds, short, order, codes, places, least):  # t
                     sides.append(side)
                     spots.append(spot)
             best = left[np.argmin(strays)]
-            stack.append(node[best])
-            stack.append(node[~best])
+            stack += [node[best], node[~best]]
     entries, side, spot = np.empty(total, np.int64), np.empty(total, np.bool_), np.empty(total, np.int32)
     for cut in range(len(weights)):
         for i in range(starts[cut], starts[cut + 1]):

@@ -2,7 +2,7 @@
 
 It shares nothing with the maker but the names under which facts are kept, and the caches of places and tokens, which
 `verify --rebuild` proves from the facts: those who were in the last release are compared with that release itself, only
-returners with the caches. Everything is recounted from rows and tokens by sorting.
+returners with the caches. Everything is recounted from rows and tokens by sorting. Values are told as `{value:CODE}`.
 """
 
 from __future__ import annotations
@@ -162,14 +162,17 @@ def _check_new_classes(promise: StandingPromise, case: PromiseCase) -> Iterator[
     sizes = _ClassSizes(tokens.part(new))
     if sizes.are_small(promise).any():
         yield f"a class is formed of {int(sizes.size.min()):,} tokens, where k is {promise.k}"
-    if sizes.are_uneven(promise).any():
-        yield f"a class is formed in which one value has a share above c = {promise.c:g}"
+    uneven = sizes.are_uneven(promise)
+    if uneven.any():
+        worst = tokens.part(tokens.standing == sizes.label[np.flatnonzero(uneven)[0]])
+        value = worst.value[worst.count.argmax()]
+        yield f"a class is formed in which one value has a share above c = {promise.c:g}: {{value:{value}}}"
     if sizes.are_alike(promise).any():
         yield f"a class is formed with fewer than l = {promise.l} values"
     entered = _counted(case.facts.standing[case.fresh], case.release.values[case.fresh])
     own = np.stack([tokens.standing[new], tokens.value[new], tokens.count[new] - tokens.made_up[new]], axis=1)
     if not np.array_equal(entered, own[own[:, 2] > 0]):
-        yield "the tokens of a new class are not the values of its people"
+        yield f"the tokens of a new class are not the values of its people{_name_difference(own, entered)}"
 
 
 def _check_places(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
@@ -194,12 +197,17 @@ def _compare_places(case: PromiseCase, subject: Int64, standing: Int32, value: I
     now = np.flatnonzero(subject[place] == release.subjects) if len(subject) else place[:0]
     then = place[now]
     same = release.values[now] == value[then]
-    if (facts.standing[now] != standing[then])[same].any():
-        yield "somebody would change class although the value did not change"
-    if (facts.dealt[now] != dealt[then])[same].any():
-        yield "somebody would show another dealt value than before"
-    if not case.fresh[now[~same]].all():
-        yield "somebody whose value changed is not in a new class"
+    moved = now[same][(facts.standing[now] != standing[then])[same]]
+    if len(moved):
+        yield f"somebody would change class although the value did not change, {{value:{release.values[moved[0]]}}}"
+    other = np.flatnonzero(same & (facts.dealt[now] != dealt[then]))
+    if len(other):
+        shown, before = facts.dealt[now[other[0]]], dealt[then[other[0]]]
+        yield f"somebody would show another dealt value than before: {{value:{shown}}} in place of {{value:{before}}}"
+    old = np.flatnonzero(~same & ~case.fresh[now])
+    if len(old):
+        was, is_ = value[then[old[0]]], release.values[now[old[0]]]
+        yield f"somebody whose value changed is not in a new class, from {{value:{was}}} to {{value:{is_}}}"
 
 
 def _check_tokens(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
@@ -214,11 +222,12 @@ def _check_tokens(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
         if not len(left):
             break
         same = np.isin(left.standing, told_before.standing)
-        if not _same_tokens(left.part(same), told_before.part(np.isin(told_before.standing, left.standing))):
-            yield "the tokens of a class would change"
+        now, then = left.part(same), told_before.part(np.isin(told_before.standing, left.standing))
+        if not _same_tokens(now, then):
+            yield f"the tokens of a class would change{_name_difference(_as_rows(now), _as_rows(then))}"
         left = left.part(~same)
     if len(left):
-        yield "the tokens of a class would change"
+        yield f"the tokens of a class would change{_name_difference(_as_rows(left), _as_rows(left)[:0])}"
 
 
 def _check_dealing(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
@@ -229,16 +238,19 @@ def _check_dealing(promise: StandingPromise, case: PromiseCase) -> Iterator[str]
     width = int(max(own[:, 1].max(initial=0), dealt[:, 1].max(initial=0))) + 1
     token_key, dealt_key = own[:, 0] * width + own[:, 1], dealt[:, 0] * width + dealt[:, 1]
     at = np.minimum(np.searchsorted(token_key, dealt_key), max(len(token_key) - 1, 0))
-    if len(dealt) and (len(own) == 0 or (token_key[at] != dealt_key).any()):
-        yield "somebody was dealt a value that is no token of the class"
+    none = np.flatnonzero(token_key[at] != dealt_key) if len(own) else np.arange(len(dealt))
+    if len(none):
+        yield f"somebody was dealt a value that is no token of the class: {{value:{dealt[none[0], 1]}}}"
         return
-    if (dealt[:, 2] > tokens.count[at]).any():
-        yield "a token was dealt to two people"
+    twice = np.flatnonzero(dealt[:, 2] > tokens.count[at])
+    if len(twice):
+        yield f"a token was dealt to two people: {{value:{dealt[twice[0], 1]}}}"
     blended = np.unique(tokens.standing[tokens.made_up > 0])
     whole = (tokens.standing >= case.first) & ~np.isin(tokens.standing, blended)
     full = np.stack([tokens.standing[whole], tokens.value[whole], tokens.count[whole]], axis=1)
-    if not np.array_equal(full, dealt[(dealt[:, 0] >= case.first) & ~np.isin(dealt[:, 0], blended)]):
-        yield "a new class without made-up tokens has tokens that were dealt to nobody"
+    shown = dealt[(dealt[:, 0] >= case.first) & ~np.isin(dealt[:, 0], blended)]
+    if not np.array_equal(full, shown):
+        yield f"a new class without made-up tokens has tokens that were dealt to nobody{_name_difference(full, shown)}"
 
 
 def _check_totals(promise: StandingPromise, case: PromiseCase) -> Iterator[str]:
@@ -273,6 +285,21 @@ def _are_possible(facts: StandingClasses, totals: Int64) -> bool:
     least = np.bincount(tokens.value, np.maximum(people + tokens.count - size, 0), len(totals))
     most = np.bincount(tokens.value, np.minimum(people, tokens.count), len(totals))
     return bool(((least - 1 <= totals) & (totals <= most + 1)).all())
+
+
+def _name_difference(now: np.ndarray, then: np.ndarray) -> str:
+    """The first value of which classes have more or fewer; both int64[n, 3]: class, value, how many."""
+    one, other = ({(own, value): count for own, value, count in rows.tolist()} for rows in (now, then))
+    for place in sorted({*one, *other}):
+        here, there = one.get(place, 0), other.get(place, 0)
+        if here != there:
+            return f": {here:,} of {{value:{place[1]}}} in place of {there:,}"
+    return ""
+
+
+def _as_rows(tokens: Tokens) -> np.ndarray:
+    """int64[n, 3]: class, value, count."""
+    return np.stack([tokens.standing, tokens.value, tokens.count], axis=1).astype(np.int64)
 
 
 def _distinct(one: Int32, other: Int32) -> np.ndarray:
