@@ -112,6 +112,8 @@ def test_fragments_made_by_themselves_would_give_people_away(tmp_path: Path, mon
             for table in growing(seed):
                 series.publish(table)
             found += len(stranger(series).breaches)
+        if found:
+            break
     assert found
 
 
