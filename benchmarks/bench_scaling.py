@@ -39,14 +39,14 @@ def schema() -> ri.Schema:
     return ri.Schema(identifier="patient", quasi_identifiers=quasi_identifiers, sensitive="occupation")
 
 
-def published(folder: Path, snapshot: Path, strategy: Strategy, cores: int | None) -> Staged:
+def published(folder: Path, snapshot: Path, strategy: Strategy, cores: int | None, *options: str) -> Staged:
     """The first release of a new series; on Spark with so many cores, or here if None."""
     path = folder / "series"
     shutil.rmtree(path, ignore_errors=True)
     engine = {"name": "embedded"} if cores is None else {"name": "spark", "master": f"local[{cores}]"}
     fragments = None if cores is None else FRAGMENTS
     ri.Series.create(path, schema(), strategy, seed=1, engine=engine, fragments=fragments).close()
-    return staged(path, snapshot)
+    return staged(path, snapshot, *options)
 
 
 def main() -> None:
