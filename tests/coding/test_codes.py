@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.coding import MISSING, MISSING_CODE, Coding, NumericSummary
+from reissue.coding.codes import join_labels
 from reissue.errors import ReleaseError, SchemaError
 from reissue.hierarchy import Hierarchy
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
@@ -114,3 +117,18 @@ def test_a_box_that_is_no_node_is_refused() -> None:
     boxes = np.array([[[20, 30], [0, 1], [0, 0]]], dtype=np.int32)
     with pytest.raises(ValueError, match="a box of 'zip' is no node"):
         new.remap(old, boxes, np.zeros((0, 3), dtype=np.int32))
+
+
+def test_no_two_combinations_of_sensitive_labels_are_told_by_the_same_text() -> None:
+    assert join_labels(["flu / cold"]) == "flu / cold", "one column shows its labels as they are"
+    assert join_labels(["flu", "mild"]) == "flu / mild"
+    assert join_labels(["a / b", "c"]) == '"a / b" / c'
+    pieces = ["a", "b", "/", "a /", "/ b", "a / b", '"', '"a', '"a / b"', 'b"', "a/b"]
+    for columns in (2, 3):
+        told = [join_labels(labels) for labels in product(pieces, repeat=columns)]
+        assert len(set(told)) == len(pieces) ** columns
+
+
+def test_values_of_two_columns_are_told_apart() -> None:
+    coding = replace(Coding.start(clinic()), value_labels=(("a / b", "c"), ("a", "b / c")))
+    assert coding.values == ('"a / b" / c', 'a / "b / c"')

@@ -26,6 +26,17 @@ JOINT = " / "
 """Between the labels of jointly sensitive columns, in sentences."""
 
 
+def join_labels(labels: Sequence[str]) -> str:
+    """One text for the labels of jointly sensitive columns, another one for any others: what looks like several is put
+    in quotes."""
+    if len(labels) == 1:
+        return labels[0]
+    return JOINT.join(
+        '"' + label.replace('"', '""') + '"' if JOINT in f" {label} " or label.startswith('"') else label
+        for label in labels
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Coding:
     """The codes of a series: of quasi-identifiers by their hierarchy or arithmetic, of sensitive values by a list.
@@ -80,7 +91,7 @@ class Coding:
     @cached_property
     def values(self) -> tuple[str, ...]:
         """The label of each sensitive value by code; jointly sensitive columns as "a / b"."""
-        return tuple(JOINT.join(labels) for labels in self.value_labels)
+        return tuple(join_labels(labels) for labels in self.value_labels)
 
     @property
     def value_columns(self) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from reissue.audit.foreign.labels import PLAIN_NUMBER, Told, learn_labels, list_
 from reissue.audit.foreign.matching import BY_CONTENT, Matched, match_by_content, match_by_order, match_exactly
 from reissue.audit.foreign.reading import Published, read_published, refuse_long_labels
 from reissue.coding import Coding, CodingWords
+from reissue.coding.codes import join_labels
 from reissue.engine.identifiers import join_identifiers
 from reissue.engine.snapshot import Snapshot, load
 from reissue.engine.text import Text
@@ -303,7 +304,7 @@ def _explain_misfits(one: Published, coded: Coded, coding: Coding) -> Callable[[
     def told(row: int, a: int | None) -> str:
         if a is None:
             columns = coding.schema.sensitive
-            says = " / ".join(str(one.sensitive[c].labels[one.sensitive[c].index[row]]) for c in columns)
+            says = join_labels([str(one.sensitive[c].labels[one.sensitive[c].index[row]]) for c in columns])
             name, has = ", ".join(columns), coding.values[coded.values[row]]
             what = f"says {says!r} in '{name}', but row {row + 1} of the snapshot has {has!r}"
         else:

@@ -39,7 +39,7 @@ _LINEAR = (
     "Sizes and bounds are about what follows by adding and subtracting classes; that values belong to whole people can "
     "show more."
 )
-_SETTLED = "Small parts of the series were settled by listing every possibility."
+_SETTLED = "Small parts of the series were settled by listing every possibility, for {} on each side."
 _OPEN = (
     "No attack below e={} was found, but it is only proven that none has fewer than {} people on each side. A smaller "
     "e, or exact=True while classes are few, can settle it."
@@ -133,6 +133,7 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
         by_signature = shape.apart and shape.smallest is not None
         both = self.e > 2 and not tally.open_pairs
         people = "one or two people on each side" if both else "one person on each side"
+        listed = "one or two people" if self.e > 2 else "one person"
         notes = {
             _BY_SIGNATURE: by_signature,
             _IN_PIECES: bool(tally.cuts),
@@ -140,7 +141,7 @@ class Equivalence(ValueSetAttack["SeriesShape", SearchTotals]):
             _UNLOOKED: tally.unlooked,
             _BY_WORLDS.format(tally.by_worlds): tally.by_worlds > 0,
             _LINEAR: shape.classes > 0,
-            _SETTLED: shape.can_settle and shape.classes > 0,
+            _SETTLED.format(listed): shape.can_settle and shape.classes > 0,
         }
         told = [note for note, holds in notes.items() if holds]
         outcome = tally.outcome(self.name, risks, told, shape.smallest if by_signature else None)
