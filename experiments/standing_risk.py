@@ -43,7 +43,7 @@ def attack(series: Observed, statistics: Coded | None, until: int, known: float 
     priors[compromised] = 0.0
     priors[compromised, truth[compromised]] = 1.0
     beliefs = reason(graph.reduced, priors)
-    judged = judge(graph.published, beliefs.priors, beliefs.final, truth)
+    judged = judge(graph.published, priors, beliefs, truth)
     own = priors[np.arange(len(truth)), truth] / priors.sum(axis=1)
     guessed = priors.argmax(axis=1) == truth
     members = series.releases[0].members

@@ -207,9 +207,11 @@ def test_any_number_of_threads_gives_the_same_classes(
         made = domains(rng)
         codes, values = table(rng, made, rows, 5)
         limits = requirement.limits(np.bincount(values))
-        alone = mondrian(codes, values, made, limits, threads=1)
+        monkeypatch.setattr("reissue.partition.mondrian.processors", lambda: 1)
+        alone = mondrian(codes, values, made, limits)
         for threads in (2, 3, 7):
-            shared = mondrian(codes, values, made, limits, threads=threads)
+            monkeypatch.setattr("reissue.partition.mondrian.processors", lambda threads=threads: threads)
+            shared = mondrian(codes, values, made, limits)
             assert np.array_equal(shared.classes, alone.classes)
             assert np.array_equal(shared.boxes, alone.boxes)
 

@@ -230,7 +230,8 @@ def test_intervals_are_grouped_in_their_order() -> None:
 
 def test_bins_hold_about_equally_many_rows() -> None:
     numbers = np.arange(1000, dtype=float)
-    assert find_bins(list(numbers), np.ones(1000, dtype=np.int64), 4) == [250, 500, 750]
+    edges = find_bins(list(numbers), np.ones(1000, dtype=np.int64))
+    assert edges == [120, 250, 370, 500, 620, 750, 870], "eighths, with two digits that count"
 
 
 def make(**columns: list) -> pa.Table:

@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,17 +51,21 @@ def local_folder(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def create(
-    root: Path,
-    *,
-    config: str,
-    meta: Mapping[str, object],
-    coding: Mapping[str, object] | None,
-    seed: int,
-    catalogue_url: str | None,
-    key: bytes | None,
-    unfinished: bool = False,
-) -> None:
+@dataclass(frozen=True)
+class NewSeries:
+    """What a series begins with.
+
+    config: kept as reissue.toml; meta: schema and policy; coding: version 1, if there is one already
+    """
+
+    config: str
+    meta: Mapping[str, object]
+    coding: Mapping[str, object] | None
+    seed: int
+    key: bytes | None
+
+
+def create(root: Path, given: NewSeries, catalogue_url: str | None, *, unfinished: bool = False) -> None:
     """Make a series. Its private folder is built under another name; renaming it is the moment of creation.
 
     unfinished: nobody can open it before `finish`; created again, it begins anew.
@@ -87,9 +92,9 @@ def create(
             if unfinished:
                 write_durably(draft.unfinished, b"")
         catalogue = open_catalogue(draft, pointer, catalogue_url, new=True)
-        _fill(draft, catalogue, pointer, config=config, meta=meta, coding=coding, seed=seed, key=key)
+        _fill(draft, catalogue, pointer, given)
         with explain_os_errors(f"Creating the series {root}"):
-            _appear(layout, draft, config, lock)
+            _appear(layout, draft, given.config, lock)
     except BaseException:
         _clear(layout, draft, made=made)
         raise
@@ -247,30 +252,20 @@ def _prepare(draft: Layout, address: str) -> Document:
     return pointer
 
 
-def _fill(
-    draft: Layout,
-    catalogue: Catalogue,
-    pointer: Document,
-    *,
-    config: str,
-    meta: Mapping[str, object],
-    coding: Mapping[str, object] | None,
-    seed: int,
-    key: bytes | None,
-) -> None:
-    store = Store(draft, key)
-    staged = [store.write(document_table(meta), draft.staging, "meta", "meta")]
-    if coding is not None:
-        staged.append(store.write(document_table(coding), draft.staging, "coding", name_of(1)))
+def _fill(draft: Layout, catalogue: Catalogue, pointer: Document, given: NewSeries) -> None:
+    store = Store(draft, given.key)
+    staged = [store.write(document_table(given.meta), draft.staging, "meta", "meta")]
+    if given.coding is not None:
+        staged.append(store.write(document_table(given.coding), draft.staging, "coding", name_of(1)))
     store.place(staged, "create.files")
     row: Document = {
         "format": FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seed": str(seed),
+        "seed": str(given.seed),
         "next_subject": 0,
-        "key_check": "" if key is None else key_check(key, str(pointer["series"])),
+        "key_check": "" if given.key is None else key_check(given.key, str(pointer["series"])),
         "pointer": pointer_text(pointer),
-        "config_sha256": hashlib.sha256(config.encode()).hexdigest(),
+        "config_sha256": hashlib.sha256(given.config.encode()).hexdigest(),
     }
     with catalogue.writing() as connection:
         catalogue.create_tables(connection)

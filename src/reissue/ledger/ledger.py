@@ -69,16 +69,8 @@ class Ledger:
 
         unfinished: nobody else can open it before `creation.finish`, and creating it again begins anew.
         """
-        creation.create(
-            creation.local_folder(path),
-            config=config,
-            meta=meta,
-            coding=coding,
-            seed=seed,
-            catalogue_url=catalogue_url,
-            key=key,
-            unfinished=unfinished,
-        )
+        given = creation.NewSeries(config, meta, coding, seed, key)
+        creation.create(creation.local_folder(path), given, catalogue_url, unfinished=unfinished)
         return cls.open(path, key=key, catalogue_url=catalogue_url, unfinished=unfinished)
 
     @classmethod

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from reissue.audit.result import IN_REPORT, Audit
 from reissue.page.answers import Given, Shown, get_desk, save_as
 from reissue.page.desk import Desk
+from reissue.page.jobs import Work
 from reissue.report import prepare_audit
 
 
@@ -40,7 +41,7 @@ def run_audit(request: Request, given: Given) -> str:
     return f"{desk.address}/audit"
 
 
-def audit_series(desk: Desk, names: bool) -> Callable[[Callable[[str], None]], None]:
+def audit_series(desk: Desk, names: bool) -> Work:
     """The job that attacks the series in every way that applies."""
 
     def work(say: Callable[[str], None]) -> None:

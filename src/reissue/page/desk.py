@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from starlette.exceptions import HTTPException
 
@@ -15,7 +15,7 @@ from reissue.ledger.keys import read_key
 from reissue.ledger.records import Layout
 from reissue.ledger.system import move
 from reissue.page.drafts import SeriesDraft
-from reissue.page.jobs import Bench
+from reissue.page.jobs import Workplace
 from reissue.page.uploads import find_waiting, sweep
 
 if TYPE_CHECKING:
@@ -29,16 +29,12 @@ DRAFTS = ".reissue-drafts"
 
 
 @dataclass(eq=False)
-class Desk:
-    """One series. name: as its address has it; audited, verified: the releases that audit and damages are about.
+class Desk(Workplace):
+    """One series. audited, verified: the releases that audit and damages are about.
 
     preview: of the snapshot that waits, the document `reissue-preview/1`; published: the release made of the last one
     """
 
-    name: str
-    path: Path
-    key: str | None
-    bench: Bench = field(default_factory=Bench)
     audit: Audit | None = None
     audited: tuple[int, ...] = ()
     person: Person | None = None
@@ -47,9 +43,7 @@ class Desk:
     preview: dict[str, object] | None = None
     published: int | None = None
 
-    @property
-    def address(self) -> str:
-        return f"/series/{self.name}"
+    under: ClassVar[str] = "/series"
 
     @property
     def uploads(self) -> Path:
@@ -127,7 +121,7 @@ class Office:
 
     def drop_draft(self, draft: SeriesDraft) -> None:
         """Forget it, with its folder."""
-        remove_tree(draft.folder)
+        remove_tree(draft.path)
         self._drafts.pop(draft.name, None)
         with suppress(OSError):  # others are being prepared
             (self.home / DRAFTS).rmdir()

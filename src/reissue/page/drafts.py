@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from reissue.compare.planning import KNOWS, list_fitting, propose_policy
 from reissue.errors import InputError, SchemaError
 from reissue.ledger.keys import read_key
 from reissue.ledger.sealing import read_name
-from reissue.page.jobs import Bench
+from reissue.page.jobs import Workplace
 from reissue.page.uploads import find_waiting, open_waiting
 from reissue.schema import Schema
 from reissue.schema.proposal import Proposal
@@ -25,29 +26,23 @@ ROLES = {
 
 
 @dataclass(eq=False)
-class SeriesDraft:
-    """name: as its address has it; key: where the key is with which its table is sealed.
+class SeriesDraft(Workplace):
+    """A table whose series is not made yet.
 
     changes, knows: the answers to the two questions; config: once it is written
     """
 
-    name: str
-    folder: Path
-    key: str | None = None
-    bench: Bench = field(default_factory=Bench)
     proposal: Proposal | None = None
     changes: str = "anything"
     knows: Sequence[str] = tuple(KNOWS)
     comparison: dict[str, object] | None = None
     config: Path | None = None
 
-    @property
-    def address(self) -> str:
-        return f"/new/{self.name}"
+    under: ClassVar[str] = "/new"
 
     @property
     def table(self) -> Path:
-        found = find_waiting(self.folder)
+        found = find_waiting(self.path)
         if found is None:
             raise InputError("The table is not there any more: begin again.")
         return found

@@ -9,6 +9,9 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
 
 from reissue.errors import ReissueError, SeriesBusy
 from reissue.page.words import tell
@@ -98,3 +101,20 @@ class Bench:
         with self._lock:
             self.refuse_busy()
             self.job = None
+
+
+@dataclass(eq=False)
+class Workplace:
+    """A folder that is worked on. name: as its address has it; key: where the key is with which it is sealed."""
+
+    name: str
+    path: Path
+    key: str | None = None
+    bench: Bench = field(default_factory=Bench)
+
+    under: ClassVar[str]
+    """Where its address begins."""
+
+    @property
+    def address(self) -> str:
+        return f"{self.under}/{self.name}"

@@ -16,6 +16,7 @@ from reissue.compare.planning import CHANGES, KNOWS, list_fitting
 from reissue.errors import InputError, ReissueError
 from reissue.page.answers import Given, Shown, get_office, tell_error
 from reissue.page.drafts import ROLES, SeriesDraft
+from reissue.page.jobs import Work
 from reissue.page.release_pages import preview_snapshot
 from reissue.page.uploads import discard, receive
 from reissue.report import prepare_comparison
@@ -34,7 +35,7 @@ async def upload(request: Request) -> Response:
     office = get_office(request)
     draft = office.add_draft(secrets.token_hex(8))
     try:
-        await receive(request, draft.folder, office.limit, office.find_key())
+        await receive(request, draft.path, office.limit, office.find_key())
         await run_in_threadpool(draft.suggest)
     except ReissueError as error:
         office.drop_draft(draft)
@@ -80,7 +81,7 @@ def run_comparison(request: Request, given: Given) -> str:
     return f"{draft.address}#fitting"
 
 
-def compare_strategies(draft: SeriesDraft) -> Callable[[Callable[[str], None]], None]:
+def compare_strategies(draft: SeriesDraft) -> Work:
     """The job that publishes the table with every strategy that fits, attacks each, and throws the releases away."""
 
     def work(say: Callable[[str], None]) -> None:
@@ -133,6 +134,6 @@ def _find_place(request: Request, given: Given) -> Path:
 def throw_away(request: Request, given: Given) -> str:
     draft = get_draft(request)
     draft.bench.refuse_busy()
-    discard(draft.folder)
+    discard(draft.path)
     get_office(request).drop_draft(draft)
     return "/"

@@ -15,6 +15,7 @@ from reissue.errors import ReissueError, SeriesError
 from reissue.ledger.sealing import read_name
 from reissue.page.answers import Given, Shown, get_desk, get_office, tell_error
 from reissue.page.desk import Desk
+from reissue.page.jobs import Work
 from reissue.page.uploads import discard, find_waiting, open_waiting, receive
 from reissue.series.preview import Preview
 
@@ -54,7 +55,7 @@ def preview(request: Request, given: Given) -> str:
     return f"{desk.address}/next"
 
 
-def preview_snapshot(desk: Desk) -> Callable[[Callable[[str], None]], None]:
+def preview_snapshot(desk: Desk) -> Work:
     """The job that makes the release in memory: shown at once, and again when the attacks have been run."""
 
     def show(found: Preview) -> None:
@@ -80,7 +81,7 @@ def publish(request: Request, given: Given) -> str:
     return f"{desk.address}/next"
 
 
-def publish_snapshot(desk: Desk, allow: list[str], label: str | None) -> Callable[[Callable[[str], None]], None]:
+def publish_snapshot(desk: Desk, allow: list[str], label: str | None) -> Work:
     """The job that publishes what waits; then nothing waits any more."""
 
     def work(say: Callable[[str], None]) -> None:

@@ -11,6 +11,7 @@ from reissue.errors import ReissueError
 from reissue.ledger import REBUILD
 from reissue.page.answers import Given, Shown, get_desk, get_office
 from reissue.page.desk import Desk
+from reissue.page.jobs import Work
 from reissue.page.words import tell
 from reissue.report import prepare_audit
 from reissue.series import Series
@@ -60,12 +61,20 @@ def _describe(desk: Desk, series: Series) -> Shown:
 
 
 def verify(request: Request, given: Given) -> str:
+    return _start(request, "Checking the files", check_files)
+
+
+def rebuild(request: Request, given: Given) -> str:
+    return _start(request, "Making caches again", mend_files)
+
+
+def _start(request: Request, saying: str, make_job: Callable[[Desk], Work]) -> str:
     desk = get_desk(request)
-    desk.bench.start("Checking the files", check_files(desk))
+    desk.bench.start(saying, make_job(desk))
     return desk.address
 
 
-def check_files(desk: Desk) -> Callable[[Callable[[str], None]], None]:
+def check_files(desk: Desk) -> Work:
     """The job that hashes every file."""
 
     def work(say: Callable[[str], None]) -> None:
@@ -75,13 +84,7 @@ def check_files(desk: Desk) -> Callable[[Callable[[str], None]], None]:
     return work
 
 
-def rebuild(request: Request, given: Given) -> str:
-    desk = get_desk(request)
-    desk.bench.start("Making caches again", mend_files(desk))
-    return desk.address
-
-
-def mend_files(desk: Desk) -> Callable[[Callable[[str], None]], None]:
+def mend_files(desk: Desk) -> Work:
     """The job that makes caches again from the facts, and then hashes every file."""
 
     def work(say: Callable[[str], None]) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.model.requirement_kernels import Limits, meets
 from reissue.partition.number_cuts import list_cut, list_number_cuts
-from reissue.partition.tables import CodedRows, CutBuffers, Forest
+from reissue.partition.tables import CodedRows, CutBuffers, Forest, TablePart
 
 
 @njit(cache=True)
@@ -33,7 +33,7 @@ def measure(rows: CodedRows, start: int, stop: int, forest: Forest, k: int, scra
     """
     attributes = rows.codes.shape[1]
     size = _find_hull(rows, start, stop, scratch)
-    found = 0
+    part, found = TablePart(rows, start, stop, size), 0
     for a in range(attributes):
         scratch.node[a] = -1
         if forest.root[a] >= 0:
@@ -44,9 +44,9 @@ def measure(rows: CodedRows, start: int, stop: int, forest: Forest, k: int, scra
         if size < 2 * k or scratch.low[a] == scratch.high[a]:
             continue
         if forest.root[a] >= 0:
-            found = _list_node_cuts(rows, start, stop, size, a, forest, k, found, scratch)
+            found = _list_node_cuts(part, a, forest, k, found, scratch)
         else:
-            found = list_number_cuts(rows, start, stop, size, a, forest, k, found, scratch)
+            found = list_number_cuts(part, a, forest, k, found, scratch)
     return found
 
 
@@ -69,24 +69,14 @@ def _find_hull(rows: CodedRows, start: int, stop: int, scratch: CutBuffers) -> i
 
 
 @njit(cache=True)
-def _list_node_cuts(
-    rows: CodedRows,
-    start: int,
-    stop: int,
-    total: int,
-    attribute: int,
-    forest: Forest,
-    k: int,
-    found: int,
-    scratch: CutBuffers,
-) -> int:
+def _list_node_cuts(part: TablePart, attribute: int, forest: Forest, k: int, found: int, scratch: CutBuffers) -> int:
     """List the cuts of the covering node: into its children, and into the child with most rows and all others."""
     node = scratch.node[attribute]
     first, last = forest.child_start[node], forest.child_start[node + 1]
     if last - first < 2:  # codes the taxonomy does not tell apart
         return found
-    size, span = scratch.next, forest.span[attribute] / forest.favour[attribute]
-    _count_children(rows, start, stop, attribute, first, last, forest, scratch)
+    total, size, span = part.size, scratch.next, forest.span[attribute] / forest.favour[attribute]
+    _count_children(part.rows, part.start, part.stop, attribute, first, last, forest, scratch)
     largest, least, alike, gain, width = 0, total, 0.0, 0.0, float(forest.hi[node] - forest.lo[node])
     for child in range(last - first):
         if size[child]:

@@ -128,14 +128,13 @@ def mondrian(
     limits: Limits,
     *,
     favours: Sequence[float] | None = None,
-    threads: int | None = None,
 ) -> Partition:
     """Partition the rows by strict Mondrian; the whole table must satisfy the limits.
 
     favours: numbers are cut at round ones first, and how much more such cuts are worth (of a hierarchy, every cut).
     O(rows * attributes * log(rows / k)) time, of many equal rows one alone; one copy of these and the boxes in memory.
-    Large tables are cut by several threads (None: as many as there are processors): once cut apart, partitions have
-    nothing to do with each other, so the result is the same for any number of them.
+    Large tables are cut by as many threads as there are processors: once cut apart, partitions have nothing to do with
+    each other, so the result is the same for any number of them.
     """
     if len(values) == 0:
         return Partition(NO_CODES, np.empty((0, len(domains), 2), dtype=np.int32))
@@ -144,7 +143,7 @@ def mondrian(
     def cut(start: int, stop: int, depth: int) -> tuple[Int64, Int32]:
         return _cut_all(rows, start, stop, depth, forest, limits, cut_buffers(forest, len(limits.table)))
 
-    starts, hulls = _cut_side_by_side(cut, len(rows.values), threads or processors())
+    starts, hulls = _cut_side_by_side(cut, len(rows.values), processors())
     classes = _number_rows(rows.ids, starts)
     return Partition(classes if home is None else classes[home], widen_to_nodes(hulls, domains))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.partition.tables import CodedRows, CutBuffers, Forest
+from reissue.partition.tables import CutBuffers, Forest, TablePart
 
 
 @njit(cache=True)
@@ -26,23 +26,14 @@ def list_cut(
 
 
 @njit(cache=True)
-def list_number_cuts(
-    rows: CodedRows,
-    start: int,
-    stop: int,
-    size: int,
-    attribute: int,
-    forest: Forest,
-    k: int,
-    found: int,
-    scratch: CutBuffers,
-) -> int:
+def list_number_cuts(part: TablePart, attribute: int, forest: Forest, k: int, found: int, scratch: CutBuffers) -> int:
     """List the cuts after the median and before it, or those at the round numbers beside it."""
-    median, below, upto = _median(rows, start, stop, size, attribute, scratch)
+    size = part.size
+    median, below, upto = _median(part, attribute, scratch)
     step, before = forest.step[attribute], found
     if step > 0 and max(scratch.low[attribute], forest.start[attribute] - 1) // step < scratch.high[attribute] // step:
         last = median // step * step - 1
-        low, upper = _count_upto(rows, start, stop, attribute, last, last + step)
+        low, upper = _count_upto(part, attribute, last, last + step)
         favour = forest.favour[attribute]
         found = _list_halves(attribute, last, low, size, favour, forest, k, found, scratch)
         found = _list_halves(attribute, last + step, upper, size, favour, forest, k, found, scratch)
@@ -76,10 +67,10 @@ def _list_halves(
 
 
 @njit(cache=True)
-def _count_upto(rows: CodedRows, start: int, stop: int, attribute: int, one: int, other: int) -> tuple[int, int]:
+def _count_upto(part: TablePart, attribute: int, one: int, other: int) -> tuple[int, int]:
     """How many rows have codes up to each of both."""
-    first, second = 0, 0
-    for row in range(start, stop):
+    first, second, rows = 0, 0, part.rows
+    for row in range(part.start, part.stop):
         code, weight = rows.codes[row, attribute], rows.weights[row]
         first += weight * (code <= one)
         second += weight * (code <= other)
@@ -87,18 +78,16 @@ def _count_upto(rows: CodedRows, start: int, stop: int, attribute: int, one: int
 
 
 @njit(cache=True)
-def _median(
-    rows: CodedRows, start: int, stop: int, size: int, attribute: int, scratch: CutBuffers
-) -> tuple[int, int, int]:
+def _median(part: TablePart, attribute: int, scratch: CutBuffers) -> tuple[int, int, int]:
     """(the lower median of a column over start..stop-1, how many rows are below it, how many up to it).
 
     By narrowing an interval of codes, O(rows) each time; it is divided by up to 4096, so 3 times are enough.
     """
     low, high, buckets = np.int64(scratch.low[attribute]), np.int64(scratch.high[attribute]), scratch.buckets
-    bits = 4
+    rows, start, stop, bits = part.rows, part.start, part.stop, 4
     while bits < 12 and (1 << bits) < stop - start:
         bits += 1
-    rank, count = (size - 1) // 2, 0
+    rank, count = (part.size - 1) // 2, 0
     while low < high:
         shift = 0
         while (high - low) >> shift >= 1 << bits:
@@ -116,5 +105,5 @@ def _median(
         count = buckets[bucket]
         low += bucket << shift
         high = min(high, low + (1 << shift) - 1)
-    below = (size - 1) // 2 - rank
+    below = (part.size - 1) // 2 - rank
     return int(low), below, below + count

@@ -27,6 +27,15 @@ class CodedRows(NamedTuple):
     weights: Int32
 
 
+class TablePart(NamedTuple):
+    """The rows start..stop-1 of those being cut, which stand for `size` rows of the table."""
+
+    rows: CodedRows
+    start: int
+    stop: int
+    size: int
+
+
 class Forest(NamedTuple):
     """The domains of all attributes for kernels; nodes of all trees are numbered in one sequence.
 

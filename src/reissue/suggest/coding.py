@@ -248,13 +248,17 @@ def _name_groups(names: Sequence[str], groups: Sequence[int]) -> list[str]:
     ]
 
 
-def find_bins(numbers: Sequence[float] | Float64, counts: Int64, bins: int = 8) -> list[int | float]:
+BINS = 8
+"""Into so many bins numbers are put, where they need any."""
+
+
+def find_bins(numbers: Sequence[float] | Float64, counts: Int64) -> list[int | float]:
     """Edges between bins of about equally many rows, rounded to numbers that people like."""
     numbers = np.asarray(numbers, dtype=np.float64)
     order = np.argsort(numbers)
     ordered, weights = numbers[order], counts[order]
     share = np.cumsum(weights) / weights.sum()
-    raw = ordered[np.minimum(np.searchsorted(share, np.arange(1, bins) / bins), len(ordered) - 1)]
+    raw = ordered[np.minimum(np.searchsorted(share, np.arange(1, BINS) / BINS), len(ordered) - 1)]
     edges = sorted({_round(float(edge)) for edge in raw if edge > ordered[0]})
     return [int(edge) if edge == int(edge) else edge for edge in edges]
 

@@ -10,12 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from reissue.arrays.factor_graph import Propagation
 from reissue.arrays.types import Float64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.learning.attack import Learning
 from reissue.methods.learning.class_graph import SeriesGraph
-from reissue.methods.learning.statistics import FittedStatistics, reason
+from reissue.methods.learning.statistics import MOST_SWEEPS, FittedStatistics
 from reissue.methods.registry import make_attack
 from reissue.methods.standing.strategy import Standing
 from reissue.model.observed import Observed
@@ -83,11 +84,13 @@ def believe(series: Observed, until: int, statistics: FittedStatistics, people: 
     """float64[people]: the belief in everybody's true value after so many releases, by number of the person."""
     graph = SeriesGraph.of(series, until)
     priors = statistics.priors(graph.people.codes, series.domains, series.value_count)
-    final, truth = reason(graph.reduced, priors, close=1e-9).final, graph.people.values
+    talk, truth = Propagation(graph.reduced), graph.people.values
+    talk.start(priors, afresh=True)
+    talk.sweep(MOST_SWEEPS, 1e-9)  # closer than the attack itself
     subjects = graph.people.subjects
     some = np.flatnonzero(np.isin(subjects, sorted(people)))
     some = some[np.argsort(subjects[some])]
-    found: Float64 = final[some, truth[some]]
+    found: Float64 = talk.beliefs[some, truth[some]]
     return found
 
 

@@ -158,19 +158,36 @@ def _reachable_nodes(graph: Graph, search: PathSearch) -> tuple[Bool, Bool]:
 
 
 @njit(cache=True)
+def _send_elsewhere(graph: Graph, search: PathSearch, edge: int, shut_edge: int, shut_node: int) -> int:
+    """Take an edge's units off and send them again with an edge or a node shut; those that find no other way."""
+    units, right = graph.flow[edge], graph.right[edge]
+    if units == 0:
+        return 0
+    graph.flow[edge] = 0
+    graph.room[right] += units
+    kept = units - push_flow(graph, search, graph.left[edge], units, shut_edge, shut_node)
+    graph.flow[edge] = kept
+    graph.room[right] -= kept
+    return int(kept)
+
+
+@njit(cache=True)
 def _least(graph: Graph, search: PathSearch, edges: Int64) -> Int64:
-    """Take an edge's units off and send them again without it: those that find no other way must use it."""
+    """The units that must use each edge."""
     least = np.zeros(len(edges), np.int64)
     for i in range(len(edges)):
-        edge = edges[i]
-        units = graph.flow[edge]
-        if units == 0:
-            continue
-        graph.flow[edge] = 0
-        graph.room[graph.right[edge]] += units
-        least[i] = units - push_flow(graph, search, graph.left[edge], units, edge, -1)
-        graph.flow[edge] = least[i]
-        graph.room[graph.right[edge]] -= least[i]
+        least[i] = _send_elsewhere(graph, search, edges[i], edges[i], -1)
+    return least
+
+
+@njit(cache=True)
+def _least_into(graph: Graph, search: PathSearch, rights: Int64) -> Int64:
+    """Send everything a right node takes elsewhere; what finds no other room must come to it."""
+    lefts, least = len(graph.unsent), np.zeros(len(rights), np.int64)
+    for i in range(len(rights)):
+        right = rights[i]
+        for p in range(graph.right_start[right], graph.right_start[right + 1]):
+            least[i] += _send_elsewhere(graph, search, graph.right_edges[p], -1, lefts + right)
     return least
 
 
@@ -223,25 +240,6 @@ def _push_past(graph: Graph, search: PathSearch, start: int, limit: int, shut: i
     sent = push_flow(graph, search, start, limit, -1, shut)
     search.came[also] = kept
     return sent
-
-
-@njit(cache=True)
-def _least_into(graph: Graph, search: PathSearch, rights: Int64) -> Int64:
-    """Send everything a right node takes elsewhere; what finds no other room must come to it."""
-    lefts, least = len(graph.unsent), np.zeros(len(rights), np.int64)
-    for i in range(len(rights)):
-        right = rights[i]
-        for p in range(graph.right_start[right], graph.right_start[right + 1]):
-            edge = graph.right_edges[p]
-            units = graph.flow[edge]
-            if units == 0:
-                continue
-            graph.flow[edge] = 0
-            sent = push_flow(graph, search, graph.left[edge], units, -1, lefts + right)
-            graph.flow[edge] = units - sent
-            graph.room[right] += sent
-            least[i] += units - sent
-    return least
 
 
 @njit(cache=True)

@@ -38,6 +38,8 @@ Frame: TypeAlias = "DataFrame"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Key = tuple[object, ...]
+GroupTask = Callable[[pa.Table, int], Result]
+"""Gets the rows of one number, and the number."""
 
 How = Literal["inner", "left", "anti"]
 JOINS: Mapping[How, str] = {"inner": "inner", "left": "left", "anti": "left_anti"}
@@ -172,7 +174,7 @@ class Spark:
         self,
         frame: DataFrame,
         by: str,
-        task: Callable[[pa.Table, int], Result],
+        task: GroupTask[Result],
         why: str = "results of tasks",
         count: int | None = None,
     ) -> dict[int, Result]:
@@ -220,11 +222,7 @@ class Spark:
         return number_columns(place_apart(frame, by, count)).mapInArrow(on_batches(run, made), made)
 
     def of_places(
-        self,
-        packed: DataFrame,
-        count: int,
-        task: Callable[[pa.Table, int], Result],
-        why: str = "results of tasks",
+        self, packed: DataFrame, count: int, task: GroupTask[Result], why: str = "results of tasks"
     ) -> dict[int, Result]:
         """What `task` returns of the rows of each place below `count`, as `of_groups`; packed: see `tasks.PACKED`.
 

@@ -92,7 +92,7 @@ def _weigh_class(
     fewest: Int64,
 ) -> bool:
     """The same for part c of touched class x alone."""
-    found = _leave(items, past, state, step, x, c, scratch)
+    found = _leave(items, past.arrivals, state, step, x, c, scratch)
     holds, q = True, step.touched[x]
     for t in range(len(past.arrivals)):
         if past.arrivals[t] == len(items.after):
@@ -118,13 +118,7 @@ def _weigh_class(
 
 @njit(cache=True)
 def _leave(
-    items: Items,
-    past: PastTargets,
-    state: SpecializationState,
-    step: SplitStep,
-    x: int,
-    c: int,
-    scratch: WeighingBuffers,
+    items: Items, arrivals: Int64, state: SpecializationState, step: SplitStep, x: int, c: int, scratch: WeighingBuffers
 ) -> int:
     """Fill left[t, s] = min(g(s), N_j(s) for j < t) for part c of touched class x; how many values it has."""
     found = 0
@@ -138,8 +132,8 @@ def _leave(
         scratch.present[found] = value
         found += 1
         j = 0
-        for t in range(len(past.arrivals)):
-            while j < past.arrivals[t]:
+        for t in range(len(arrivals)):
+            while j < arrivals[t]:
                 name = state.cell[j, item]
                 amount = min(amount, state.spare[j, name] if step.splits_cells[j] else state.newer[j, name])
                 j += 1

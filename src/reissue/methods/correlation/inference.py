@@ -58,11 +58,6 @@ class World:
     entry_start: Int64
     entries: Int32
 
-    @property
-    def release_count(self) -> Int64:
-        """int64[people]: in how many releases each was."""
-        return np.diff(self.trail_start)
-
     def people(self, subjects: Int64) -> Int64:
         """int64[n]: positions of subjects, which must be there."""
         at, there = lookup(self.subjects, subjects)

@@ -33,11 +33,6 @@ class Trails:
     groups: Int32
     sizes: Int32
 
-    @property
-    def release_count(self) -> Int64:
-        """int64[people + fakes]: in how many releases each was."""
-        return np.diff(self.start)
-
     def of(self, subjects: Int64) -> tuple[Int64, Int64]:
         """(begin int64[n], end int64[n]): where the trail of each lies in groups; empty for those who are new."""
         return self._of(self.subjects, subjects, 0)

@@ -70,7 +70,7 @@ def _share(what: Bool, among: Bool) -> float:
 
 def _predict(world: World, p: float, n: int, real: Bool) -> dict[str, float]:
     """The formulas at everybody's own number of releases and possible values, averaged over people."""
-    lived, kinds = world.release_count[real], np.diff(world.entry_start)[real]
+    lived, kinds = np.diff(world.trail_start)[real], np.diff(world.entry_start)[real]
     if len(lived) == 0:
         return {"predicted_ct": 0.0, "predicted_hc": 0.0, "predicted_breach": 0.0}
     pairs, weight = np.unique(np.stack([lived, kinds]), axis=1, return_counts=True)

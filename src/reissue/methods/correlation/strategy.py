@@ -32,12 +32,18 @@ from reissue.methods.correlation.memory import Trails, recall_trails, remember_t
 from reissue.methods.correlation.simulation import measure_chains
 from reissue.methods.invariance.buckets import count_demand, plan_buckets
 from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, PastSignatures, divide, recall
-from reissue.methods.invariance.strategy import Cells, Dealt, Fakes, describe_steps, draw_codes, make_counterfeits
-from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
+from reissue.methods.invariance.strategy import (
+    Cells,
+    Dealt,
+    Fakes,
+    SignatureStrategy,
+    describe_steps,
+    draw_codes,
+    make_counterfeits,
+)
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.observed import ObservedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.settings import SignatureSize
 
 TRIALS = 3
 """Draws of compromised people when a release is made; an audit takes more."""
@@ -46,7 +52,7 @@ MOST_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorSplit(Strategy):
+class CorSplit(SignatureStrategy):
     """Every class shows at least m values equally often, a subject's classes always the same ones, and a class differs
     from every earlier class in at least n people, or in none.
 
@@ -60,7 +66,6 @@ class CorSplit(Strategy):
     on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
     """
 
-    m: SignatureSize
     p: CompromisedShare | None = None
     L: Lifetime | None = None
     h: BreachChance | None = None
@@ -70,9 +75,7 @@ class CorSplit(Strategy):
     on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
 
     name: ClassVar[str] = "cor-split"
-    supports: ClassVar[Changes] = VALUES_PERSIST
     stops: ClassVar[tuple[str, ...]] = ("association", "historical-correlation", *STOPPED_BY_EXCHANGE)
-    proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -196,7 +199,8 @@ class CorSplit(Strategy):
         """Counterfeits that were published L times give way to new ones."""
         if self.L is None or len(trails.fakes) == 0:
             return known
-        fresh = trails.release_count[len(trails.subjects) :] < self.L
+        lived = np.diff(trails.start)  # releases of everybody
+        fresh = lived[len(trails.subjects) :] < self.L
         fakes = {name: column[fresh] for name, column in known.fakes.items()}
         return replace(known, fakes=fakes, fake_codes=known.fake_codes[fresh])
 

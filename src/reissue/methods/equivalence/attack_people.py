@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 MOST_PEOPLE = 24
+"""Of a part whose worlds are listed."""
 MOST_WORLDS = 5_000
+"""That are listed of a part; one with more is left to other ways."""
 MOST_DEALS = 200_000
 """Values dealt to people, one after the other, before a part is given up: work, not seconds."""
 

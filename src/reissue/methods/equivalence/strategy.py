@@ -22,15 +22,21 @@ from reissue.methods.equivalence.lifespans import (
 )
 from reissue.methods.invariance.buckets import BucketPlan, Demand, count_demand, pad_counts, plan_buckets
 from reissue.methods.invariance.signatures import STOPPED_BY_EXCHANGE, divide
-from reissue.methods.invariance.strategy import Cells, Fakes, describe_steps, find_kept_fakes, make_counterfeits
-from reissue.methods.strategy import VALUES_PERSIST, Changes, Strategy
+from reissue.methods.invariance.strategy import (
+    Cells,
+    Fakes,
+    SignatureStrategy,
+    describe_steps,
+    find_kept_fakes,
+    make_counterfeits,
+)
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts, History, Table
-from reissue.model.settings import SignatureSize, Within
+from reissue.model.settings import Within
 
 
 @dataclass(frozen=True, kw_only=True)
-class EEquivalence(Strategy):
+class EEquivalence(SignatureStrategy):
     """One merged class per signature; no two sets of fewer than e people are told equal.
 
     m:             as in m-invariance
@@ -40,15 +46,12 @@ class EEquivalence(Strategy):
     on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
     """
 
-    m: SignatureSize
     e: Annotated[int, Within("a number of people", least=1, why="where 1 forbids nothing and 2 forbids equal pairs")]
     publishing: Literal["anatomized", "generalized"] = "anatomized"
     on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
 
     name: ClassVar[str] = "e-equivalence"
-    supports: ClassVar[Changes] = VALUES_PERSIST
     stops: ClassVar[tuple[str, ...]] = ("association", "equivalence", *STOPPED_BY_EXCHANGE)
-    proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng, anatomized = np.random.default_rng(history.seed), self.publishing == "anatomized"

@@ -44,19 +44,13 @@ class Side:
     """One release with its members, and the counts of its groups."""
 
     release: ObservedRelease
-    value_count: int
+    number: int
+    members: Members
+    groups: Groups
 
-    @property
-    def number(self) -> int:
-        return self.release.number
-
-    @cached_property
-    def members(self) -> Members:
-        return require_members(self.release)
-
-    @property
-    def groups(self) -> Groups:
-        return self.release.counted
+    @staticmethod
+    def of(release: ObservedRelease) -> Side:
+        return Side(release, release.number, require_members(release), release.counted)
 
     @cached_property
     def people(self) -> Points:
@@ -77,7 +71,7 @@ class Side:
 def prepare_sides(series: Observed, involving: int | None) -> list[Side]:
     """The releases an attack looks at: all, or those up to the one being made."""
     last = len(series) if involving is None else involving
-    return [Side(release, series.value_count) for release in series.releases[:last]]
+    return [Side.of(release) for release in series.releases[:last]]
 
 
 def list_side_pairs(series: Observed, involving: int | None) -> Iterator[tuple[Side, Side]]:
@@ -91,9 +85,9 @@ def list_side_pairs(series: Observed, involving: int | None) -> Iterator[tuple[S
         for place, newer in enumerate(sides):
             yield from ((older, newer) for older in sides[:place])
     elif involving:
-        newer = Side(series.releases[involving - 1], series.value_count)
+        newer = Side.of(series.releases[involving - 1])
         for place in range(involving - 1):
-            yield Side(series.releases[place], series.value_count), newer
+            yield Side.of(series.releases[place]), newer
 
 
 def is_short(series: Observed, involving: int | None) -> bool:

@@ -56,9 +56,6 @@ class RebuiltCuts:
     found: int
     lost: int
 
-    def __len__(self) -> int:
-        return len(self.weight)
-
     @staticmethod
     def none() -> RebuiltCuts:
         nothing = np.zeros(1, dtype=np.int64)

@@ -45,6 +45,7 @@ ROUNDS = 60
 CAREFUL = 0.8
 """How much of the last round's exclusions stays: beliefs that turn certain too soon do not turn back."""
 CLOSE = 1e-3
+"""Beliefs that change by less than that, on average, are at rest."""
 
 
 @dataclass(frozen=True, eq=False)

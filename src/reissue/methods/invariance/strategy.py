@@ -215,7 +215,17 @@ def describe_steps(demand: Demand, decided: BucketPlan, fakes: Fakes, classes: i
 
 
 @dataclass(frozen=True, kw_only=True)
-class MInvariance(Strategy):
+class SignatureStrategy(Strategy):
+    """What all strategies have in common in which everybody keeps one signature of m values for life."""
+
+    m: SignatureSize
+
+    supports: ClassVar[Changes] = VALUES_PERSIST
+    proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
+
+
+@dataclass(frozen=True, kw_only=True)
+class MInvariance(SignatureStrategy):
     """Every class shows at least m sensitive values, each once, and a subject's classes always show the same ones.
 
     m:             how many values an attacker must leave possible for everybody
@@ -223,14 +233,11 @@ class MInvariance(Strategy):
     on_ineligible: "refuse" a snapshot in which one value is too frequent, or repair it with "counterfeit" rows
     """
 
-    m: SignatureSize
     publishing: Literal["generalized", "anatomized"] = "generalized"
     on_ineligible: Literal["refuse", "counterfeit"] = "refuse"
 
     name: ClassVar[str] = "m-invariance"
-    supports: ClassVar[Changes] = VALUES_PERSIST
     stops: ClassVar[tuple[str, ...]] = ("association", *STOPPED_BY_EXCHANGE)
-    proved: ClassVar[tuple[str, ...]] = STOPPED_BY_EXCHANGE
 
     def publish(self, snapshot: Coded, history: History) -> Candidate:
         rng = np.random.default_rng(history.seed)

@@ -248,7 +248,7 @@ class Learning(WithStatistics, Attack):
         if priors is None:
             priors = learn(graph, series.domains)
         beliefs = reason(graph.reduced, priors)
-        judged = judge(graph.published, beliefs.priors, beliefs.final, graph.people.values)
+        judged = judge(graph.published, priors, beliefs, graph.people.values)
         evidence = PersonEvidence(self.name, self.c, self.limit, graph, judged)
         describe = partial(self._describe, series.words, evidence)
         return evidence.tell(series, involving, describe, self._notes(graph))

@@ -243,26 +243,12 @@ class WithStatistics:
         return "How values depend on quasi-identifiers was learned from the releases themselves."
 
 
-@dataclass(frozen=True, eq=False)
-class SeriesBeliefs:
-    """What the attacker holds of everybody, all float64[people, values].
-
-    priors: from statistics and nothing else; final: with all classes of all releases
-    sweeps, change: how long the classes were laid side by side, and what the last sweep still changed
-    """
-
-    priors: Float64
-    final: Float64
-    sweeps: int
-    change: float
-
-
-def reason(graph: FactorGraph, priors: Float64, *, most: int = MOST_SWEEPS, close: float = CLOSE) -> SeriesBeliefs:
-    """Beliefs over all classes at once, from priors float64[people, values]."""
+def reason(graph: FactorGraph, priors: Float64) -> Float64:
+    """float64[people, values]: beliefs by all classes at once, from priors of the same shape."""
     talk = Propagation(graph)
     talk.start(priors, afresh=True)
-    sweeps, change = talk.sweep(most, close)
-    return SeriesBeliefs(priors, talk.beliefs, sweeps, change)
+    talk.sweep(MOST_SWEEPS, CLOSE)
+    return talk.beliefs
 
 
 def learn(series: SeriesGraph, domains: Sequence[Domain]) -> Float64:

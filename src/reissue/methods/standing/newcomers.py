@@ -36,42 +36,41 @@ class Newcomers:
     refusal: InfeasiblePolicy | None = None
 
 
-def form_classes(
-    newcomers: Coded,
-    table: Int32,
-    requirement: Requirement,
-    draw: Int32,
-    on_ineligible: Literal["blend", "wait"],
-    seed: int,
-) -> Newcomers:
-    """Give every newcomer a class of newcomers and one of its tokens; or let all of them wait.
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """Newcomers who are to be given classes, as the settings of `standing` ask.
 
-    table: int32[rows] the values of everybody in the snapshot; draw: what was drawn for those who waited before.
+    table: int32[rows] the values of everybody in the snapshot; draw: what was drawn for those who waited before
     """
-    if len(newcomers) == 0:
-        return _nobody(newcomers, draw, None)
-    refusal = _refuse(requirement, newcomers.values, newcomers.value_count)
-    if refusal is None:
-        return _cut(newcomers, requirement, np.random.default_rng([seed, 11]))
-    if on_ineligible == "wait":
-        return _nobody(newcomers, draw, refusal)
-    drawn = draw_tokens(draw, max(requirement.k, len(newcomers)), table, np.random.default_rng([seed, 12]))
-    return _blend(newcomers, requirement, drawn, refusal, np.random.default_rng([seed, 11]))
 
+    newcomers: Coded
+    table: Int32
+    requirement: Requirement
+    draw: Int32
+    on_ineligible: Literal["blend", "wait"]
+    seed: int
 
-def foresee_dealt(
-    newcomers: Coded,
-    table: Int32,
-    requirement: Requirement,
-    draw: Int32,
-    on_ineligible: Literal["blend", "wait"],
-    seed: int,
-) -> Int32:
-    """int32[]: the tokens that `form_classes` will deal, in any order; none if all will wait. No cuts: O(rows)."""
-    if len(newcomers) == 0 or _refuse(requirement, newcomers.values, newcomers.value_count) is None:
-        return newcomers.values
-    formed = form_classes(newcomers, table, requirement, draw, on_ineligible, seed)
-    return formed.dealt[formed.standing >= 0]
+    def form_classes(self) -> Newcomers:
+        """Give every newcomer a class of newcomers and one of its tokens; or let all of them wait."""
+        newcomers, requirement = self.newcomers, self.requirement
+        if len(newcomers) == 0:
+            return _nobody(newcomers, self.draw, None)
+        refusal = _refuse(requirement, newcomers.values, newcomers.value_count)
+        if refusal is None:
+            return _cut(newcomers, requirement, np.random.default_rng([self.seed, 11]))
+        if self.on_ineligible == "wait":
+            return _nobody(newcomers, self.draw, refusal)
+        count = max(requirement.k, len(newcomers))
+        drawn = draw_tokens(self.draw, count, self.table, np.random.default_rng([self.seed, 12]))
+        return _blend(newcomers, requirement, drawn, refusal, np.random.default_rng([self.seed, 11]))
+
+    def foresee_dealt(self) -> Int32:
+        """int32[]: the tokens that `form_classes` will deal, in any order; none if all will wait. No cuts: O(rows)."""
+        newcomers = self.newcomers
+        if len(newcomers) == 0 or _refuse(self.requirement, newcomers.values, newcomers.value_count) is None:
+            return newcomers.values
+        formed = self.form_classes()
+        return formed.dealt[formed.standing >= 0]
 
 
 def draw_tokens(draw: Int32, count: int, table: Int32, rng: np.random.Generator) -> Int32:

@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.standing.blind_cuts import cut_blindly
 from reissue.methods.standing.leaving import expect_totals, learn_leaving
-from reissue.methods.standing.newcomers import Newcomers, foresee_dealt, form_classes
+from reissue.methods.standing.newcomers import Intake, Newcomers
 from reissue.methods.standing.notes import describe_reading
 from reissue.methods.standing.places import Places, recall, remember
 from reissue.methods.standing.promise_check import count_weaker, find_fault, find_shared_fault
@@ -96,9 +96,7 @@ class Standing(Strategy):
         standing, dealt = places.find(snapshot)  # int32[rows], -1 = newcomer
         new = np.flatnonzero(standing < 0)
         stayed = np.sort(snapshot.subjects[standing >= 0])
-        formed = form_classes(
-            _take(snapshot, new), snapshot.values, self.class_requirement, places.draw, self.on_ineligible, history.seed
-        )
+        formed = self._receive(_take(snapshot, new), snapshot, places.draw, history.seed).form_classes()
         placed = new[formed.standing >= 0]
         standing[placed] = formed.standing[formed.standing >= 0] + places.next_class
         dealt[placed] = formed.dealt[formed.standing >= 0]
@@ -121,11 +119,12 @@ class Standing(Strategy):
         newcomers = replace(
             snapshot, subjects=snapshot.subjects[new], codes=snapshot.codes[:0], values=snapshot.values[new]
         )  # nothing is cut
-        came = foresee_dealt(
-            newcomers, snapshot.values, self.class_requirement, places.draw, self.on_ineligible, history.seed
-        )
+        came = self._receive(newcomers, snapshot, places.draw, history.seed).foresee_dealt()
         codes = snapshot.codes if len(came) == len(newcomers) else snapshot.codes[~new]
         return count_rows(history.fragment, codes, np.concatenate([dealt[~new], came]))
+
+    def _receive(self, newcomers: Coded, snapshot: Coded, draw: Int32, seed: int) -> Intake:
+        return Intake(newcomers, snapshot.values, self.class_requirement, draw, self.on_ineligible, seed)
 
     def _refuse_everybody(self, snapshot: Coded, formed: Newcomers) -> None:
         if formed.refusal is not None:

@@ -184,8 +184,8 @@ def _pair_ok(
     if not _nothing_is_traced(cluster, made, tied, release, k, desk):
         return False
     every = np.ones(len(tied.lefts), np.bool_)
-    return difference_ok(tied.link, tied.old, tied.new, every, k, top, bottom, desk, False) and difference_ok(
-        tied.link, tied.new, tied.old, tied.inside, k, top, bottom, desk, True
+    return difference_ok(tied.link, tied.old, tied.new, every, k, (top, bottom), desk, False) and difference_ok(
+        tied.link, tied.new, tied.old, tied.inside, k, (top, bottom), desk, True
     )
 
 

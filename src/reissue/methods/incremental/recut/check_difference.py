@@ -55,33 +55,31 @@ def _sizes(table: Int64) -> Int64:
 
 
 @njit(cache=True)
-def _count_shared(link: Int64, left: int, right: int, turned: bool) -> int:
-    return int(link[right, left] if turned else link[left, right])
-
-
-@njit(cache=True)
 def difference_ok(
     link: Int64,
     one: Int64,
     other: Int64,
     inside: Bool,
     k: int,
-    top: int,
-    bottom: int,
+    share: tuple[int, int],
     desk: DifferenceBuffers,
     turned: bool,
 ) -> bool:
-    """No set of left classes `one` inside right classes `other` leaves 1..k-1 people or a value above c."""
+    """No set of left classes `one` inside right classes `other` leaves 1..k-1 people or a value above c.
+
+    share: c, as numerator and denominator
+    """
     if not inside.any():
         return True
     lefts, rights = len(one), len(other)
     size_one, size_other, room = _sizes(one), _sizes(other), _sizes(other)
-    edge = np.zeros((lefts, rights), np.bool_)
+    edge, shared = np.zeros((lefts, rights), np.bool_), np.zeros((lefts, rights), np.int64)
     for u in range(lefts):
         for v in range(rights):
-            if inside[u] and _count_shared(link, u, v, turned) > 0:
-                edge[u, v] = True
-                room[v] -= _count_shared(link, u, v, turned)
+            if inside[u]:
+                shared[u, v] = link[v, u] if turned else link[u, v]
+                edge[u, v] = shared[u, v] > 0
+                room[v] -= shared[u, v]
     part = _parts(edge, inside)
     for u in range(lefts):
         if not inside[u]:
@@ -94,11 +92,11 @@ def difference_ok(
         if beside >= k:
             continue
         if loose > 0:
-            if _spare(link, edge, room, u, -1, k, desk, turned) < k:
+            if _spare(shared, edge, room, u, -1, k, desk) < k:
                 return False
-        elif not _closed_ok(link, edge, room, part, u, k, desk, turned):
+        elif not _closed_ok(shared, edge, room, part, u, k, desk):
             return False
-    return top == bottom or _shares_ok(one, other, inside, edge, (size_one, size_other), k, top, bottom, desk)
+    return share[0] == share[1] or _shares_ok(one, other, inside, edge, (size_one, size_other), k, share, desk)
 
 
 @njit(cache=True)
@@ -109,12 +107,11 @@ def _shares_ok(
     edge: Bool,
     size: tuple[Int64, Int64],
     k: int,
-    top: int,
-    bottom: int,
+    share: tuple[int, int],
     desk: DifferenceBuffers,
 ) -> bool:
     """No set of left classes leaves a value above c; those it leaves are at least k, so rare values cannot be."""
-    (lefts, rights), values = edge.shape, one.shape[1]
+    (lefts, rights), values, (top, bottom) = edge.shape, one.shape[1], share
     supply, demand = np.zeros(lefts, np.int64), np.zeros(rights, np.int64)
     for value in range(values):
         total = 0
@@ -154,9 +151,7 @@ def _parts(edge: Bool, inside: Bool) -> Int64:
 
 
 @njit(cache=True)
-def _closed_ok(
-    link: Int64, edge: Bool, room: Int64, part: Int64, left: int, k: int, desk: DifferenceBuffers, turned: bool
-) -> bool:
+def _closed_ok(shared: Int64, edge: Bool, room: Int64, part: Int64, left: int, k: int, desk: DifferenceBuffers) -> bool:
     """In a component whose every row is filled: no set without some neighbour of `left` leaves 1..k-1 people."""
     lefts, rights = edge.shape
     here = 0
@@ -170,26 +165,24 @@ def _closed_ok(
         beside = 0  # rows of the other class that `left` could take at once
         for v in range(rights):
             if edge[left, v] and edge[other, v]:
-                beside += _count_shared(link, other, v, turned)
-        if 0 < beside < k and _spare(link, edge, room, left, other, k, desk, turned) < k:
+                beside += shared[other, v]
+        if 0 < beside < k and _spare(shared, edge, room, left, other, k, desk) < k:
             return False
     return True
 
 
 @njit(cache=True)
-def _spare(
-    link: Int64, edge: Bool, room: Int64, left: int, without: int, k: int, desk: DifferenceBuffers, turned: bool
-) -> int:
+def _spare(shared: Int64, edge: Bool, room: Int64, left: int, without: int, k: int, desk: DifferenceBuffers) -> int:
     """How many more units `left` can push, up to k, if class `without` is taken out."""
     lefts, rights = edge.shape
     free = room.copy()
     for u in range(lefts):
         for v in range(rights):
-            desk.flow[u, v] = _count_shared(link, u, v, turned) if edge[u, v] and u != without else 0
+            desk.flow[u, v] = shared[u, v] if u != without else 0
     if without >= 0:
         for v in range(rights):
             if edge[without, v]:
-                free[v] += _count_shared(link, without, v, turned)
+                free[v] += shared[without, v]
     sent = 0
     while sent < k:
         more = augment(edge, free, left, k - sent, without, -1, desk)
