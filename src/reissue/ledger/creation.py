@@ -52,7 +52,7 @@ def local_folder(path: str | os.PathLike[str]) -> Path:
 
 
 @dataclass(frozen=True)
-class NewSeries:
+class SeriesStart:
     """What a series begins with.
 
     config: kept as reissue.toml; meta: schema and policy; coding: version 1, if there is one already
@@ -65,7 +65,7 @@ class NewSeries:
     key: bytes | None
 
 
-def create(root: Path, given: NewSeries, catalogue_url: str | None, *, unfinished: bool = False) -> None:
+def create(root: Path, given: SeriesStart, catalogue_url: str | None, *, unfinished: bool = False) -> None:
     """Make a series. Its private folder is built under another name; renaming it is the moment of creation.
 
     unfinished: nobody can open it before `finish`; created again, it begins anew.
@@ -252,7 +252,7 @@ def _prepare(draft: Layout, address: str) -> Document:
     return pointer
 
 
-def _fill(draft: Layout, catalogue: Catalogue, pointer: Document, given: NewSeries) -> None:
+def _fill(draft: Layout, catalogue: Catalogue, pointer: Document, given: SeriesStart) -> None:
     store = Store(draft, given.key)
     staged = [store.write(document_table(given.meta), draft.staging, "meta", "meta")]
     if given.coding is not None:

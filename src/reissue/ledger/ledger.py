@@ -69,7 +69,7 @@ class Ledger:
 
         unfinished: nobody else can open it before `creation.finish`, and creating it again begins anew.
         """
-        given = creation.NewSeries(config, meta, coding, seed, key)
+        given = creation.SeriesStart(config, meta, coding, seed, key)
         creation.create(creation.local_folder(path), given, catalogue_url, unfinished=unfinished)
         return cls.open(path, key=key, catalogue_url=catalogue_url, unfinished=unfinished)
 

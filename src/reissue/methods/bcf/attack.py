@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -70,7 +71,7 @@ class Correspondence(Attack):
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Attack every chain of cumulative releases; `involving=n` only the chain of release n, up to it."""
         ends: dict[str, list[int]] = {}
-        sight = _AttackTotals(series.words, self._asked(), Work(self.seconds))
+        sight = _AttackTotals(series.words, self._asked(), self.seconds)
         for chained in find_chains(series, ends):
             if involving is None:
                 sight.look(chained, only_last=False)
@@ -174,13 +175,18 @@ def _why_apart(earlier: ObservedRelease, later: ObservedRelease) -> str | None:
 class _AttackTotals:
     """What the attack has seen so far: weak targets of every chain, measures, people at risk."""
 
-    def __init__(self, words: Words, asked: CandidateLimits, work: Work) -> None:
-        self.words, self.asked, self.work = words, asked, work
+    def __init__(self, words: Words, asked: CandidateLimits, seconds: float) -> None:
+        self.words, self.asked, self.seconds = words, asked, seconds
         self.measures: dict[str, float] = {}
         self.notes: list[str] = []
         self.total = self.undecided = 0
         self._weak: list[WeakTargets] = []
         self._at_risk: dict[int, list[Int64]] = {}
+
+    @cached_property
+    def work(self) -> Work:
+        """What programs may cost, for all chains together."""
+        return Work(self.seconds)
 
     def look(self, chained: ObservedChain, only_last: bool) -> None:
         """Measure the pairs of a chain and the candidates of everyone who arrived with one of its releases."""
@@ -194,14 +200,15 @@ class _AttackTotals:
             found = [possible_targets(chain, arrival) for arrival in chain.arrivals()]
         else:
             found = [known_targets(chain, arrival, people.paths(places, arrival)) for arrival in chain.arrivals()]
-        joint = JointCandidates(chain, self.work)
-        if joint.crossing:
-            found = self._settle(joint, found, people)
+        if len(chain) > 2:  # of two releases the formula is exact
+            found = self._settle(JointCandidates(chain, self.work), found, people)
         for targets in found:
             self._measure_targets(chained, targets, people)
 
     def _settle(self, joint: JointCandidates, found: list[Targets], people: _Arrivals | None) -> list[Targets]:
         """Whoever the formula may say too much of: first whether they keep enough, then who has the fewest."""
+        if not joint.crossing:
+            return found
         enough = None if self.asked.diverse else self.asked.k
         known = [None] * len(found) if people is None else people.count_known(joint.chain, found)
         found = [joint.settle(targets, enough, least) for targets, least in zip(found, known, strict=True)]

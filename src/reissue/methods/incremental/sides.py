@@ -44,13 +44,14 @@ class Side:
     """One release with its members, and the counts of its groups."""
 
     release: ObservedRelease
+    value_count: int
     number: int
     members: Members
     groups: Groups
 
     @staticmethod
-    def of(release: ObservedRelease) -> Side:
-        return Side(release, release.number, require_members(release), release.counted)
+    def of(release: ObservedRelease, value_count: int) -> Side:
+        return Side(release, value_count, release.number, require_members(release), release.counted)
 
     @cached_property
     def people(self) -> Points:
@@ -71,7 +72,7 @@ class Side:
 def prepare_sides(series: Observed, involving: int | None) -> list[Side]:
     """The releases an attack looks at: all, or those up to the one being made."""
     last = len(series) if involving is None else involving
-    return [Side.of(release) for release in series.releases[:last]]
+    return [Side.of(release, series.value_count) for release in series.releases[:last]]
 
 
 def list_side_pairs(series: Observed, involving: int | None) -> Iterator[tuple[Side, Side]]:
@@ -85,9 +86,9 @@ def list_side_pairs(series: Observed, involving: int | None) -> Iterator[tuple[S
         for place, newer in enumerate(sides):
             yield from ((older, newer) for older in sides[:place])
     elif involving:
-        newer = Side.of(series.releases[involving - 1])
+        newer = Side.of(series.releases[involving - 1], series.value_count)
         for place in range(involving - 1):
-            yield Side.of(series.releases[place]), newer
+            yield Side.of(series.releases[place], series.value_count), newer
 
 
 def is_short(series: Observed, involving: int | None) -> bool:
@@ -180,7 +181,7 @@ class QuietParts:
     def pick(self, kept: Sequence[Bool]) -> list[Side]:
         """The sides with some of their classes only: of each release bool[classes]."""
         return [
-            side if some.all() else Side(keep_classes(side.release, some), side.value_count)
+            side if some.all() else Side.of(keep_classes(side.release, some), side.value_count)
             for side, some in zip(self.sides, kept, strict=True)
         ]
 

@@ -66,7 +66,7 @@ class RecordTracing(Attack):
             yield parts.sides[older], parts.sides[newer]
 
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
-        found = self._traces(older, newer, series.value_count)
+        found = self._traces(older, newer)
         once, fit = _find_first(found), found.fit
         between = f"from {series.words.release(older.number)} to {series.words.release(newer.number)}"
         lost = () if found.complete else (f"Values have changed {between}: rows cannot be traced there.",)
@@ -83,10 +83,10 @@ class RecordTracing(Attack):
             notes=lost,
         )
 
-    def _traces(self, older: Side, newer: Side, value_count: int) -> Traces:
+    def _traces(self, older: Side, newer: Side) -> Traces:
         one, other = (older.release.boxes, older.groups), (newer.release.boxes, newer.groups)
         members = older.people, older.members.classes, older.members.values
-        return traces(one, other, older.overlap_with(newer), members, value_count, self.k)
+        return traces(one, other, older.overlap_with(newer), members, older.value_count, self.k)
 
     def _finding(self, series: Observed, older: Side, newer: Side, found: Traces, i: int) -> Finding:
         words, kind, value = series.words, int(found.kind[i]), series.words.value(int(found.value[i]))
