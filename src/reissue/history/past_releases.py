@@ -25,6 +25,7 @@ from reissue.ledger import Ledger, Marks, ReleaseRecord, Shelf
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import LazySequence, ObservedRelease
 from reissue.model.release import Facts, Table, add_segment, join_by_subject, list_segments
+from reissue.schema import Schema
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark
@@ -45,6 +46,34 @@ class UnseenRelease:
     identifiers: pa.Array
     numbers: Int64
     columns: Mapping[str, Text]
+
+
+class Definitions:
+    """Schema and codes of a series as of now: the file of the ledger that says so is read once."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._schema: tuple[str, Schema] | None = None
+        self._coding: tuple[str, Coding] | None = None
+
+    @property
+    def schema(self) -> Schema:
+        digest = self._ledger.shelf.file("meta", "meta").sha256
+        if self._schema is None or self._schema[0] != digest:
+            stored = self._ledger.meta["schema"]
+            assert isinstance(stored, Mapping)
+            self._schema = digest, Schema.from_stored(stored)
+        return self._schema[1]
+
+    @property
+    def coding(self) -> Coding:
+        shelf = self._ledger.shelf
+        if not shelf.coding_versions:
+            return Coding.start(self.schema)
+        digest = shelf.file("coding", shelf.coding_name(None)).sha256
+        if self._coding is None or self._coding[0] != digest:
+            self._coding = digest, Coding.from_dict(self._ledger.coding())
+        return self._coding[1]
 
 
 class PastReleases(LazySequence[Facts]):

@@ -10,6 +10,7 @@ from reissue.arguments import check_engine, check_methods
 from reissue.coding import Coding
 from reissue.errors import SettingsError
 from reissue.hierarchy import Hierarchy
+from reissue.history.past_releases import Definitions
 from reissue.ledger import REBUILD, Damage, Event, Ledger, Receipt, ReleaseRecord
 from reissue.methods.registry import ADOPTED, restore_strategy
 from reissue.methods.strategy import Strategy
@@ -36,6 +37,7 @@ class Series(Shown):
     def __init__(self, path: Path, ledger: Ledger) -> None:
         self.path = path
         self._ledger = ledger
+        self._definitions = Definitions(ledger)
 
     @classmethod
     def create(
@@ -120,7 +122,7 @@ class Series(Shown):
 
     @property
     def schema(self) -> Schema:
-        return Schema.from_stored(_mapping(self._ledger.meta["schema"]))
+        return self._definitions.schema
 
     @property
     def config_edited(self) -> bool:
@@ -155,9 +157,7 @@ class Series(Shown):
     @property
     def coding(self) -> Coding:
         """The codes of the series as of now."""
-        if not self._ledger.coding_versions:
-            return Coding.start(self.schema)
-        return Coding.from_dict(self._ledger.coding())
+        return self._definitions.coding
 
     @property
     def releases(self) -> list[Release]:
