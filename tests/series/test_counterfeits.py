@@ -84,6 +84,13 @@ def count_pairs(rows: pa.Table, shown: list[str]) -> Iterator[tuple[str, Float64
             yield f"{a} and {b}", often, often * len(rows) / alone
 
 
+def count_alike(rows: pa.Table, columns: list[str]) -> np.ndarray:
+    """int64[rows]: how many rows say the same in these columns."""
+    told = [tuple(row.values()) for row in rows.select(columns).to_pylist()]
+    many = Counter(told)
+    return np.array([many[row] for row in told])
+
+
 def describe(series: ri.Series, number: int, by_row: bool) -> tuple[np.ndarray, dict[str, Float64]]:
     """(bool[classes] with counterfeits, what the public files say about each class). by_row: of rows instead."""
     members = series.membership(number)
@@ -131,6 +138,10 @@ def describe(series: ri.Series, number: int, by_row: bool) -> tuple[np.ndarray, 
     found["repeated pairs"] = repeats(["visits", "device"])
     if seen.anatomized:
         found["repeated quasi-identifiers"] = repeats(EXACT)
+        for many in (2, 3):
+            found[f"{many} with the same quasi-identifiers"] = mean(count_alike(rows, EXACT) == many)
+        for pair in combinations(EXACT, 2):
+            found[f"how many have this {' and '.join(pair)}"] = mean(count_alike(rows, [*pair]).astype(float))
         found["repeated rows"] = repeats([*EXACT, *LENT])
     unlikeliest = np.full(len(home), np.inf)
     for pair, often, likely in count_pairs(rows, [*EXACT, *LENT, *([] if seen.anatomized else ["illness"])]):

@@ -24,6 +24,8 @@ _CLOSE = 5
 _ASIDE = 30
 """An ordered code is taken from up to one in so many of the different codes away."""
 _ATTEMPTS, _CHOICE = 24, 16
+_ODD = 0.02
+"""Who is as near a person, in squared doublings of all pairs of columns, is not drawn again."""
 _MOST_ROWS = 20_000
 """Rows, drawn at random, among which it is looked up what occurs together."""
 _EXCHANGES, _ALIKE = 160, 0.01
@@ -52,24 +54,41 @@ def draw_columns(
     """
     columns = codes.shape[1]
     person = order[find_neighbours(places, len(order), WIDE, rng)]
-    found = np.repeat(person[:, None], columns, axis=1)
-    there = np.sort(hash_rows(codes))
-    alone = _are_alone(there, hash_rows(codes[person]))
-    oddness = np.where(alone, np.iinfo(np.int64).max, 0)  # who repeats somebody is imitated by a copy
+    there, home = np.sort(hash_rows(codes)), distinct([np.ascontiguousarray(column) for column in codes.T])[1]
+    found = np.repeat(_draw_alike(home, order, places, person, rng)[:, None], columns, axis=1)
+    oddness = np.where(np.bincount(home)[home[person]] > 1, 0.0, np.inf)
     pairs, likely = _Pairs(codes, person, rng), [_undo_copying(_count_equal(codes[:, a])) for a in range(columns)]
     for attempt in range(_ATTEMPTS):
-        left = np.flatnonzero(oddness > 0)
+        left = np.flatnonzero(oddness > _ODD)
         if len(left) == 0:
             break
-        reach = _CLOSE << (attempt // 6)
+        reach = _CLOSE << (attempt // 16)
         drawn = np.stack([_draw_one(one, order, places[left], reach, rng) for one in likely], axis=1)
         for a in ordered:
             drawn[:, a] = _step_aside(codes[:, a], order, drawn[:, a], rng)
         said = _pick(codes, drawn)
         taken = np.union1d(there, hash_rows(_pick(codes, found)))
-        odd = np.where(_are_new(taken, hash_rows(said)), pairs.count_unlike(said, left), np.iinfo(np.int64).max)
+        odd = np.where(_are_new(taken, hash_rows(said)), pairs.measure_unlike(said, left), np.inf)
         better = odd < oddness[left]
         found[left[better]], oddness[left[better]] = drawn[better], odd[better]
+    return found
+
+
+def _draw_alike(home: Int32, order: Int64, places: Int64, person: Int64, rng: np.random.Generator) -> Int64:
+    """int64[n]: of each counterfeit whose person says what others say, a row near it that one fewer say: with it there
+    are as many as with the person. Of the others the person. home: int32[rows], what each row says."""
+    found, many = person.copy(), np.bincount(home)
+    wanted = many[home[person]] - 1
+    for one in np.unique(wanted[wanted > 0]):
+        here, left = np.flatnonzero(many[home[order]] == one), np.flatnonzero(wanted == one)
+        free, near = many == one, np.searchsorted(here, places[left])
+        for attempt in range(_ATTEMPTS if len(here) else 0):
+            reach = _CLOSE << attempt // 6
+            tried = order[here[(near + rng.integers(-reach, reach, len(left))) % len(here)]]
+            first = np.unique(home[tried], return_index=True)[1]
+            first = first[free[home[tried[first]]]]
+            found[left[first]], free[home[tried[first]]] = tried[first], False
+            left, near = np.delete(left, first), np.delete(near, first)
     return found
 
 
@@ -167,11 +186,6 @@ def hash_rows(codes: Int32) -> NDArray[np.uint64]:
     return mixed
 
 
-def _are_alone(there: NDArray[np.uint64], rows: NDArray[np.uint64]) -> Bool:
-    """bool[n]: rows that the table (ascending) has at most once."""
-    return np.asarray(np.searchsorted(there, rows, "right") - np.searchsorted(there, rows) <= 1, dtype=np.bool_)
-
-
 def _are_new(there: NDArray[np.uint64], said: NDArray[np.uint64]) -> Bool:
     """bool[n]: rows that are neither in the table (ascending) nor among themselves before."""
     fresh = np.zeros(len(said), dtype=np.bool_)
@@ -181,23 +195,28 @@ def _are_new(there: NDArray[np.uint64], said: NDArray[np.uint64]) -> Bool:
 
 
 class _Pairs:
-    """Which values of two columns occur together; person: int64[n] whom each counterfeit imitates."""
+    """How many say the same in two columns; person: int64[n] whom each counterfeit imitates."""
 
     def __init__(self, codes: Int32, person: Int64, rng: np.random.Generator) -> None:
         some = codes if len(codes) <= _MOST_ROWS else codes[rng.choice(len(codes), _MOST_ROWS, replace=False)]
-        self._some, own = np.asfortranarray(some), codes[person]
-        self._alone = {}
-        for a, b in combinations(range(codes.shape[1]), 2):
-            there = np.sort(hash_rows(self._some[:, (a, b)]))
-            self._alone[a, b] = there, _are_alone(there, hash_rows(own[:, (a, b)]))
+        self._there = {
+            pair: np.sort(hash_rows(np.asfortranarray(some[:, pair])))
+            for pair in combinations(range(codes.shape[1]), 2)
+        }
+        own = codes[person]
+        self._wanted = {pair: np.maximum(self._count(pair, own) - 1, 0) for pair in self._there}
 
-    def count_unlike(self, said: Int32, which: Int64) -> Int64:
-        """int64[some]: in how many pairs of columns only one of counterfeit and person is like nobody else."""
-        unlike = np.zeros(len(said), dtype=np.int64)
-        for (a, b), (there, alone) in self._alone.items():
-            pair = hash_rows(said[:, (a, b)])
-            at = np.minimum(np.searchsorted(there, pair), len(there) - 1)
-            unlike += (there[at] != pair) != alone[which]
+    def _count(self, pair: tuple[int, int], said: Int32) -> Int64:
+        hashed, there = hash_rows(said[:, pair]), self._there[pair]
+        return np.asarray(np.searchsorted(there, hashed, "right") - np.searchsorted(there, hashed), dtype=np.int64)
+
+    def measure_unlike(self, said: Int32, which: Int64) -> Float64:
+        """float64[some]: how far each counterfeit is from its person in how many others say the same, in doublings,
+        squared and added over pairs."""
+        unlike = np.zeros(len(said))
+        for pair, wanted in self._wanted.items():
+            more = np.log2(1 + self._count(pair, said)) - np.log2(1 + wanted[which])
+            unlike += more * more * np.where(more > 0, _MORE, 1.0)
         return unlike
 
 
