@@ -13,7 +13,14 @@ from reissue.arrays.types import Float64
 from reissue.methods.beliefs.attack import BackgroundKnowledge
 from reissue.methods.beliefs.attack_cycle import follow
 from reissue.methods.beliefs.classes import estimate_priors
-from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, read_applied, remember_beliefs
+from reissue.methods.beliefs.cycle import (
+    Applied,
+    BeliefState,
+    Reasoning,
+    read_applied,
+    remember_beliefs,
+    settle_before,
+)
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
 from reissue.methods.beliefs.posterior import compute_posteriors
 from reissue.methods.beliefs.revision import Claims, MoveCounts, Moves
@@ -140,6 +147,20 @@ def test_the_fold_is_the_cycle(how: Reasoning, seed: int, grows: int | None) -> 
     assert found.people.tolist() == sorted(expected)
     assert np.allclose(found.prior, [expected[v] for v in found.people.tolist()])
     assert np.allclose(found.prior.sum(axis=1), 1.0)
+
+
+def test_what_is_settled_once_is_not_taken_for_other_caches_or_another_attacker() -> None:
+    """The fold and the check of one release share what they compute, and nobody else does."""
+    series, how = releases(3), Reasoning()
+    caches, others = fold(series[:3], how), fold(series[:2], how)
+    first, _ = settle_before(caches, series[3], how, 10.0)
+    assert settle_before(caches, series[3], how, 10.0)[0] is first
+    for given, reasoning in ((others, how), (caches, Reasoning(steps=2)), (caches, Reasoning("omega"))):
+        alone = replace(series[3])  # as if nobody had asked before
+        found, expected = (settle_before(given, facts, reasoning, 10.0)[0] for facts in (series[3], alone))
+        assert found is not first
+        assert np.array_equal(found.people, expected.people)
+        assert np.array_equal(found.prior, expected.prior)
 
 
 def test_a_leaver_keeps_the_revised_prior_and_uses_it_on_return() -> None:
