@@ -72,10 +72,22 @@ class Tied(NamedTuple):
 
 
 @njit(cache=True)
+def find_largest(counts: Int64) -> int:
+    """The largest of some counts, 0 of none."""
+    largest = 0
+    for count in counts:
+        largest = max(largest, count)
+    return int(largest)
+
+
+@njit(cache=True)
 def lists(chain: Int32, counts: Int64) -> tuple[Int64, Int64]:
     """(head, after): the rows of each class of each release as lists."""
     rows, releases = chain.shape
-    head, after = np.full((releases, max(1, counts.max())), -1, np.int64), np.full((releases, rows), -1, np.int64)
+    head, after = (
+        np.full((releases, max(1, find_largest(counts))), -1, np.int64),
+        np.full((releases, rows), -1, np.int64),
+    )
     for row in range(rows - 1, -1, -1):
         for n in range(releases):
             own = chain[row, n]
@@ -94,7 +106,7 @@ def cut_is_safe(
     """
     if not _common_values_ok(cluster, made, changed, top, bottom):
         return False
-    left, right = np.full(max(1, cluster.counts.max()), -1, np.int64), np.full(len(made.head), -1, np.int64)
+    left, right = np.full(max(1, find_largest(cluster.counts)), -1, np.int64), np.full(len(made.head), -1, np.int64)
     for release in range(cluster.chain.shape[1] - 1, -1, -1):
         if cluster.counts[release] == 0:
             continue
@@ -102,7 +114,10 @@ def cut_is_safe(
         desk.steps[0] += len(cluster.value) + tied.link.size + tied.old.size + tied.new.size
         if len(tied.lefts) and not _pair_ok(cluster, made, tied, release, k, top, bottom, desk):
             return False
-        left[tied.lefts], right[tied.rights] = -1, -1
+        for u in tied.lefts:
+            left[u] = -1
+        for v in tied.rights:
+            right[v] = -1
     return True
 
 
@@ -200,16 +215,26 @@ def _nothing_is_traced(
             thin |= 0 < tied.link[u, v] < k
     if not thin:
         return True
-    there, own = cluster.chain[:, release], cluster.boxes[release][tied.lefts]
+    there, own = cluster.chain[:, release], _pick(cluster.boxes[release], tied.lefts)
     return tracing_ok(
         cluster.value,
         cluster.codes,
         there,
         made.label,
         (tied.left, tied.right),
-        (own, made.boxes[tied.rights]),
+        (own, _pick(made.boxes, tied.rights)),
         tied.link,
         tied.new,
         k,
         desk,
     )
+
+
+@njit(cache=True)
+def _pick(boxes: Int32, which: Int64) -> Int32:
+    """Some of the boxes."""
+    picked = np.empty((len(which), boxes.shape[1], 2), np.int32)
+    for i in range(len(which)):
+        for a in range(boxes.shape[1]):
+            picked[i, a, 0], picked[i, a, 1] = boxes[which[i], a, 0], boxes[which[i], a, 1]
+    return picked

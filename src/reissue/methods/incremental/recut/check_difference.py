@@ -69,9 +69,11 @@ def difference_ok(
 
     share: c, as numerator and denominator
     """
-    if not inside.any():
+    lefts, rights, some = len(one), len(other), False
+    for u in range(lefts):
+        some |= inside[u]
+    if not some:
         return True
-    lefts, rights = len(one), len(other)
     size_one, size_other, room = _sizes(one), _sizes(other), _sizes(other)
     edge, shared = np.zeros((lefts, rights), np.bool_), np.zeros((lefts, rights), np.int64)
     for u in range(lefts):

@@ -8,7 +8,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Float64, Int32, Int64
-from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_safe, lists
+from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_safe, find_largest, lists
 from reissue.methods.incremental.recut.check_difference import DifferenceBuffers, difference_buffers
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import copy_slice, measure, try_cut
@@ -53,7 +53,9 @@ def _recut_leaves(
             fresh += past.cell[row] < 0
         if fresh == 0 or fresh == stop - start:
             continue
-        before = lost[start:stop].sum()
+        before = 0.0
+        for row in range(start, stop):
+            before += lost[row]
         own, classes, after, done = _together(rows, start, stop, before, past, forest, limits, scratch, bench)
         broken_off += not done
         if after < before:
@@ -87,7 +89,7 @@ def _together(
     work = copy_slice(rows, start, stop)
     boxes = np.empty((most, rows.codes.shape[1], 2), np.int32)
     made = Classes(np.zeros(size, np.int64), boxes, np.full(most, -1, np.int64), np.empty(size, np.int64))
-    ends, table = np.zeros((most, 2), np.int64), difference_buffers(int(cluster.counts.max()), most)
+    ends, table = np.zeros((most, 2), np.int64), difference_buffers(find_largest(cluster.counts), most)
     ends[0, 1] = size
     _enter(work, 0, size, 0, made, forest)
     todo, waiting = np.zeros(most, np.int64), np.empty(most, np.int64)
@@ -133,7 +135,7 @@ def _cut_safely(
 
     Part 0 keeps the number of the class, the others are numbered from `classes`. ends: where each class begins and ends
     """
-    a, b = ends[own]
+    a, b = ends[own, 0], ends[own, 1]
     listed, legal = measure(work, a, b, forest, limits.k, scratch), False
     for number in range(listed):
         parts = try_cut(work, a, b, number, forest, limits, scratch)
@@ -142,7 +144,7 @@ def _cut_safely(
         legal, changed = True, np.empty(parts, np.int64)
         for part in range(parts):
             changed[part] = own if part == 0 else classes + part - 1
-            ends[changed[part]] = scratch.ends[part : part + 2]
+            ends[changed[part], 0], ends[changed[part], 1] = scratch.ends[part], scratch.ends[part + 1]
             _enter(work, scratch.ends[part], scratch.ends[part + 1], changed[part], made, forest)
         if cut_is_safe(cluster, made, changed, limits.k, limits.share_numerator, limits.share_denominator, desk):
             return parts, legal
@@ -155,7 +157,8 @@ def _cut_safely(
 def _enter(work: CodedRows, start: int, stop: int, own: int, made: Classes, forest: Forest) -> None:
     """Make the rows start..stop-1 a class: their labels, their list and their box, trees widened to nodes."""
     made.head[own], box = -1, made.boxes[own]
-    box[:, 0], box[:, 1] = work.codes[start], work.codes[start]
+    for a in range(len(box)):
+        box[a, 0], box[a, 1] = work.codes[start, a], work.codes[start, a]
     for at in range(start, stop):
         row = work.ids[at]
         made.label[row] = own
@@ -261,8 +264,11 @@ def _around(past: Past, chain: Int32, counts: Int64, start: int, attributes: int
     It lies inside the box that was published for the class, and is that box unless they have been told apart since.
     """
     size, releases = chain.shape
-    boxes = np.empty((releases, max(1, counts.max()), attributes, 2), np.int32)
-    boxes[..., 0], boxes[..., 1] = 2**31 - 1, -(2**31)
+    boxes = np.empty((releases, max(1, find_largest(counts)), attributes, 2), np.int32)
+    for n in range(releases):
+        for c in range(boxes.shape[1]):
+            for a in range(attributes):
+                boxes[n, c, a, 0], boxes[n, c, a, 1] = 2**31 - 1, -(2**31)
     for i in range(size):
         own = past.cell[start + i]
         for n in range(releases):

@@ -59,7 +59,10 @@ def route(
         r0, r1, c0, c1 = stack[height, 0], stack[height, 1], stack[height, 2], stack[height, 3]
         part = RoutedPart(codes, values, boxes, rows[r0:r1], clusters[c0:c1], right, cluster_right)
         if r1 - r0 < 2 * limits.k or c1 - c0 <= 1 or not _cut(part, forest, limits, scratch):
-            row_leaf[part.rows], cluster_leaf[part.clusters] = leaves, leaves
+            for row in part.rows:
+                row_leaf[row] = leaves
+            for cluster in part.clusters:
+                cluster_leaf[cluster] = leaves
             leaves += 1
             continue
         r, c = r0 + _arrange(part.rows, right), c0 + _arrange(part.clusters, cluster_right)
@@ -93,8 +96,9 @@ def _cut(part: RoutedPart, forest: Forest, limits: Limits, scratch: CutBuffers) 
     attributes = codes.shape[1]
     narrow, cost, last = np.empty(attributes), np.full(attributes, np.inf), np.zeros(attributes, np.int64)
     low, high = scratch.low, scratch.high
-    low[:], high[:] = codes[rows[0]], codes[rows[0]]
-    for row in rows[1:]:
+    for a in range(attributes):
+        low[a], high[a] = codes[rows[0], a], codes[rows[0], a]
+    for row in rows:
         for a in range(attributes):
             low[a], high[a] = min(low[a], codes[row, a]), max(high[a], codes[row, a])
     for a in range(attributes):
@@ -106,7 +110,7 @@ def _cut(part: RoutedPart, forest: Forest, limits: Limits, scratch: CutBuffers) 
         cost[a] += 0.2 * narrow[a]
         if cost[a] < CLEAN and _take(part, a, last[a], limits, scratch):
             return True
-    for a in np.argsort(cost):
+    for a in find_order(cost):
         if cost[a] == np.inf:
             return False
         if _take(part, a, last[a], limits, scratch):
@@ -146,14 +150,27 @@ def _place(part: RoutedPart, a: int, forest: Forest, limits: Limits) -> tuple[fl
         if at == previous or (forest.root[a] >= 0 and not _between_nodes(a, at, ordered[0], ordered[-1], forest)):
             continue
         previous = at
-        left = np.searchsorted(ordered, at, side="right")
+        left = _count_upto(ordered, at)
         if min(left, total - left) < limits.k:
             continue
-        crossed = np.searchsorted(low, at, side="right") - np.searchsorted(high, at, side="right")
+        crossed = _count_upto(low, at) - _count_upto(high, at)
         cost = _cost(crossed / ends, left / total)
         if cost < best:
             best, last = cost, at
     return best, int(last)
+
+
+@njit(cache=True)
+def _count_upto(ascending: Int64, most: int) -> int:
+    """How many of ascending numbers are at most so large. O(log n)."""
+    low, high = 0, len(ascending)
+    while low < high:
+        middle = (low + high) // 2
+        if ascending[middle] <= most:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True)
