@@ -39,7 +39,7 @@ _LINEAR = (
     "Sizes and bounds are about what follows by adding and subtracting classes; that values belong to whole people can "
     "show more."
 )
-_SETTLED = "Small parts of the series were settled by listing every possibility, for {} on each side."
+_SETTLED = "Small parts of the series were settled, each by itself, by listing every possibility, for {} on each side."
 _OPEN = (
     "No attack below e={} was found, but it is only proven that none has fewer than {} people on each side. A smaller "
     "e, or exact=True while classes are few, can settle it."

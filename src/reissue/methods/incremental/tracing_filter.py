@@ -199,12 +199,13 @@ def _thin(
         many *= 2
 
 
+@njit(cache=True)
 def _find_first(end: Int64, many: int) -> Bool:
-    """bool[edges]: the first few edges of each node."""
-    order = np.argsort(end, kind="stable")
-    begin = np.flatnonzero(np.diff(end[order], prepend=-1))
-    first = np.zeros(len(end), np.bool_)
-    first[order[np.arange(len(end)) - np.repeat(begin, np.diff(begin, append=len(end))) < many]] = True
+    """bool[edges]: the first few edges of each node. O(edges + nodes)."""
+    first, seen = np.empty(len(end), np.bool_), np.zeros(end.max() + 1 if len(end) else 0, np.int64)
+    for edge in range(len(end)):
+        first[edge] = seen[end[edge]] < many
+        seen[end[edge]] += 1
     return first
 
 
