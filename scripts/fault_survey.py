@@ -108,11 +108,14 @@ class Survey:
         return {one for one in found if one}
 
     def _sort(self, contexts: set[str], file: Path, most: float) -> list[str]:
-        """What a fixture reaches may be noticed by every test of its file. The ten nearest files come first."""
+        """What a fixture reaches may be noticed by every test of its file.
+
+        The ten nearest files come first, and what is kept of small series: it says nearly everything that they do.
+        """
         tests = {one.rsplit("|", 1)[0] for one in contexts}
         files = {one.split("::")[0] for one in contexts if not one.endswith("|run")}
         tests |= {test for test in self.seconds if test.split("::")[0] in files}
-        nearest = near(file, ROOT / "tests")[:10]
+        nearest = {*near(file, ROOT / "tests")[:10], *(test.split("::")[0] for test in tests if "/kept/" in test)}
         known = sorted(
             (test.split("::")[0] not in nearest, self.seconds[test], test) for test in tests if test in self.seconds
         )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -263,3 +264,17 @@ def test_whoever_moves_accuses_nobody() -> None:
     series = Observed([older.releases[0], newer.releases[1]], older.domains, 2, older.words)
     assert RecordTracing(k=2).run(series).findings == ()
     assert agrees(series, 3)
+
+
+def test_every_link_knows_its_pair_or_that_the_boxes_do_not_meet() -> None:
+    rng, apart = np.random.default_rng(5), 0
+    for _ in range(40):
+        lefts, rights = rng.integers(1, 7, 2).tolist()
+        every = np.arange(lefts * rights)
+        met, linked = every[rng.random(len(every)) < 0.6], every[rng.random(len(every)) < 0.5]
+        overlap = SimpleNamespace(left=linked // rights, right=linked % rights)
+        found = tracing._pair_of(overlap, met // rights, met % rights, rights)
+        assert np.array_equal(found >= 0, np.isin(linked, met))
+        assert np.array_equal(met[found[found >= 0]], linked[found >= 0])
+        apart += int((found < 0).sum())
+    assert apart > 20
