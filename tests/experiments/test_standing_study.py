@@ -57,6 +57,15 @@ def test_raking_mends_what_leaving_by_value_does(adult: Coded) -> None:
     assert found["raked"] < 0.75 * found["told"]
 
 
+def test_who_learns_from_all_classes_is_off_by_sixty_percent_of_m_invariance_under_its_promise(adult: Coded) -> None:
+    history = (adult, 5_000, 6, 0.1)
+    found = readers.measure_reading(*last_of(study.STRATEGIES["standing, c=.25 l=4 k=4"], *history))
+    others = readers.measure_reading(*last_of(study.STRATEGIES["m-invariance, m=4"], *history))
+    for width in ("wide", "narrow"):
+        assert found[f"{width} learned"] < 0.6 * others[f"{width} told"], width
+    assert found["wide learned"] < 0.8 * found["wide told"]
+
+
 def test_five_thousand_rows_tell_what_the_method_says_they_do(adult: Coded) -> None:
     """Boxes as ranges, 4 releases: errors and detail of the published table, each within a third."""
     strategy = Standing(totals=0.5, row_k=4, row_l=1)

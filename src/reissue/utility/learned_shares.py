@@ -16,15 +16,15 @@ import numpy as np
 
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 
-ROUNDS = 4
+ROUNDS = 5
 """Of learning from what the rounds before shared out."""
 FITTINGS, LAST_FITTINGS, CLOSE = 5, 30, 1e-3
 """Of rows to one person each and classes to their values, by turns; until no value of a class is off by more."""
 MOST_ROWS = 50_000
 """Learning looks at about so many rows: some of the classes, with all of their rows."""
-STRENGTH = 20.0
+STRENGTH = 8.0
 """So many rows of the whole table are added to those of every value: rare values look like everybody."""
-BINS = 32
+BINS = 16
 """An attribute is told apart in so many groups of neighbouring labels at most."""
 FARTHEST = 30.0
 """A value is at most e^30 times likelier than another one."""
