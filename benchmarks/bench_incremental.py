@@ -109,7 +109,14 @@ def main() -> None:
         "Checked Mondrian and the audit of its series",
         "Static anonymizes the same rows blindly. Seconds of the strategies alone, on codes in memory, and as one "
         "publishes: reading, ledger, self-check and files included (there every attribute is a number, so classes are "
-        "finer). The audit runs all three attacks on all pairs of releases, of the first series in both rows.",
+        "finer). The audit runs all three attacks on all pairs of releases, of the first series in both rows. "
+        "Before the code stood in rooms by paper (commit a704be9, 2026-11-16), in turn with the version of "
+        "2026-11-19, medians of four, seconds of processor time: release by release of the Adult study 0.17, now "
+        "0.31; by Series.publish 0.94, now 0.89; ten releases of 100,000 rows 0.63, now 1.52 (static 0.29, now "
+        "0.30); by Series.publish 3.18, now 4.26; their audit 0.21, now 1.15. In between, four refinements of the "
+        "search that won less than 1% of the detail were left out, among them counting where attributes have few "
+        "codes and cutting with several threads; and the attacks became exact where they had missed something: "
+        "shares beside classes above c, and rows that several boxes hold together.",
         ["what", "rows at the end", "static", "checked", "checked / static", "audit", "audit / checked"],
         rows,
     )
