@@ -149,6 +149,13 @@ def test_a_share_at_the_limit_is_allowed_and_one_row_more_is_not(denominator: in
                 assert found.measured == pytest.approx((count + 1) / size)
 
 
+def test_rows_of_other_classes_than_those_asked_for_are_ignored() -> None:
+    values, classes = np.tile(np.arange(3, dtype=np.int32), 20_000), np.repeat(np.arange(20_000, dtype=np.int32), 3)
+    limits = Requirement(l=3).limits(np.full(3, 20_000))
+    for count in (1, 2, 19_999):
+        assert classes_meet(limits, classes, values, count).tolist() == [True] * count
+
+
 def test_violations_name_the_worst_class_and_how_many() -> None:
     classes = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, -1], dtype=np.int32)
     values = np.array([0, 1, 2, 3, 3, 1, 1, 1, 0, 3], dtype=np.int32)

@@ -20,6 +20,8 @@ IntT = TypeVar("IntT", np.int32, np.int64)
 
 _ROOMY = 8
 """A table of places may have so many times as many entries as there are numbers."""
+_WORTH_COMPILING = 10_000
+"""Fewer keys are sorted by NumPy in less time than it takes to compile what numbers them."""
 _FEW = 32
 """A number is looked up by halving as fast as so many places are filled in."""
 UInt64 = NDArray[np.uint64]
@@ -194,6 +196,9 @@ def distinct(columns: Sequence[Int32]) -> tuple[Int64, Int32]:
 
 def rank_keys(keys: Int64) -> tuple[Int64, Int32]:
     """(a row of each different key, by ascending key; int32[rows] which of them each row has). As `distinct`."""
+    if len(keys) < _WORTH_COMPILING:
+        _, least, own = np.unique(keys, return_index=True, return_inverse=True)
+        return least, own.astype(np.int32)
     home, first = _number(keys)
     order = np.argsort(keys[first])
     return first[order], _ranks(order)[home]

@@ -173,12 +173,12 @@ def _find_common(one: Int64, other: Int64) -> tuple[Int64, Int64]:
 @njit(cache=True)
 def sort_by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
     """(start, order): rows of each bucket, in order; rows of bucket -1 are left out. O(rows + buckets)."""
-    start, order = sort_by(bucket, np.arange(len(bucket)), count)
+    start, order = _sort_by(bucket, np.arange(len(bucket)), count)
     return start, np.asarray(order, np.int64)
 
 
 @njit(cache=True)
-def sort_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32 | Int64]:
+def _sort_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32 | Int64]:
     """(start, [rows]): something of each row, bucket by bucket; rows of bucket -1 are left out."""
     start = np.zeros(count + 1, np.int64)
     for row in range(len(bucket)):
@@ -197,7 +197,7 @@ def sort_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int
 @njit(cache=True)
 def _find_links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64]:
     """(left, right, shared) of each link. O(rows + classes)."""
-    start, met = sort_by(own, other, lefts)
+    start, met = _sort_by(own, other, lefts)
     seen, number = np.full(rights, -1, np.int64), np.empty(rights, np.int64)
     left, right, shared = np.empty(len(own), np.int64), np.empty(len(own), np.int64), np.empty(len(own), np.int64)
     links = 0
@@ -233,7 +233,7 @@ def _number_links(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: 
 def _count_groups(
     classes: Int32 | Int64, values: Int32, class_count: int, value_count: int
 ) -> tuple[Int64, Int32, Int64]:
-    start, shown = sort_by(classes, values, class_count)
+    start, shown = _sort_by(classes, values, class_count)
     group_start = np.zeros(class_count + 1, np.int64)
     value, count = np.empty(len(shown), np.int32), np.empty(len(shown), np.int64)
     times, groups = np.zeros(value_count, np.int64), 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.types import Bool, Float64, Int32, Int64
-from reissue.model.overlap import sort_by
+from reissue.model.overlap import sort_by_bucket
 
 TOLERANCE = 1e-9
 """Absolute slack of the entropy (nats), t and beta comparisons, against rounding noise only."""
@@ -160,16 +160,16 @@ def slice_meets(values: Int32, start: int, stop: int, counts: Int64, present: In
 
 
 @njit(cache=True)
-def _classes_meet(values: Int32, classes: Int32, class_count: int, value_count: int, limits: Limits) -> Bool:
-    start, in_order = sort_by(classes, values, class_count)
-    ordered = np.asarray(in_order, np.int32)
+def _sorted_slices_meet(values: Int32, bounds: Int64, value_count: int, limits: Limits) -> Bool:
     counts, present = np.zeros(value_count, dtype=np.int64), np.empty(value_count, dtype=np.int32)
-    holds = np.empty(class_count, dtype=np.bool_)
-    for c in range(class_count):
-        holds[c] = slice_meets(ordered, start[c], start[c + 1], counts, present, limits)
+    holds = np.empty(len(bounds) - 1, dtype=np.bool_)
+    for i in range(len(bounds) - 1):
+        holds[i] = slice_meets(values, bounds[i], bounds[i + 1], counts, present, limits)
     return holds
 
 
 def classes_meet(limits: Limits, classes: Int32, values: Int32, class_count: int) -> Bool:
-    """bool[class_count]: which classes satisfy the limits; rows of class -1 are ignored, an empty class fails. O(n)."""
-    return np.asarray(_classes_meet(values, classes, class_count, len(limits.table), limits))
+    """bool[class_count]: which classes satisfy the limits; rows of others are ignored, an empty class fails. O(n)."""
+    own = np.where(classes < class_count, classes, np.int32(-1)).astype(np.int32)
+    bounds, order = sort_by_bucket(own, class_count)
+    return np.asarray(_sorted_slices_meet(values[order], bounds, len(limits.table), limits))

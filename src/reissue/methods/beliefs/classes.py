@@ -195,7 +195,7 @@ def leave_out_more(classes: Int32, values: Int32, limits: Limits, seed: int) -> 
     """
     number = int(classes.max(initial=-1)) + 1
     rank = np.append(np.random.default_rng([seed, 15]).permutation(number), -1)[classes]
-    end, order = sort_by_bucket(rank + 1, number + 1)
+    end, order = sort_by_bucket((rank + 1).astype(np.int32), number + 1)
     in_turn = values[order]
 
     def are_mixed(count: int) -> bool:
