@@ -1,7 +1,8 @@
-"""How often the intervals of `reissue.estimate` hold the truth: Adult, every form of release, 500 random queries each.
+"""How often the intervals of `reissue.estimate` hold the truth: every form of release, 500 random queries each.
 
-python experiments/estimate_adult.py [folder of the Adult data and ARX's hierarchies] [rows] [queries]
+    python experiments/estimate_adult.py [--data adult|clinic|census] [--rows 8000] [--seed 0] [--releases 1 8]
 
+Adult with ARX's hierarchies, the made-up clinic, or census-like people (50 occupations, all columns as numbers).
 Everything goes through files: people are published by a series, and the queries are asked of the release folder with
 nothing but the config. A query asks for one to three quasi-identifiers, each a range of neighbouring codes (5% to 60%
 of the domain; any leaves of a hierarchy), and for one to three values, one time in ten for all of them.
@@ -9,9 +10,9 @@ of the domain; any leaves of a hierarchy), and for one to three values, one time
 
 from __future__ import annotations
 
+import argparse
 import gzip
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,15 +20,19 @@ import numpy as np
 import polars as pl
 
 import reissue as ri
-from learning_people import COLUMNS, OCCUPATION
+from learning_people import CENSUS, COLUMNS, OCCUPATION
+from reissue.clinic import clinic_months, config
 from reissue.estimating.answering import make_spread
 from reissue.estimating.intervals import Interval, WeighedQuery
 from reissue.estimating.reading import ReleaseRows, read_release
+from reissue.publish.gates import NAMES as GATES
+from reissue.schema import read_config
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMS: dict[str, ri.Static | ri.MInvariance | ri.EEquivalence | ri.Standing] = {
     "generalized: static, k=10": ri.Static(k=10),
     "generalized: m-invariance, m=4": ri.MInvariance(m=4),
+    "anatomized: m-invariance, m=4": ri.MInvariance(m=4, publishing="anatomized"),
     "anatomized: e-equivalence, m=4, e=3": ri.EEquivalence(m=4, e=3),
     "told: standing": ri.Standing(form="told"),
     "told, totals: standing": ri.Standing(form="told", totals=0.5),
@@ -83,7 +88,9 @@ def encode(people: pl.DataFrame, rows: ReleaseRows) -> tuple[np.ndarray, np.ndar
     """Codes and values of the people in the codes of the release's readers."""
     coding = rows.coding
     columns = [
-        people[name].to_numpy() if name in coding.numbers else coding.hierarchies[name].encode(people[name].to_list())
+        coding.numbers[name].encode(people[name].to_numpy())
+        if name in coding.numbers
+        else coding.hierarchies[name].encode(people[name].to_list())
         for name in coding.attributes
     ]
     codes = {labels[0]: code for labels, code in coding.value_lookup.items()}
@@ -116,29 +123,63 @@ def _holds(found: Interval, actual: float) -> bool:
     return found.low - 1e-9 <= actual <= found.high + 1e-9
 
 
+def read_data(
+    name: str, folder: Path, rows: int, seed: int
+) -> tuple[ri.Schema, Callable[[int], Iterable[pl.DataFrame]]]:
+    """The schema, and so many months; people are others, or in another order, with another seed."""
+    rng = np.random.default_rng(seed)
+    if name == "clinic":
+        with TemporaryDirectory() as made:
+            path = Path(made) / "clinic.toml"
+            path.write_text(config(strategy="static"), encoding="utf-8")
+            schema = read_config(path).schema
+        return schema, lambda count: map(to_polars, clinic_months(seed=2024 + seed, months=count, patients=rows))
+    if name == "census":
+        people = pl.read_csv(folder / "occ" / "occ_like_600k.csv.gz", columns=[*CENSUS, "occupation"])
+        people = people[rng.permutation(len(people))[: 2 * rows]].with_row_index("person")
+        people = people.with_columns(pl.col("occupation").cast(pl.String))
+        schema = ri.Schema(
+            identifier="person", quasi_identifiers={c: ri.Numeric() for c in CENSUS}, sensitive=["occupation"]
+        )
+        return schema, lambda count: months(people, rows, count)
+    people = read_people(folder)
+    people = people[rng.permutation(len(people))] if seed else people
+    return make_schema(folder), lambda count: months(people, rows, count)
+
+
+def to_polars(table: object) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
 def measure(
-    people: pl.DataFrame, schema: ri.Schema, rows: int, releases: int, count: int
+    schema: ri.Schema, snapshots: Callable[[int], Iterable[pl.DataFrame]], releases: int, count: int, seed: int
 ) -> Iterator[tuple[str, Mapping[str, float]]]:
     for name, strategy in FORMS.items():
         with TemporaryDirectory() as folder:
-            series = ri.Series.create(Path(folder) / "s", schema, strategy, seed=1, formats=["parquet"])
-            for month in months(people, rows, releases):
-                release = series.publish(month)
+            series = ri.Series.create(Path(folder) / "s", schema, strategy, seed=seed + 1, formats=["parquet"])
+            for month in snapshots(releases):
+                release = series.publish(month, allow=GATES)
             series.close()
-            yield name, cover(read_release(release, schema), month, count)
+            yield name, cover(read_release(release, schema), month, count, seed + 1)
 
 
-def main(folder: Path, rows: int, count: int) -> None:
-    people, schema = read_people(folder), make_schema(folder)
-    for releases in (1, 8):
-        for name, found in measure(people, schema, rows, releases, count):
-            print(f"release {releases}, {name:38s}", "  ".join(f"{key} {value:.3f}" for key, value in found.items()))
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=ROOT.parent / "shared" / "data", help="of Adult and the census")
+    parser.add_argument("--data", choices=["adult", "clinic", "census"], default="adult")
+    parser.add_argument("--rows", type=int, default=8_000)
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--releases", type=int, nargs="+", default=[1, 8])
+    given = parser.parse_args()
+    schema, snapshots = read_data(given.data, given.folder, given.rows, given.seed)
+    for releases in given.releases:
+        for name, found in measure(schema, snapshots, releases, given.queries, given.seed):
+            figures = "  ".join(f"{key} {value:.3f}" for key, value in found.items())
+            print(f"{given.data}, release {releases}, {name:38s}", figures, flush=True)
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    main(
-        Path(given[0]) if given else ROOT.parent / "shared" / "data",
-        int(given[1]) if len(given) > 1 else 8_000,
-        int(given[2]) if len(given) > 2 else 500,
-    )
+    main()

@@ -29,3 +29,7 @@ def test_a_column_whose_name_has_a_space_is_no_second_condition() -> None:
 def test_what_is_no_condition_is_told_with_an_example() -> None:
     with pytest.raises(InputError, match=r"has 'adults', where column=value is expected\. Write for example: age="):
         split_arguments(["adults"])
+
+
+def test_a_list_may_have_ranges_in_it() -> None:
+    assert split(["age=20..29,40,50..", "sex=F"]) == {"age": [("20", "29"), "40", ("50", None)], "sex": ["F"]}

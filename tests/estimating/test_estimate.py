@@ -15,8 +15,8 @@ import reissue as ri
 from reissue.cli import main
 from reissue.errors import InputError, ReleaseError
 from reissue.estimating.answering import make_spread
-from reissue.estimating.intervals import ALLOWED, WeighedQuery
-from reissue.estimating.reading import read_release
+from reissue.estimating.intervals import WeighedQuery
+from reissue.estimating.reading import _find_mixture, read_release
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))
@@ -30,6 +30,7 @@ SCHEMA = ri.Schema(
 FORMS = {
     "generalized": ri.MInvariance(m=4),
     "anatomized": ri.EEquivalence(m=3, e=2),
+    "anatomized, small classes": ri.MInvariance(m=4, publishing="anatomized"),
     "told": ri.Standing(form="told", totals=0.5),
     "flat": ri.Standing(),
 }
@@ -92,9 +93,50 @@ def test_intervals_that_allow_for_chance_alone_do_not_hold(
         strategy = ri.Standing(form="told", c=0.25)
         with ri.Series.create(tmp_path / "s", SCHEMA, strategy, seed=1, formats=["csv"]) as series:
             release = series.publish(people)
-    monkeypatch.setattr("reissue.estimating.intervals.BETWEEN", 0.0)
-    monkeypatch.setattr("reissue.estimating.intervals.ALLOWED", dict.fromkeys(ALLOWED, (0.0, 0.0)))
+    for name in ("LEAN", "BETWEEN"):
+        monkeypatch.setattr(f"reissue.estimating.intervals.{name}", 0.0)
+    monkeypatch.setattr("reissue.estimating.intervals.ASSOCIATION", {"blind": (0.0, 0.0), "even": (0.0, 0.0)})
     assert experiment.cover(read_release(release, SCHEMA), people, 600)["counts"] < 0.9
+
+
+def test_that_people_lean_is_allowed_for_where_only_people_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no value is asked for, only where people are in their boxes is unknown; chance explains too little."""
+    rng = np.random.default_rng(3)
+    heavy, rows = rng.random(3_000) < 0.5, 3_000
+    table = pl.DataFrame(
+        {
+            "patient": np.arange(rows),
+            "weight": np.round(np.where(heavy, rng.normal(92, 5, rows), rng.normal(61, 9, rows)), 1),
+            "height": np.where(heavy, rng.normal(181, 6, rows), rng.normal(165, 6, rows)).astype(int),
+            "age": rng.integers(18, 90, rows),
+            "diagnosis": rng.choice(["Flu", "Gout", "Angina"], rows),
+        }
+    )
+    columns = {"weight": ri.Numeric("float", 1), "height": ri.Numeric(), "age": ri.Numeric()}
+    schema = ri.Schema(identifier="patient", quasi_identifiers=columns, sensitive=["diagnosis"])
+    with ri.Series.create(tmp_path / "s", schema, ri.MInvariance(m=2), seed=1) as series:
+        read = read_release(series.publish(table), schema)
+    codes, _ = experiment.encode(table, read)
+    spreads = {a: make_spread(read.boxes[:, a], read.coding, a) for a in range(3)}
+    asked = [where for where, _ in experiment.draw_queries(read, 300, np.random.default_rng(1))]
+
+    def find_held() -> float:
+        held = []
+        for where in asked:
+            inside = np.all(
+                [(codes[:, a] >= low) & (codes[:, a] <= high) for a, [(low, high)] in where.items()], axis=0
+            )
+            found = WeighedQuery(read, spreads, where, None).answer()[1]
+            held += [found.low - 1e-9 <= inside.sum() <= found.high + 1e-9] if inside.any() else []
+        return float(np.mean(held))
+
+    allowed = find_held()
+    assert allowed > 0.7
+    for name in ("LEAN", "BETWEEN"):
+        monkeypatch.setattr(f"reissue.estimating.intervals.{name}", 0.0)
+    assert find_held() < allowed - 0.1
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -119,6 +161,11 @@ def test_text_and_mapping_ask_the_same(releases: dict[str, ri.Release]) -> None:
     assert text.count == mapping.count
     assert text.others == "age=30..39 sex=F"
     assert ri.estimate(releases["flat"], "age=..39").count == ri.estimate(releases["flat"], "age=18..39").count
+    several = ri.estimate(releases["flat"], "age=..29,40..49,75 diagnosis=Flu")
+    assert several.others == "age=..29,40..49,75"
+    assert several == ri.estimate(releases["flat"], {"age": [(None, 29), (40, 49), 75], "diagnosis": "Flu"})
+    parts = [ri.estimate(releases["flat"], f"age={ages} diagnosis=Flu").count for ages in ("..29", "40..49", "75")]
+    assert several.count == pytest.approx(sum(parts))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -141,6 +188,16 @@ def test_parts_add_up_to_the_whole(releases: dict[str, ri.Release]) -> None:
         assert sum(halves) == pytest.approx(ri.estimate(release, "diagnosis=Angina").count), form
         wards = [ri.estimate(release, f"ward={name}", config=SCHEMA).count for name in ("surgery", "medicine")]
         assert sum(wards) == pytest.approx(ri.estimate(release, {}).count), form
+
+
+def test_classes_that_are_mixed_from_everywhere_are_not_learned_from() -> None:
+    """The part of the variation inside classes: none where all of a class are alike, all where classes are alike."""
+    boxes = np.repeat(np.array([0, 0, 10, 10, 20, 20], dtype=np.int32), 2).reshape(6, 1, 2)
+    assert _find_mixture(boxes, np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)) == pytest.approx(0.0)
+    assert _find_mixture(boxes[[0, 2, 4, 0, 2, 4]], np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)) == pytest.approx(1.0)
+    assert _find_mixture(np.full((4, 2, 2), 7, dtype=np.int32), np.zeros(4, dtype=np.int32)) == 1.0
+    halves = np.array([[0, 0], [10, 10], [20, 20], [30, 30]], dtype=np.int32).reshape(4, 1, 2)
+    assert _find_mixture(halves, np.array([0, 0, 1, 1], dtype=np.int32)) == pytest.approx(100 / 500)
 
 
 def test_missing_numbers_are_a_value_of_their_own(tmp_path: Path) -> None:
@@ -183,6 +240,9 @@ def test_nobody_has_a_missing_number_where_there_are_none(releases: dict[str, ri
         ("diagnosis=Flu..Gout", ["Flu..Gout", "List them"]),
         ("ward=heart", ["'ward'", "groups", "--config"]),
         ("sex='F", ["not closed"]),
+        ("age=30..39,old", ["age: 'old'", "25, 20-29"]),
+        ("age=20..29,50..40", ["age=50..40", "Exchange its ends"]),
+        ("diagnosis=Flu,Gout..Angina", ["Gout..Angina", "List them"]),
     ],
 )
 def test_a_wrong_query_is_answered_with_what_is_wrong_and_what_to_do(
@@ -192,6 +252,22 @@ def test_a_wrong_query_is_answered_with_what_is_wrong_and_what_to_do(
         ri.estimate(releases["flat"], query)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_an_insensitive_column_is_counted_in_the_table_itself(people: pl.DataFrame, tmp_path: Path) -> None:
+    schema = ri.Schema(
+        identifier="patient", quasi_identifiers={"age": ri.Numeric()}, sensitive=["diagnosis"], insensitive=["ward"]
+    )
+    with ri.Series.create(tmp_path / "s", schema, ri.Static(k=5), seed=1) as series:
+        release = series.publish(people.drop("sex").head(100))
+    with pytest.raises(InputError, match="asks for 'ward', an insensitive column, which the release shows as it is"):
+        ri.estimate(release, "ward=heart")
+
+
+@pytest.mark.parametrize("form", ["told", "flat"])
+def test_a_range_of_everything_leaves_nothing_to_chance(form: str, releases: dict[str, ri.Release]) -> None:
+    found = ri.estimate(releases[form], "age=..")
+    assert found.low == found.count == found.high == 1_500
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from reissue.errors import InputError, ReissueError, did_you_mean
 from reissue.hierarchy import RANGE
 
 Bound = int | float | str | date | None
-Wanted = int | float | str | date | tuple[Bound, Bound] | Sequence[int | float | str | date]
+Range = tuple[Bound, Bound]
+Wanted = int | float | str | date | Range | Sequence[int | float | str | date | Range]
 Query = str | Mapping[str, Wanted]
-"""A value, a range (first, last) with both ends included and None for an open one, or a list of values."""
+"""A value, a range (first, last) with both ends included and None for an open one, or a list of these."""
 
 EXAMPLE = "Write for example: age=30..39 sex=F diagnosis=Flu,HIV"
 
@@ -41,7 +42,12 @@ def read_query(query: Query, coding: Coding, opaque: frozenset[str] = frozenset(
         if name in coding.attributes:
             where[coding.attributes.index(name)] = _read_intervals(name, wanted, coding, opaque)
         elif name in coding.schema.sensitive:
-            sensitive[name] = [str(one) for one in _list(wanted)]
+            sensitive[name] = _list_labels(wanted)
+        elif name in coding.schema.insensitive:
+            raise InputError(
+                f"The query asks for '{name}', an insensitive column, which the release shows as it is: count it in "
+                "its table, by the weights of `reissue estimate RELEASE --weights FILE` if sensitive values matter."
+            )
         else:
             known = [*coding.attributes, *coding.schema.sensitive]
             raise InputError(
@@ -56,7 +62,7 @@ def show(wanted: Wanted) -> str:
     """As it is written in a query."""
     if isinstance(wanted, tuple):
         return RANGE.join("" if end is None else str(end) for end in wanted)
-    return ",".join(str(one) for one in _list(wanted))
+    return ",".join(show(one) if isinstance(one, tuple) else str(one) for one in _list(wanted))
 
 
 def _split(query: str) -> dict[str, Wanted]:
@@ -84,15 +90,26 @@ def split(parts: Sequence[str]) -> dict[str, Wanted]:
             raise InputError(f"The query has {part!r}, where column=value is expected. {EXAMPLE}")
         if name in found:
             raise InputError(f"The query asks for '{name}' twice. List several values with commas: {name}=a,b.")
-        first, dots, last = text.partition(RANGE)
-        found[name] = (first or None, last or None) if dots else text.split(",")
+        pieces = [_split_range(piece) for piece in text.split(",")]
+        found[name] = pieces[0] if isinstance(pieces[0], tuple) and len(pieces) == 1 else pieces
     return found
 
 
-def _list(wanted: Wanted) -> Sequence[object]:
-    if isinstance(wanted, tuple):
-        raise InputError(f"{show(wanted)} is a range; sensitive values have no order. List them: a,b.")
-    return [wanted] if isinstance(wanted, int | float | str | date) else list(wanted)
+def _split_range(text: str) -> str | Range:
+    first, dots, last = text.partition(RANGE)
+    return (first or None, last or None) if dots else text
+
+
+def _list(wanted: Wanted) -> Sequence[int | float | str | date | Range]:
+    return [wanted] if isinstance(wanted, int | float | str | date | tuple) else list(wanted)
+
+
+def _list_labels(wanted: Wanted) -> list[str]:
+    """The asked sensitive values."""
+    for one in _list(wanted):
+        if isinstance(one, tuple):
+            raise InputError(f"{show(one)} is a range; sensitive values have no order. List them: a,b.")
+    return [str(one) for one in _list(wanted)]
 
 
 def _read_intervals(name: str, wanted: Wanted, coding: Coding, opaque: frozenset[str]) -> list[tuple[int, int]]:
@@ -101,17 +118,19 @@ def _read_intervals(name: str, wanted: Wanted, coding: Coding, opaque: frozenset
             f"'{name}' is published in groups of its hierarchy, and the release does not say what is in them. Give the "
             "config that the release was made with (config=..., or --config FILE)."
         )
-    if not isinstance(wanted, tuple):
-        found = [_parse(name, one, coding) for one in _list(wanted)]
-    else:
-        domain = coding.domains[coding.attributes.index(name)]
-        first, last = wanted
-        low = domain.lo if first is None else _parse(name, first, coding)[0]
-        high = domain.hi if last is None else _parse(name, last, coding)[1]
-        if low > high:
-            raise InputError(f"{name}={show(wanted)} is an empty range: it ends before it starts. Exchange its ends.")
-        found = [(low, high)]
-    return _merge(found)
+    return _merge([_read_interval(name, one, coding) for one in _list(wanted)])
+
+
+def _read_interval(name: str, one: object, coding: Coding) -> tuple[int, int]:
+    if not isinstance(one, tuple):
+        return _parse(name, one, coding)
+    domain = coding.domains[coding.attributes.index(name)]
+    first, last = one
+    low = domain.lo if first is None else _parse(name, first, coding)[0]
+    high = domain.hi if last is None else _parse(name, last, coding)[1]
+    if low > high:
+        raise InputError(f"{name}={show(one)} is an empty range: it ends before it starts. Exchange its ends.")
+    return low, high
 
 
 def _parse(name: str, one: object, coding: Coding) -> tuple[int, int]:

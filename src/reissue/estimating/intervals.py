@@ -6,17 +6,16 @@ Three things are unknown, and each is let vary by as much as an analyst who sees
   Where values were dealt, chance acts twice: on what is true and on what was dealt. Values of people who left a class
   count among those that those still there may have.
 - *lean*: people may lean to one end of their boxes, all in the same way. The odds of lying in the query are off by a
-  factor whose logarithm has the standard deviation `lean` * width^2, the width of a label as a share of its domain; a
-  label that says nothing may hide anything, a narrow one little.
-- *association*: inside a class, value and query may go together. The logarithm of their odds ratio has the
-  standard deviation `association` * h, where h is the share of the query's variation that lies inside classes: if
-  everybody of a class is in the query or nobody, an association there does not matter. Where rows show their values,
-  it is the square root of h: there only rows whose boxes lie partly in the query move. Where classes show all their
-  values equally often, wide ones are of people who were left over where they live, because their values are frequent
-  there: that is an association by itself, and more is allowed for.
+  factor whose logarithm has the standard deviation `LEAN` * width^1/2, the width of a label as a share of its domain:
+  how many people there are at two places differs the more, the farther these are apart, as the path of a random walk.
+- *association*: inside a class, value and query may go together. Between classes they do as the release itself shows:
+  its counts make an odds ratio, and inside classes, where people are more alike, the ratio is taken to be of the same
+  order. Its logarithm has the standard deviation `floor` + `share` * that of the release (as squares). Where classes
+  show all their values equally often, they differ less than people do, and who was left over where he lives, because
+  his value is frequent there, shares a class with people from elsewhere: much more is allowed for.
 
-ALLOWED says how much by form of the release. People may be spread evenly over their boxes, or as other rows suggest:
-both are taken, half and half; BETWEEN of their difference is one more unknown.
+People may be spread evenly over their boxes, or as other rows suggest: both are taken, half and half; BETWEEN of their
+difference is one more unknown. None of these numbers depends on the data or on the form of the release.
 """
 
 from __future__ import annotations
@@ -31,19 +30,13 @@ from reissue.estimating.reading import ReleaseRows
 
 ROUNDS = {"numbers": 1, "groups": 3}
 """Of learning where people are inside boxes. More would follow the overlaps of boxes rather than people."""
-ALLOWED = {
-    "generalized": (0.8, 0.6),
-    "even": (0.8, 2.2),
-    "anatomized": (1.5, 1.0),
-    "told": (1.5, 0.6),
-    "flat": (1.0, 0.6),
-}
-"""(lean, association) by form; "even" is generalized, in classes that show all their values equally often."""
-BETWEEN = 0.12
+LEAN, BETWEEN = 0.48, 0.3
+ASSOCIATION = {"blind": (0.2, 0.6), "even": (0.65, 1.8)}
+"""(floor, share) by how classes came about; "even": all their values are shown equally often."""
 Z = 1.96
 LEAST = 0.25
 """Of a variance: a count is a whole number."""
-COUNTERFEITS = 0.003
+COUNTERFEITS = 0.005
 """The share of rows that may stand for nobody, where a strategy may add such rows."""
 
 
@@ -121,8 +114,7 @@ class WeighedQuery:
         both = {a: spreads[a].parts(asked) for a, asked in where.items()}
         self.even, self.learned = ([parts[i] for parts in both.values()] for i in (0, 1))
         self.parts = [(one + other) / 2 for one, other in both.values()]
-        lean, self.association = ALLOWED["even" if rows.even else rows.style]
-        self.lean = [lean * spreads[a].width[spreads[a].of_row] ** 2 for a in where]
+        self.lean = [LEAN * spreads[a].width[spreads[a].of_row] ** 0.5 for a in where]
         self.everybody = np.ones(len(rows))  # how many rows there are is told exactly, whatever the totals
         self.wanted = self.everybody if values is None else rows.weigh(values)
         self.inside = multiply(self.parts, len(rows))
@@ -158,9 +150,9 @@ class WeighedQuery:
             count, of_rate = count + of_totals, of_rate + of_totals
         fakes = 0.0 if self.rows.style in ("told", "flat") else COUNTERFEITS**2
         count, base = count + fakes * self.count**2, base + fakes * self.base**2
-        if self.parts or self.some_values:
-            count += LEAST
-        return count, base + LEAST * bool(self.parts), (of_rate + LEAST) / max(self.base, 1.0) ** 2
+        least = LEAST * bool(spread.any())
+        count += LEAST if self.some_values else least
+        return count, base + least, (of_rate + LEAST) / max(self.base, 1.0) ** 2
 
     def _by_class(self) -> tuple[Float64, Float64, Float64]:
         """float64[classes]: people inside the query, share of the asked values, tokens."""
@@ -185,25 +177,33 @@ class WeighedQuery:
         """Count and base if the asked values are the rarer, or the commoner, the more of a class is in the query."""
         if not self.some_values or not self.parts:
             return []
-        inside, share, tokens = self._by_class()
-        people = np.bincount(self.rows.classes).astype(np.float64)
-        all_in, everybody = float(inside.sum()), float(len(self.rows))
-        varies = max(all_in * (everybody - all_in) / everybody, 1e-9)
-        within = float((inside * (people - inside) / people).sum()) / varies
-        generalized = self.rows.style == "generalized"
-        by = Z * self.association * (within**0.5 if generalized else within)
-        if generalized:
-            moved = []
-            for i, part in enumerate(self.parts):
-                counts = [float(self._with(i, lean(part, sign * by)) @ self.wanted) for sign in (-1, 1)]
-                moved.append(tuple((count, self.base) for count in counts))
-            return moved  # type: ignore[return-value]
-        alone = inside * share
-        counts = [
-            self.count + float((meet(inside, share * tokens, tokens, np.exp(sign * by)) - alone).sum())
-            for sign in (-1, 1)
-        ]
-        return [((counts[0], self.base), (counts[1], self.base))]
+        floor, share = ASSOCIATION["even" if self.rows.even else "blind"]
+        by = Z * float(np.hypot(floor, share * self._log_odds()))
+        if (
+            self.rows.style == "generalized"
+        ):  # a row's value is its own, but whether the row is in the query is not known
+            counts = [
+                [float(self._with(i, lean(part, sign * by)) @ self.wanted) for sign in (-1, 1)]
+                for i, part in enumerate(self.parts)
+            ]
+        else:
+            inside, having, _ = self._by_class()
+            people, alone = np.bincount(self.rows.classes).astype(np.float64), inside * having
+            met = (meet(inside, having * people, people, np.exp(sign * by)) for sign in (-1, 1))
+            counts = [[self.count + float((one - alone).sum()) for one in met]]
+        return [((low, self.base), (high, self.base)) for low, high in counts]
+
+    def _log_odds(self) -> float:
+        """How strongly the asked values go with the rest of the query over all classes, as the release shows it."""
+        having = float(self.wanted.sum())
+        cells = (
+            self.count,
+            self.base - self.count,
+            having - self.count,
+            len(self.rows) - self.base - having + self.count,
+        )
+        both, inside, outside, neither = (max(0.0, cell) + 0.5 for cell in cells)
+        return float(np.log(both * neither / (inside * outside)))
 
     def _with(self, place: int, part: Float64) -> Float64:
         return multiply([part if i == place else own for i, own in enumerate(self.parts)], len(self.rows))

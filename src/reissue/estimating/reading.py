@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.audit.foreign.reading import Published, find_file, read_published
@@ -22,11 +22,14 @@ from reissue.errors import ReleaseError
 from reissue.history.public_files import read_description
 from reissue.model.overlap import Groups
 from reissue.model.release import Style
+from reissue.model.requirement import Requirement
+from reissue.partition.mondrian import mondrian
 from reissue.schema import Attribute, Categorical, Numeric, Schema, read_config
-from reissue.utility.counting import order_along_curve
 from reissue.utility.learned_shares import RowShares, learn_shares, share_evenly
 
 ROUNDS = 30
+MIXED = 0.5
+"""Where more of the variation of quasi-identifiers lies inside classes, how these differ tells next to nothing."""
 EXPECTED = 0.05
 """How far off expected totals may be, as a share."""
 
@@ -48,6 +51,7 @@ class ReleaseRows:
     tokens:  float64[classes] how many values a class was formed of
     amounts: float64[values] what a row that shows the value counts (1, or adjusted to totals)
     shares:  how much of each value of its class every row counts, where rows show none
+    even:    whether every class shows all of its values equally often; never of the form `flat`, whose are not known
     totals:  int64[values] if the release has them; noise: the variance of each; off: how far off a total that is only
              expected may be, as a share of it (standard deviation)
     opaque:  columns whose groups cannot be read without the hierarchies
@@ -61,6 +65,7 @@ class ReleaseRows:
     tokens: Float64
     amounts: Float64
     shares: RowShares | None
+    even: bool
     totals: Int64 | None
     noise: float
     off: float
@@ -68,14 +73,6 @@ class ReleaseRows:
 
     def __len__(self) -> int:
         return len(self.boxes)
-
-    @cached_property
-    def even(self) -> bool:
-        """Whether rows show their values and every class shows all of its values equally often."""
-        if self.style != "generalized" or self.values is None:
-            return False
-        groups = Groups.of(self.classes, self.values, int(self.classes.max(initial=-1)) + 1, len(self.coding.values))
-        return bool((groups.count == groups.count[groups.start[:-1]][groups.classes]).all())
 
     def weigh(self, asked: Sequence[int]) -> Float64:
         """float64[rows]: how much of the asked values each row counts."""
@@ -150,10 +147,13 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
         np.add.at(table, (home, encode_values(sensitive, coding)), counts)
         tokens = table.sum(axis=1)
         by_class = _rake(table / tokens[:, None], np.bincount(one.classes).astype(np.float64), totals)
-        learns = style == "told"
+        learns = _find_mixture(boxes, one.classes) < MIXED
         shares = learn_shares(boxes, one.classes, by_class) if learns else share_evenly(one.classes, by_class)
+        even = _are_even(home, counts)
         ones = np.ones(table.shape[1])
-        return ReleaseRows(style, coding, boxes, one.classes, None, tokens, ones, shares, totals, noise, off, opaque)
+        return ReleaseRows(
+            style, coding, boxes, one.classes, None, tokens, ones, shares, even, totals, noise, off, opaque
+        )
     values = encode_values(one.sensitive, coding)
     known = np.bincount(values, minlength=len(coding.values)).astype(np.float64)
     amounts = np.ones(len(known))
@@ -164,12 +164,32 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
     if style == "flat":
         counted = cast("Mapping[str, int]", one.about.get("counts", {}))
         size = counted.get("typical_standing_class", 2 * int(parameters.get("k") or 8))
-        classes = _group_neighbours(boxes, size)
+        classes = _group_neighbours(boxes, coding, size)
         tokens = np.bincount(classes) * max(1.0, counted.get("tokens", one.rows) / one.rows)
     else:
         classes = number_classes(one, np.zeros(one.rows, dtype=np.bool_))
         tokens = np.bincount(classes).astype(np.float64)
-    return ReleaseRows(style, coding, boxes, classes, values, tokens, amounts, None, totals, noise, off, opaque)
+    groups = Groups.of(classes, values, int(classes.max(initial=-1)) + 1, len(coding.values))
+    even = style != "flat" and _are_even(np.repeat(np.arange(len(tokens)), np.diff(groups.start)), groups.count)
+    return ReleaseRows(style, coding, boxes, classes, values, tokens, amounts, None, even, totals, noise, off, opaque)
+
+
+def _find_mixture(boxes: Int32, classes: Int32) -> float:
+    """From 0 to 1: which part of the variation of quasi-identifiers lies inside classes, on average."""
+    middles = boxes.sum(axis=2, dtype=np.int64) / 2.0
+    middles -= middles.mean(axis=0)
+    people = np.bincount(classes).astype(np.float64)
+    whole = (middles**2).sum(axis=0)
+    sums = np.stack([np.bincount(classes, column) for column in middles.T], axis=1)
+    between = (sums**2 / people[:, None]).sum(axis=0)
+    return float(1.0 - (between / np.maximum(whole, 1e-300))[whole > 0].mean()) if (whole > 0).any() else 1.0
+
+
+def _are_even(classes: NDArray[np.integer], counts: Int64) -> bool:
+    """Whether every class shows all of its values equally often. Both: [n], one for every class and value there is."""
+    most = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(most, classes, counts)
+    return bool((counts == most[classes]).all())
 
 
 def _read_totals(path: Path, coding: Coding) -> Int64 | None:
@@ -199,11 +219,10 @@ def _rake(shares: Float64, rows: Float64, totals: Int64 | None) -> Float64:
     return shares
 
 
-def _group_neighbours(boxes: Int32, size: int) -> Int32:
-    """int32[rows]: boxes beside each other, together with so many rows, in place of classes that are not known."""
-    distinct, home = np.unique(boxes.reshape(len(boxes), -1), axis=0, return_inverse=True)
-    order = order_along_curve(distinct.reshape(-1, *boxes.shape[1:]).astype(np.int32))
-    rows = np.bincount(home.reshape(-1))[order]
-    group = np.empty(len(order), dtype=np.int64)
-    group[order] = (np.cumsum(rows) - rows) // size
-    return np.unique(group[home.reshape(-1)], return_inverse=True)[1].reshape(-1).astype(np.int32)
+def _group_neighbours(boxes: Int32, coding: Coding, size: int) -> Int32:
+    """int32[rows]: rows beside each other, about so many together, in place of classes that are not known: cut as those
+    of `standing` are, at medians, here of the middles of the boxes."""
+    middles = np.asfortranarray((boxes.sum(axis=2, dtype=np.int64) // 2).astype(np.int32))
+    domains = [replace(domain, tree=None) for domain in coding.domains]
+    limits = Requirement(k=max(1, 2 * size // 3)).limits(np.array([len(boxes)], dtype=np.int64))
+    return mondrian(middles, np.zeros(len(boxes), dtype=np.int32), domains, limits).classes
