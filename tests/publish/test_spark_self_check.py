@@ -24,7 +24,7 @@ def test_whoever_cheats_is_refused(tmp_path: Path) -> None:
     """Guard by guard, all in one series, which stays as it was."""
     first, second = (table.select(SCHEMA.columns) for table in People(3).months(2, CHURN, first=150))
     with ri.Series.create(tmp_path / "s", SCHEMA, HONEST, seed=1) as series:
-        series.publish(first)
+        series.publish(first, label="the first")
         for lie in {words: lie for lie, (_, words) in LIES.items()}.values():  # one for each sentence
             assert_refused(series, second, cheats.Liar(k=4, lie=lie), words_of(lie), engine="spark")
         for name in ("classes are too small", "its own test fails", "a promised attack succeeds"):
