@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reissue.arrays.sets import distinct
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.model.boxes import find_neighbours
+from reissue.model.lenders import join_overlapping
 
 WIDE = 8
 """How many places along the curve away people are imitated: enough of them to choose from."""
@@ -23,11 +24,8 @@ _CLOSE = 5
 """The same for exact codes, each of another person: mixed from farther ones they widen the box of their class."""
 _ASIDE = 30
 """An ordered code is taken from up to one in so many of the different codes away."""
-_ATTEMPTS, _CHOICE = 24, 16
-_ODD = 0.02
-"""Who is as near a person, in squared doublings of all pairs of columns, is not drawn again."""
-_MOST_ROWS = 20_000
-"""Rows, drawn at random, among which it is looked up what occurs together."""
+_ATTEMPTS, _CHOICE, _ODD = 24, 16, 0.02
+"""Who is as near (the last) a person, in squared doublings of all pairs of columns, is not drawn again."""
 _EXCHANGES, _ALIKE = 160, 0.01
 """How often lent columns are exchanged at most; who is as near a person, in squared doublings a set, stays."""
 _ALONE, _MORE, _PLAIN = 0.3, 1.3, 0.2
@@ -36,10 +34,9 @@ frequent, since copying makes frequent; the weight of a pair that is as frequent
 that belongs together from being given up for many that occur together by chance. `make counterfeits` decides."""
 _BROKEN = 1_000.0
 """What it costs if bound columns say together what nobody says: more than all else."""
-_MOST_KNOWN = 2_000_000
-"""Rows, drawn at random from larger tables, by which lent columns are judged."""
-_MOST_LENDERS = 200_000
-"""People, drawn at random from more, among whom those are looked for who agree in a single column."""
+_MOST_ROWS, _MOST_KNOWN, _MOST_LENDERS = 20_000, 2_000_000, 200_000
+"""Rows, drawn at random from larger tables, by which exact and lent columns are judged; people, drawn at random from
+more, among whom those are looked for who agree in a single column."""
 
 
 def draw_columns(
@@ -58,11 +55,11 @@ def draw_columns(
     found = np.repeat(_draw_alike(home, order, places, person, rng)[:, None], columns, axis=1)
     oddness = np.where(np.bincount(home)[home[person]] > 1, 0.0, np.inf)
     pairs, likely = _Pairs(codes, person, rng), [_undo_copying(_count_equal(codes[:, a])) for a in range(columns)]
-    for attempt in range(_ATTEMPTS):
-        left = np.flatnonzero(oddness > _ODD)
+    for attempt in range(2 * _ATTEMPTS):  # later only those for whom nothing new was found, farther and farther away
+        left = np.flatnonzero(oddness > _ODD if attempt < _ATTEMPTS else np.isinf(oddness))
         if len(left) == 0:
-            break
-        reach = _CLOSE << (attempt // 16)
+            continue
+        reach = _CLOSE << max(0, attempt // 6 - 3)
         drawn = np.stack([_draw_one(one, order, places[left], reach, rng) for one in likely], axis=1)
         for a in ordered:
             drawn[:, a] = _step_aside(codes[:, a], order, drawn[:, a], rng)
@@ -136,6 +133,11 @@ def lend_columns(
     return found
 
 
+def _count_in(there: NDArray[np.integer], wanted: NDArray[np.integer]) -> Int64:
+    """int64[n]: how often each is there (ascending)."""
+    return np.asarray(np.searchsorted(there, wanted, "right") - np.searchsorted(there, wanted), dtype=np.int64)
+
+
 def _count_equal(column: Int32) -> Int64:
     """int64[rows]: how many rows say the same in this column."""
     first, home = distinct([np.ascontiguousarray(column)])
@@ -207,8 +209,7 @@ class _Pairs:
         self._wanted = {pair: np.maximum(self._count(pair, own) - 1, 0) for pair in self._there}
 
     def _count(self, pair: tuple[int, int], said: Int32) -> Int64:
-        hashed, there = hash_rows(said[:, pair]), self._there[pair]
-        return np.asarray(np.searchsorted(there, hashed, "right") - np.searchsorted(there, hashed), dtype=np.int64)
+        return _count_in(self._there[pair], hash_rows(said[:, pair]))
 
     def measure_unlike(self, said: Int32, which: Int64) -> Float64:
         """float64[some]: how far each counterfeit is from its person in how many others say the same, in doublings,
@@ -253,7 +254,7 @@ class _Lenders:
         self._people, self._width, self._rows = people, width, rows
         self._some = rows if len(rows) <= _MOST_LENDERS else rng.choice(rows, _MOST_LENDERS, replace=False)
         moves = set()
-        for one in map(frozenset, (*bound, *_join_overlapping(bound, width))):
+        for one in map(frozenset, (*bound, *join_overlapping(bound, width))):
             own = frozenset(column for column in one if column < width)
             for kept in (own, *(own | {column} for column in one - own)):
                 moves.add((tuple(sorted(one - kept)), tuple(sorted(kept))))
@@ -289,15 +290,6 @@ class _Lenders:
         return np.where(first < end, drawn, near)
 
 
-def _join_overlapping(bound: Sequence[tuple[int, ...]], width: int) -> list[frozenset[int]]:
-    """Sets that hang together by lent columns, as one."""
-    joined: list[frozenset[int]] = []
-    for one in map(frozenset, bound):
-        near = [other for other in joined if any(column >= width for column in other & one)]
-        joined = [*(other for other in joined if other not in near), one.union(*near)]
-    return joined
-
-
 class _Together:
     """How often columns occur together: single ones, pairs of which one is lent, all lent, whole rows, bound ones.
 
@@ -308,11 +300,8 @@ class _Together:
         self, own: Int32, lent: Int32, person: Int64, rng: np.random.Generator, bound: Sequence[tuple[int, ...]]
     ) -> None:
         width, whole = own.shape[1], np.concatenate([own, lent], axis=1)
-        known = (
-            whole
-            if len(whole) <= _MOST_KNOWN
-            else whole[np.union1d(rng.choice(len(whole), _MOST_KNOWN, False), person)]
-        )
+        few = len(whole) <= _MOST_KNOWN
+        known = whole if few else whole[np.union1d(rng.choice(len(whole), _MOST_KNOWN, False), person)]
         columns = range(width, whole.shape[1])
         pairs = [(a, b) for b in columns for a in range(b)]
         self._sets = [*((b,) for b in columns), *pairs, tuple(columns), tuple(range(whole.shape[1])), *bound]
@@ -321,9 +310,10 @@ class _Together:
         self._there = [np.sort(hash_rows(known[:, list(some)]).astype(np.uint32)) for some in self._sets]
         self._wanted = np.stack([self._count(one, whole[person]) - 1 for one in range(len(self))], axis=1)
         self._weights = np.ones(self._wanted.shape)
-        single = [_count_equal(column)[person] / len(whole) for column in whole.T]
-        for one, (a, b) in enumerate(pairs, start=len(columns)):
-            by_chance = np.log2(1 + single[a] * single[b] * len(known))
+        self._single = [np.sort(column) for column in known.T]
+        each = self._count_single(whole[person])
+        self._pairs = {i: (pair, self._expect(pair, each)) for i, pair in enumerate(pairs, start=len(columns))}
+        for one, (_, by_chance) in self._pairs.items():
             self._weights[:, one] = _PLAIN + (np.log2(1 + self._wanted[:, one]) - by_chance) ** 2
 
     def __len__(self) -> int:
@@ -336,15 +326,24 @@ class _Together:
 
     def compare(self, said: Int32, which: Int64, sets: Int64) -> Float64:
         """float64[n, sets]: how far each counterfeit is from the person it imitates; said: int32[n, columns]."""
-        apart = np.empty((len(which), len(sets)))
+        apart, single = np.empty((len(which), len(sets))), self._count_single(said)
         for at, one in enumerate(sets):
             others, wanted = self._count(int(one), said), self._wanted[which, one]
             more = np.log2(1 + others) - np.log2(1 + wanted)
-            apart[:, at] = more * more * np.where(more > 0, _MORE, 1.0) + _ALONE * ((others > 0) & (wanted == 0))
-            if one >= self._bound:
-                apart[:, at] += _BROKEN * (others == 0)
+            apart[:, at] = more * more * np.where(more > 0, _MORE, 1.0)
+            if one in self._pairs:  # half for how far that is from chance: its own columns are not the person's
+                pair, by_chance = self._pairs[int(one)]
+                apart[:, at] = (apart[:, at] + (more - self._expect(pair, single) + by_chance[which]) ** 2) / 2
+            broken = _BROKEN * (others == 0) if one >= self._bound else 0.0
+            apart[:, at] += _ALONE * ((others > 0) & (wanted == 0)) + broken
         return apart * self._weights[np.ix_(which, sets)]
 
+    def _count_single(self, said: Int32) -> list[Int64]:
+        return [_count_in(there, said[:, a]) for a, there in enumerate(self._single)]
+
+    def _expect(self, pair: tuple[int, int], single: list[Int64]) -> Float64:
+        """float64[n]: how many would say both by chance, in doublings."""
+        return np.asarray(np.log2(1 + single[pair[0]] * single[pair[1]] / len(self._single[0])), dtype=np.float64)
+
     def _count(self, one: int, said: Int32) -> Int64:
-        hashed, there = hash_rows(said[:, list(self._sets[one])]).astype(np.uint32), self._there[one]
-        return np.asarray(np.searchsorted(there, hashed, "right") - np.searchsorted(there, hashed), dtype=np.int64)
+        return _count_in(self._there[one], hash_rows(said[:, list(self._sets[one])]).astype(np.uint32))

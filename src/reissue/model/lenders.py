@@ -5,6 +5,8 @@ Who follows one person in the device and another one in its maker shows a maker 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from reissue.arrays.types import Bool, Float64, Int32, Int64
@@ -62,3 +64,12 @@ class _Column:
         )
         at = np.minimum(self._first[some, None] + drawn, len(self._order) - 1)
         return np.where(many > 0, self._order[at], -1)
+
+
+def join_overlapping(bound: Sequence[tuple[int, ...]], width: int) -> list[frozenset[int]]:
+    """Sets that hang together by lent columns, as one."""
+    joined: list[frozenset[int]] = []
+    for one in map(frozenset, bound):
+        near = [other for other in joined if any(column >= width for column in other & one)]
+        joined = [*(other for other in joined if other not in near), one.union(*near)]
+    return joined
