@@ -16,7 +16,7 @@ from reissue.cli import main
 from reissue.errors import InputError, ReleaseError
 from reissue.estimating.answering import make_spread
 from reissue.estimating.intervals import WeighedQuery
-from reissue.estimating.reading import _find_mixture, read_release
+from reissue.estimating.reading import read_release
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "experiments"))
@@ -190,16 +190,6 @@ def test_parts_add_up_to_the_whole(releases: dict[str, ri.Release]) -> None:
         assert sum(wards) == pytest.approx(ri.estimate(release, {}).count), form
 
 
-def test_classes_that_are_mixed_from_everywhere_are_not_learned_from() -> None:
-    """The part of the variation inside classes: none where all of a class are alike, all where classes are alike."""
-    boxes = np.repeat(np.array([0, 0, 10, 10, 20, 20], dtype=np.int32), 2).reshape(6, 1, 2)
-    assert _find_mixture(boxes, np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)) == pytest.approx(0.0)
-    assert _find_mixture(boxes[[0, 2, 4, 0, 2, 4]], np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)) == pytest.approx(1.0)
-    assert _find_mixture(np.full((4, 2, 2), 7, dtype=np.int32), np.zeros(4, dtype=np.int32)) == 1.0
-    halves = np.array([[0, 0], [10, 10], [20, 20], [30, 30]], dtype=np.int32).reshape(4, 1, 2)
-    assert _find_mixture(halves, np.array([0, 0, 1, 1], dtype=np.int32)) == pytest.approx(100 / 500)
-
-
 def test_missing_numbers_are_a_value_of_their_own(tmp_path: Path) -> None:
     """Just below the others: in no range of numbers, and asked for by their label."""
     ages = [None] * 12 + [20] * 12 + [21] * 12 + [40] * 24
@@ -252,6 +242,13 @@ def test_a_wrong_query_is_answered_with_what_is_wrong_and_what_to_do(
         ri.estimate(releases["flat"], query)
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("nothing", [None, [], ""])
+@pytest.mark.parametrize("column", ["age", "diagnosis"])
+def test_a_query_for_no_value_at_all_is_refused(column: str, nothing: object, releases: dict[str, ri.Release]) -> None:
+    with pytest.raises(InputError, match=rf"asks for {column}=.*, which is no value\. .* leave the column out"):
+        ri.estimate(releases["told"], {column: nothing})  # type: ignore[dict-item]
 
 
 def test_an_insensitive_column_is_counted_in_the_table_itself(people: pl.DataFrame, tmp_path: Path) -> None:

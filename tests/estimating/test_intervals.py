@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reissue.estimating.intervals import Spread, lean, meet
+from reissue.estimating.reading import _find_mixture
 
 
 @pytest.mark.parametrize("odds", [0.05, 0.7, 1.0, 1.3, 30.0])
@@ -43,3 +44,13 @@ def test_a_part_of_a_box_is_its_part_of_the_codes_and_of_the_people_there() -> N
     assert np.allclose(even, [3 / 5] * 10 + [5 / 10] * 2)
     below, above = 10 + 2 / 2, 2 / 2
     assert np.allclose(learned, [3 / 5] * 10 + [(below * 3 / 5 + above * 2 / 5) / (below + above)] * 2)
+
+
+def test_classes_that_are_mixed_from_everywhere_are_not_learned_from() -> None:
+    """The part of the variation inside classes: none where all of a class are alike, all where classes are alike."""
+    boxes = np.repeat(np.array([0, 0, 10, 10, 20, 20], dtype=np.int32), 2).reshape(6, 1, 2)
+    assert _find_mixture(boxes, np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)) == pytest.approx(0.0)
+    assert _find_mixture(boxes[[0, 2, 4, 0, 2, 4]], np.array([0, 0, 0, 1, 1, 1], dtype=np.int32)) == pytest.approx(1.0)
+    assert _find_mixture(np.full((4, 2, 2), 7, dtype=np.int32), np.zeros(4, dtype=np.int32)) == 1.0
+    halves = np.array([[0, 0], [10, 10], [20, 20], [30, 30]], dtype=np.int32).reshape(4, 1, 2)
+    assert _find_mixture(halves, np.array([0, 0, 1, 1], dtype=np.int32)) == pytest.approx(100 / 500)

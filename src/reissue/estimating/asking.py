@@ -39,6 +39,11 @@ def read_query(query: Query, coding: Coding, opaque: frozenset[str] = frozenset(
     where: dict[int, Sequence[tuple[int, int]]] = {}
     sensitive: dict[str, list[str]] = {}
     for name, wanted in given.items():
+        if wanted is None or not (isinstance(wanted, int | float | date) or len(wanted)):
+            raise InputError(
+                f"The query asks for {name}={wanted!r}, which is no value. Give a value, a range, or a list "
+                "of these; leave the column out to ask for all of it."
+            )
         if name in coding.attributes:
             where[coding.attributes.index(name)] = _read_intervals(name, wanted, coding, opaque)
         elif name in coding.schema.sensitive:

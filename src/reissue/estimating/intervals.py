@@ -31,7 +31,7 @@ from reissue.estimating.reading import ReleaseRows
 ROUNDS = {"numbers": 1, "groups": 3}
 """Of learning where people are inside boxes. More would follow the overlaps of boxes rather than people."""
 LEAN, BETWEEN = 0.48, 0.3
-ASSOCIATION = {"blind": (0.2, 0.6), "even": (0.65, 1.8)}
+ASSOCIATION = {"blind": (0.2, 0.6), "even": (0.7, 1.95)}
 """(floor, share) by how classes came about; "even": all their values are shown equally often."""
 Z = 1.96
 LEAST = 0.25
