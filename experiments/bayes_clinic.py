@@ -18,7 +18,7 @@ from bayes_clinic_report import Point, Run, write
 from reissue.clinic import EXAMS, SEXES, TRANSITIONS, clinic_months
 from reissue.hierarchy import Hierarchy
 from reissue.methods.beliefs.attack import BackgroundKnowledge
-from reissue.methods.beliefs.attack_cycle import join_claims
+from reissue.methods.beliefs.attack_cycle import follow, join_claims
 from reissue.methods.beliefs.bay_frame import BayFrame
 from reissue.methods.beliefs.js_reduce import JSReduce
 from reissue.methods.beliefs.knowledge import Knowledge, ReadKnowledge
@@ -169,7 +169,7 @@ def measure(
             knowledge=setting.knowledge,  # type: ignore[arg-type]
         ).inform(known)
 
-    learned = attack(how.estimator).learn(series, claims)
+    learned = list(follow(series, attack(how.estimator).attacker, claims))
     pairs = list(zip(releases, setting.snapshots, strict=True))
     missing = [len(snapshot) - int(facts.real.sum()) for facts, snapshot in pairs]
     return Run(
@@ -183,7 +183,7 @@ def measure(
         suppressed=missing,
         seconds=seconds,
         by_estimator={
-            estimator: float(np.mean([a.gain.mean() for a in attack(estimator).learn(series, claims)]))
+            estimator: float(np.mean([a.gain.mean() for a in follow(series, attack(estimator).attacker, claims)]))
             for estimator in others
         },
     )

@@ -20,7 +20,7 @@ from experiments.words import Numbers
 
 from reissue.arrays.types import Int32
 from reissue.methods.correlation.attack import HistoricalCorrelation
-from reissue.methods.correlation.correlations import find_unsafe_pairs
+from reissue.methods.correlation.correlations import FollowedSeries
 from reissue.methods.correlation.strategy import CorSplit
 from reissue.methods.invariance.strategy import MInvariance
 from reissue.model.observed import Observed, ObservedRelease
@@ -70,8 +70,8 @@ def snapshots(data: People, setting: Setting) -> Iterator[Coded]:
 
 def unsafe(published: Published) -> list[int]:
     """Classes of each release that are hc-unsafe with degree N, from the published releases and their members."""
-    seen = [ObservedRelease.of(facts) for facts in published.releases]
-    return [len(np.unique(find_unsafe_pairs(seen, i, N).newer)) for i in range(len(seen))]
+    rows = FollowedSeries.of([ObservedRelease.of(facts) for facts in published.releases])
+    return [len(np.unique(rows.find_unsafe_pairs(i, N).newer)) for i in range(len(published.releases))]
 
 
 def breaches(published: dict[str, Published], trials: int) -> list[dict[str, object]]:

@@ -43,7 +43,7 @@ def test_jointly_sensitive_columns_keep_their_labels_apart() -> None:
         sensitive=[("cook", "low"), (None, "high"), ("a / b", "c"), ("a", "b / c")],
     )
     coding = Coding.start(schema).learn(seen)
-    assert coding.values == ("(missing) / high", "a / b / c", "a / b / c", "cook / low")
+    assert coding.values == ("(missing) / high", 'a / "b / c"', '"a / b" / c', "cook / low")
     assert coding.value_columns == {"job": [MISSING, "a", "a / b", "cook"], "income": ["high", "b / c", "c", "low"]}
     assert coding.value_lookup["a / b", "c"] == 2
 

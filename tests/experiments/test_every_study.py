@@ -18,14 +18,9 @@ Study = Callable[[ModuleType, pytest.MonkeyPatch, Path, Path], None]
 
 
 def estimate_adult(study: ModuleType, patch: pytest.MonkeyPatch, data: Path, page: Path) -> None:
-    patch.setattr(
-        study,
-        "measure",
-        lambda people, schema, rows, releases, count, run=study.measure: run(
-            people, schema, rows, min(releases, 2), count
-        ),
-    )
-    study.main(data, 400, 5)
+    small = ["--rows", "400", "--queries", "5", "--releases", "1", "2"]
+    patch.setattr(sys, "argv", ["", "--folder", str(data), *small])
+    study.main()
 
 
 def incremental_adult(study: ModuleType, patch: pytest.MonkeyPatch, data: Path, page: Path) -> None:

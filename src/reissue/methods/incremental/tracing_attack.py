@@ -62,7 +62,7 @@ class RecordTracing(Attack):
         parts = QuietParts.of(prepare_sides(series, None))
         kept = [even < self.k if parts.lasting else np.ones(len(even), np.bool_) for even in parts.even]
         meeting = parts.find_meeting(kept, whole=False)
-        for older, newer in np.argwhere(np.triu(meeting, 1)).tolist():
+        for newer, older in np.argwhere(np.tril(meeting, -1)).tolist():  # in the order in which releases came
             yield parts.sides[older], parts.sides[newer]
 
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
