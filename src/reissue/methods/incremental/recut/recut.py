@@ -15,7 +15,10 @@ from reissue.partition.cuts import copy_slice, measure, try_cut
 from reissue.partition.tables import CodedRows, CutBuffers, Forest, cut_buffers
 
 EFFORT = 5_000
-"""Checks of a leaf may take so many steps for each of its rows; what is not cut by then stays as it is."""
+"""When checks of a leaf have taken so many steps for each of its rows, what is not cut by then stays as it is.
+
+It is asked between classes: the cuts of one class, each beside every earlier release, may take several times as many.
+"""
 
 
 def recut_all(
@@ -25,7 +28,7 @@ def recut_all(
 
     rows: arranged by leaf; leaf i is rows leaf_start[i]..leaf_start[i+1]-1, and rows.ids counts from 0 in this order.
     lost: float64[rows] what each row loses if it is left alone: old rows in their class, new ones among themselves.
-    Rows whose leaf is left alone get label -1. O(rows * EFFORT) at most.
+    Rows whose leaf is left alone get label -1. O(rows * EFFORT), and what the last class of a leaf takes beyond it.
     """
     label = np.full(len(rows.ids), -1, dtype=np.int64)
     scratch, bench = cut_buffers(forest, value_count), cluster_buffers(past, value_count)
@@ -80,7 +83,7 @@ def _together(
     """(label of each row, classes, loss, whether all was tried): rows of a leaf as one class, cut wherever it is safe.
 
     It is given up as soon as the classes that cannot be cut any more lose `before` already, and broken off when the
-    checks have taken too many steps: a release then takes time in proportion to its rows, however long the past is.
+    checks have taken too many steps, or a long past would make a release take seconds.
     One class is safe: whole clusters, and new rows that stand alone. A refused cut is tried again when others have been
     made since, so that in the end every cut of every class has been refused as things stand.
     """
