@@ -73,7 +73,7 @@ class Tied(NamedTuple):
 
 @njit(cache=True)
 def find_largest(counts: Int64) -> int:
-    """The largest of some counts, 0 of none."""
+    """The largest of some counts, 0 of none. As a loop, like `_pick`: NumPy's own forms take numba long to compile."""
     largest = 0
     for count in counts:
         largest = max(largest, count)
@@ -232,7 +232,7 @@ def _nothing_is_traced(
 
 @njit(cache=True)
 def _pick(boxes: Int32, which: Int64) -> Int32:
-    """Some of the boxes."""
+    """Some of the boxes: `boxes[which]`, which takes numba long to compile."""
     picked = np.empty((len(which), boxes.shape[1], 2), np.int32)
     for i in range(len(which)):
         for a in range(boxes.shape[1]):
