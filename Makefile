@@ -15,8 +15,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(DEMO)/ready
 	$(DEMO)/bin/reissue demo
 
-# Side by side: the tests often wait, for Spark or a browser. The layers are among all tests.
-test: $(VENV)/ready
+# Side by side: installing waits for the network, and the tests often wait, for Spark or a browser.
+test:
+	$(MAKE) --no-print-directory -j 2 $(VENV)/ready packages
 	$(MAKE) --no-print-directory -j 3 style types suite
 
 suite: $(VENV)/ready packages
