@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
@@ -15,11 +16,15 @@ from reissue.report import text
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
 
 Spec = Mapping[str, object]
 """A Vega-Lite chart."""
 
 NEEDED = "The report needs jinja2, altair and vl-convert-python: pip install 'reissue[report]'."
+
+_CODE = re.compile(r"`((?:reissue |--)[^`\n]+|missing|bins)`")
+"""What sentences of ours put between backticks: commands, options, and settings that gates name. Data has quotes."""
 
 # page.js passes `ast`, so that Vega interprets its expressions: the page needs no permission to turn text into code.
 EMBED = "window.reissueEmbed = (where, spec, options) => vegaEmbed(where, spec, options);"
@@ -49,7 +54,7 @@ def render_page(template: str, charts: Mapping[str, Spec], **context: object) ->
     )
 
 
-def write_chart_data(charts: Mapping[str, Spec]) -> object:
+def write_chart_data(charts: Mapping[str, Spec]) -> Markup:
     """The charts as what may stand inside a script element of a template."""
     return _mark_safe(text.to_script_json(charts))
 
@@ -91,6 +96,7 @@ def make_environment(*packages: str, reword: Callable[[str], str] = str) -> jinj
         settings=text.list_settings,
         unit=text.choose_unit,
         opening=text.open_sentence,
+        said=lambda sentence: _mark_code(reword(str(sentence))),
         capital=text.capitalize,
         short=lambda value, longest=60: text.clean(str(value), longest),
     )
@@ -102,7 +108,16 @@ def _clean_shown(value: object) -> object:
     return text.clean(value) if type(value) is str else value
 
 
-def _mark_safe(part: str) -> object:
+def _mark_code(sentence: str) -> Markup:
+    """A sentence of ours, escaped like any other text, with its commands as code."""
+    from markupsafe import Markup, escape
+
+    parts = _CODE.split(text.clean(sentence))  # every second one is code
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+
+
+def _mark_safe(part: str) -> Markup:
     from markupsafe import Markup
 
     return Markup(part)  # only ever our own files, and JSON that cannot end its element

@@ -2,9 +2,15 @@
 // It listens at the document, before there is anything in it: no form is ever sent without it.
 (() => {
   "use strict";
+  const mark = (part, place) => {  // every second one is a command, which stands between backticks
+    const code = document.createElement("code");
+    code.textContent = part;
+    return place % 2 ? code : part;
+  };
+
   const complain = (text) => {
     const problem = document.getElementById("problem");
-    problem.textContent = text;
+    problem.replaceChildren(...text.split(/`(reissue [^`]+)`/).map(mark));
     problem.hidden = false;
     problem.focus();
     problem.scrollIntoView({ block: "nearest" });
