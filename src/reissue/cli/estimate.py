@@ -22,6 +22,7 @@ def estimate(release: str, query: tuple[str, ...], config: str | None, weights: 
     """How many people of the folder RELEASE match, from its public files alone.
 
     COLUMN=VALUE may be a range (age=30..39) or a list (diagnosis=Flu,Asthma).
+    A value that has commas is quoted: 'city="New York, NY",Boston'.
     """
     from reissue.estimating.answering import answer, list_weights
     from reissue.estimating.asking import split_arguments

@@ -21,6 +21,9 @@ Query = str | Mapping[str, Wanted]
 """A value, a range (first, last) with both ends included and None for an open one, or a list of these."""
 
 EXAMPLE = "Write for example: age=30..39 sex=F diagnosis=Flu,HIV"
+WHOLE = re.compile(r'"((?:[^"]|"")*)"')
+"""A value as it is, whatever is in it; a quotation mark inside is doubled, as in CSV files."""
+QUOTED = re.compile(rf"(?<=[=,]){WHOLE.pattern}(?=[,\s]|$)")
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,19 @@ def show(wanted: Wanted) -> str:
     """As it is written in a query."""
     if isinstance(wanted, tuple):
         return RANGE.join("" if end is None else str(end) for end in wanted)
-    return ",".join(show(one) if isinstance(one, tuple) else str(one) for one in _list(wanted))
+    return ",".join(show(one) if isinstance(one, tuple) else _quote(str(one)) for one in _list(wanted))
+
+
+def _quote(value: str) -> str:
+    """As it is, or in quotation marks where it would be read as something else."""
+    plain = "," not in value and RANGE not in value and not value.startswith('"')
+    return value if plain else '"' + value.replace('"', '""') + '"'
 
 
 def _split(query: str) -> dict[str, Wanted]:
+    kept = QUOTED.sub(lambda found: shlex.quote(found[0]), query)
     try:
-        return split(shlex.split(query))
+        return split(shlex.split(kept))
     except ValueError as error:
         raise InputError(f"The query {query!r} cannot be read: a quotation mark is not closed. {EXAMPLE}") from error
 
@@ -81,9 +91,18 @@ def split_arguments(arguments: Sequence[str]) -> dict[str, Wanted]:
     """As `split`; several `column=value` may also stand in one argument, as a query is written in Python."""
     parts: list[str] = []
     for argument in arguments:
-        pieces = [piece.rstrip(",") for piece in re.split(r",?\s+(?=[^\s=]+=)", argument.strip())]
+        pieces = [piece.rstrip(",") for piece in _cut(argument.strip(), r",?\s+(?=[^\s=]+=)")]
         parts += pieces if all("=" in piece for piece in pieces) else [argument]
     return split(parts)
+
+
+def _cut(text: str, at: str) -> list[str]:
+    """The pieces of a text between what is found of a pattern, but for what is found in a quoted value."""
+    quoted = [found.span() for found in QUOTED.finditer(text)]
+    cuts = [found.span() for found in re.finditer(at, text)]
+    cuts = [(start, end) for start, end in cuts if not any(first <= start < last for first, last in quoted)]
+    edges = [0, *(edge for cut in cuts for edge in cut), len(text)]
+    return [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def split(parts: Sequence[str]) -> dict[str, Wanted]:
@@ -95,12 +114,16 @@ def split(parts: Sequence[str]) -> dict[str, Wanted]:
             raise InputError(f"The query has {part!r}, where column=value is expected. {EXAMPLE}")
         if name in found:
             raise InputError(f"The query asks for '{name}' twice. List several values with commas: {name}=a,b.")
-        pieces = [_split_range(piece) for piece in text.split(",")]
+        pieces = [_read_piece(piece.removeprefix(sign)) for piece in _cut(sign + text, ",")]
         found[name] = pieces[0] if isinstance(pieces[0], tuple) and len(pieces) == 1 else pieces
     return found
 
 
-def _split_range(text: str) -> str | Range:
+def _read_piece(text: str) -> str | Range:
+    """A value in quotation marks as it is; another text is a value or a range."""
+    quoted = WHOLE.fullmatch(text)
+    if quoted:
+        return quoted[1].replace('""', '"')
     first, dots, last = text.partition(RANGE)
     return (first or None, last or None) if dots else text
 
