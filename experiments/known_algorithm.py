@@ -33,7 +33,7 @@ from reissue.methods.invariance.strategy import MInvariance
 from reissue.methods.learning.statistics import FittedStatistics
 from reissue.methods.standing.strategy import Standing
 from reissue.methods.strategy import Strategy
-from reissue.model.overlap import Groups
+from reissue.model.observed import Groups
 from reissue.model.release import Coded, History
 from reissue.model.standing_classes import StandingClasses
 

@@ -16,7 +16,6 @@ WHOLE: Node = {"type": "integer", "minimum": 0}
 NUMBER: Node = {"type": "number"}
 SHARE: Node = {"type": "number", "minimum": 0, "maximum": 1}
 TRUTH: Node = {"type": "boolean"}
-ANY: Node = {}
 OPEN: Node = {"type": "object"}
 SHA256: Node = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 

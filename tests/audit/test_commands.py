@@ -79,6 +79,8 @@ def test_audit_of_a_series(folder: Path) -> None:
     }
     assert "Bob" not in done.output
     assert document["releases"][1]["steps"]
+    (folder / "s" / "reissue.toml").write_text("# edited, which decides nothing")
+    assert json.loads(run(audit, "s", "--json").output)["series"]["config"] == document["series"]["config"]
 
 
 def test_an_audit_that_checked_nothing_is_no_success(folder: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reissue.arrays.sets import hash_numbers, permute_ids
+from reissue.model import fragments
 from reissue.model.boxes import contain
 from reissue.model.domain import Domain
 from reissue.model.fragments import (
@@ -126,11 +127,12 @@ def test_counterfeits_of_fragments_stay_apart() -> None:
     assert all(part[3:].tolist() == [0, 7] for part in spread)
 
 
-def test_the_sample_is_chosen_row_by_row() -> None:
+def test_the_sample_is_chosen_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fragments, "SAMPLE", 5_000)
     rows = np.arange(100_000)
-    chosen = draw_sample(rows, len(rows), 3, size=5_000)
+    chosen = draw_sample(rows, len(rows), 3)
     assert 4_500 < chosen.sum() < 5_500
-    assert np.array_equal(chosen[50_000:], draw_sample(rows[50_000:], len(rows), 3, size=5_000))
+    assert np.array_equal(chosen[50_000:], draw_sample(rows[50_000:], len(rows), 3))
     assert draw_sample(rows[:10], 10, 3).all()
 
 

@@ -17,7 +17,7 @@ from reissue.history.past_releases import PastReleases
 from reissue.methods.attack import Outcome
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.strategy import Planner, Strategy
-from reissue.model import observed
+from reissue.model import paths
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.release import Candidate, Coded, History
 from tests.support.divided import INSERTS, NOTED, SCHEMA, STRATEGIES, VALUES, People
@@ -187,10 +187,10 @@ def test_counts_tell_the_attack_as_much_as_rows_do(seed: int, tmp_path: Path) ->
             series.publish(table)
         past = list(PastReleases(series._ledger, series.coding))
         coding = series.coding
-    ways, people = observed.count_paths(past)
+    ways, people = paths.count_paths(past)
     order = np.argsort(people)
     ways = Combinations(tuple(column[order] for column in ways.columns), ways.counts[order])
-    counted = observed.make_counted_releases([facts.boxes for facts in past], ways, people[order])
+    counted = paths.make_counted_releases([facts.boxes for facts in past], ways, people[order])
     rows = [ObservedRelease.of(facts) for facts in past]
     outcomes = [
         Correspondence(k=4, confidence=0.6, limit=10_000).run(
@@ -211,9 +211,9 @@ def test_ways_know_of_changed_values_and_counterfeits(tmp_path: Path) -> None:
             series.publish(table)
         first, second = PastReleases(series._ledger, series.coding)
     with pytest.raises(GuaranteeBroken, match="differs from the one"):
-        observed.count_paths([first, replace(second, values=(second.values + 1) % 8)])
+        paths.count_paths([first, replace(second, values=(second.values + 1) % 8)])
     with pytest.raises(GuaranteeBroken, match="stands for nobody"):
-        observed.count_paths([first, replace(second, subjects=second.subjects - 1)])
+        paths.count_paths([first, replace(second, subjects=second.subjects - 1)])
 
 
 def test_what_cannot_hold_is_told_of_the_whole_table(tmp_path: Path) -> None:

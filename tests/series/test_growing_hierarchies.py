@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
+from reissue.coding import Coding
 from reissue.history.past_releases import PastReleases
 from reissue.methods.bcf.memory import ChainLog
+from reissue.methods.strategy import Strategy
 from reissue.partition.global_recoding import Cut
 
 BEFORE = ri.Hierarchy.from_nested({"All": {"A": ["a1", "a2"], "C": ["c1", "c2"]}})
@@ -73,3 +76,33 @@ def test_caches_in_the_codes_before_an_extension_are_not_damaged(tmp_path: Path)
         assert series.verify(rebuild=True) == []
         series.withdraw(not_handed_out=True)
         assert series.verify(rebuild=True) == []
+
+
+@pytest.mark.parametrize("strategy", [ri.Static(k=3), ri.MInvariance(m=2, on_ineligible="counterfeit")])
+def test_codes_just_written_mean_what_they_mean_when_read_again(strategy: Strategy, tmp_path: Path) -> None:
+    """Of two series one is opened anew for every release; every snapshot brings values and dates, some are missing."""
+    schema = ri.Schema(
+        identifier="name",
+        quasi_identifiers={"came": {"type": "date"}, "town": {"prefix": [1, 2]}},
+        sensitive="value",
+        missing="value",
+    )
+    days = np.random.default_rng(5).permutation(300)
+    came = [None if i % 9 == 0 else date(2024, 1, 1) + timedelta(int(day)) for i, day in enumerate(days[:120])]
+    everybody = pa.table(
+        {
+            "name": [f"P{i}" for i in range(120)],
+            "came": came,
+            "town": [None if i % 7 == 0 else f"{1 + i % 3}{i // 20}" for i in range(120)],
+            "value": [str(i % (3 + i // 30)) for i in range(120)],
+        }
+    )
+    ri.Series.create(tmp_path / "anew", schema, strategy, seed=1).close()
+    with ri.Series.create(tmp_path / "open", schema, strategy, seed=1) as kept:
+        for people in (60, 80, 100, 120):
+            with ri.Series.open(tmp_path / "anew") as series:
+                paths = [one.publish(everybody.slice(0, people)).path for one in (kept, series)]
+                assert kept.coding == series.coding == Coding.from_dict(series._ledger.coding())
+            for one, other in zip(*(sorted(path.iterdir()) for path in paths), strict=True):
+                assert one.read_bytes() == other.read_bytes(), one.name
+        assert kept.coding.version == 4

@@ -9,7 +9,7 @@ import numpy as np
 
 from reissue.arrays.types import Int32
 from reissue.methods.bcf.candidates import ReleaseChain
-from reissue.methods.bcf.cracks import GroupedRelease
+from reissue.model.overlap import GroupedRelease
 
 
 def released(codes: Int32, values: Int32, boxes: Int32, classes: Int32) -> GroupedRelease:

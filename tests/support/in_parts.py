@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import Int32
 from reissue.audit.spark.names import TokenWords, name_outcome
 from reissue.audit.spark.regrouped import deal_parts, find_links
 from reissue.methods.attack import Attack, Outcome, WorkDivision, merge
 from reissue.methods.attack_parts import Step, join_steps, list_steps
 from reissue.model.observed import Members, Observed, ObservedRelease, Words
-from reissue.model.overlap import sort_by_bucket
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ import numpy as np
 
 from reissue.arrays.types import Int32
 from reissue.methods.bcf.candidates import ReleaseChain
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.domain import Tree
+from reissue.model.overlap import GroupedRelease
 from tests.support.generators import released
 from tests.support.histories import uniform_tree
 

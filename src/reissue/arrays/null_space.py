@@ -18,7 +18,7 @@ MOST_STEPS = 20_000
 """Steps of a projection; one takes O(entries), and about a thousand are taken."""
 
 
-def draw_null_vectors(row: Int64, column: Int64, columns: int, seed: int = 11) -> tuple[Float64, bool]:
+def draw_null_vectors(row: Int64, column: Int64, columns: int) -> tuple[Float64, bool]:
     """(float64[columns, VECTORS], whether they were found), from the places of the ones, each once.
 
     O(entries) for each time that columns are taken together, and O(entries left) for each step.
@@ -32,7 +32,7 @@ def draw_null_vectors(row: Int64, column: Int64, columns: int, seed: int = 11) -
     row, own = key // max(kinds, 1), key % max(kinds, 1)
     row = np.cumsum(np.diff(row, prepend=-1) > 0) - 1
     scale = 1.0 / np.sqrt(np.maximum(np.bincount(own, weight.astype(np.float64) ** 2, minlength=kinds), 1.0))
-    drawn = np.random.default_rng(seed).standard_normal((kinds, VECTORS))
+    drawn = np.random.default_rng(11).standard_normal((kinds, VECTORS))
     settled = _project(drawn, _order_by(row, own, weight * scale[own]), _order_by(own, row, weight * scale[own]))
     numbers = np.append(drawn * scale[:, None], np.zeros((1, VECTORS)), axis=0)
     return numbers[kind], bool(settled)

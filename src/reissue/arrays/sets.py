@@ -92,6 +92,12 @@ def find_starts(sizes: NDArray[np.integer] | Sequence[int]) -> Int64:
     return starts
 
 
+def sum_rows(amounts: Int64, start: Int64) -> Int64:
+    """int64[rows]: the sum of each row's amounts in a sparse table whose rows begin at `start`."""
+    running = find_starts(amounts)
+    return np.asarray(running[start[1:]] - running[start[:-1]], dtype=np.int64)
+
+
 def find_owners(starts: Int64) -> Int64:
     """int64[entries]: the run that each entry is in; starts: as of `find_starts`."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -1,4 +1,4 @@
-"""Sorting inside kernels, by kernels that compile in a fraction of the time that numba's own sorts take."""
+"""Sorting by kernels, inside others too, that compile in a fraction of the time that numba's own sorts take."""
 
 from __future__ import annotations
 
@@ -60,3 +60,27 @@ def find_order(keys: Int32 | Int64 | Float64) -> Int64:
         order, merged = merged, order
         width *= 2
     return order
+
+
+@njit(cache=True)
+def sort_by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
+    """(start, order): rows of each bucket, in order; rows of bucket -1 are left out. O(rows + buckets)."""
+    start, order = gather_by_bucket(bucket, np.arange(len(bucket)), count)
+    return start, np.asarray(order, np.int64)
+
+
+@njit(cache=True)
+def gather_by_bucket(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32 | Int64]:
+    """(start, [rows]): something of each row, bucket by bucket; rows of bucket -1 are left out."""
+    start = np.zeros(count + 1, np.int64)
+    for row in range(len(bucket)):
+        if bucket[row] >= 0:
+            start[bucket[row] + 1] += 1
+    for b in range(count):
+        start[b + 1] += start[b]
+    place, ordered = start[:-1].copy(), np.empty(start[count], what.dtype)
+    for row in range(len(bucket)):
+        if bucket[row] >= 0:
+            ordered[place[bucket[row]]] = what[row]
+            place[bucket[row]] += 1
+    return start, ordered

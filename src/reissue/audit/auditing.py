@@ -17,7 +17,6 @@ from reissue.audit.document import list_classes
 from reissue.audit.foreign.series import read_series
 from reissue.audit.result import (
     Audit,
-    describe_config,
     find_absences,
     find_folders,
     hash_source,
@@ -231,7 +230,7 @@ def _assemble(
         about={
             "name": ledger.path.name,
             "kind": "series",
-            "config": describe_config(Layout(ledger.path).config),
+            "config": {"name": Layout(ledger.path).config.name, "sha256": ledger.shelf.state.config_sha256},
             **_describe_policy(strategy),
         },
         notes=[*note_missing_files(ledger, coding.schema), *note_erased(ledger), *strategy.audit_notes()],

@@ -19,10 +19,8 @@ import pyarrow as pa
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.rates import SeriesRates, measure_series_rates
 from reissue.audit.timeline import (
-    LastSeen,
     ReleaseTally,
     TimelineEntry,
-    Turnover,
     add_tallies,
     count_kinds,
     count_release,
@@ -31,7 +29,8 @@ from reissue.audit.timeline import (
 )
 from reissue.model.box_index import Points
 from reissue.model.domain import Domain
-from reissue.model.observed import Observed, ObservedRelease
+from reissue.model.observed import LazySequence, Observed, ObservedRelease
+from reissue.model.overlap import LastSeen, Turnover, follow_people
 from reissue.model.release import Coded
 from reissue.model.standing_view import EPISODE
 
@@ -127,15 +126,14 @@ class SeriesFragment(ABC):
 
     def take_census(self) -> FragmentCensus:
         """One release after the other. O(people * releases) time, O(people + rows of a release) memory."""
-        seen, tallies, turnover, known = LastSeen(len(self.domains)), [], [], True
-        for release in self.releases:
-            tallies.append(count_release(release, self.domains))
-            known = known and release.members is not None
-            if release.members is not None:
-                turnover.append(seen.add(release.members))
-        if not known:
-            return FragmentCensus(tallies, None, None, 0)
-        return FragmentCensus(tallies, turnover, len(seen.subjects), seen.changed_value)
+        tallies: list[ReleaseTally] = []
+
+        def count_each() -> Iterator[ObservedRelease]:
+            for release in self.releases:
+                tallies.append(count_release(release, self.domains))
+                yield release
+
+        return FragmentCensus(tallies, *follow_people(count_each(), len(self.domains)))
 
     def count_fits(self, hulls: Sequence[Sequence[Int32 | None]]) -> Iterator[pa.Table]:
         """The own people of every class, and how many of the own people fit which classes, as FITTING says.
@@ -199,6 +197,12 @@ class WholeSeries(SeriesFragment):
     def releases(self) -> Sequence[ObservedRelease]:
         return self._observed.releases
 
+    def take_census(self) -> FragmentCensus:
+        """What the releases hold is counted when somebody asks for it: attacks need only know who is in them."""
+        releases = self.releases
+        tallies = LazySequence(len(releases), lambda place: count_release(releases[place], self.domains))
+        return FragmentCensus(tallies, *follow_people(releases, len(self.domains)))
+
     def boxes_of(self, position: int, fragment: int | None) -> Int32:
         return self.releases[position].boxes
 
@@ -249,7 +253,7 @@ class SeriesView:
     @cached_property
     def fragments(self) -> list[SeriesFragment]:
         """The fragments, knowing what their classes are called in the whole releases."""
-        classes = np.array([[one.classes for one in census.tallies] for census in self._censuses], dtype=np.int64)
+        classes = np.array([[one.classes for one in tallies] for tallies in self._tallies], dtype=np.int64)
         before, total = np.cumsum(classes, axis=0) - classes, classes.sum(axis=0).tolist()
         return [one.name_classes(own, total) for one, own in zip(self._fragments, before.tolist(), strict=True)]
 
@@ -264,14 +268,19 @@ class SeriesView:
         """How many people ever had another value."""
         return sum(census.changed_value for census in self._censuses)
 
-    @property
+    @cached_property
+    def _tallies(self) -> list[list[ReleaseTally]]:
+        """Of each fragment its releases."""
+        return [list(census.tallies) for census in self._censuses]
+
+    @cached_property
     def tallies(self) -> list[ReleaseTally]:
         """The releases in whole numbers."""
-        return [add_tallies(parts) for parts in zip(*(census.tallies for census in self._censuses), strict=True)]
+        return [add_tallies(parts) for parts in zip(*self._tallies, strict=True)]
 
     @cached_property
     def timeline(self) -> list[TimelineEntry]:
-        hulls = [[one.hull for one in parts] for parts in zip(*(c.tallies for c in self._censuses), strict=True)]
+        hulls = [[one.hull for one in parts] for parts in zip(*self._tallies, strict=True)]
         known = [census.turnover for census in self._censuses if census.turnover]
         turnover = [reduce(add, parts) for parts in zip(*known, strict=True)] or [None] * len(hulls)
         found = self._workers.count_fits(self._fragments, lambda fragment: fragment.count_fits(hulls))

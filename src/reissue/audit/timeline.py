@@ -11,77 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.sets import union
-from reissue.arrays.types import NO_CODES, NO_NUMBERS, Int32, Int64
+from reissue.arrays.types import Int32, Int64
 from reissue.model.domain import Domain
-from reissue.model.observed import Members, ObservedRelease
+from reissue.model.observed import ObservedRelease
+from reissue.model.overlap import Turnover
 
 BANDS = 12
 """Bars of the histogram of class sizes, at most."""
 RISK_LINES = {"ema": 0.09, "arx": 0.2}
 """Highest chances of re-identification: the European Medicines Agency's for clinical reports, and ARX's default."""
-
-
-# -- Who came, went and changed
-
-
-@dataclass(frozen=True, eq=False)
-class Turnover:
-    """Against the last word on each person: counts for one release."""
-
-    new: int
-    gone: int
-    back: int
-    changed_quasi_identifiers: int
-    changed_value: int
-
-    def __add__(self, other: Turnover) -> Turnover:
-        return Turnover(*(one + more for one, more in zip(vars(self).values(), vars(other).values(), strict=True)))
-
-
-class LastSeen:
-    """Everybody so far, and the last word on each: subjects int64[n] ascending, codes int32[n, attributes]."""
-
-    def __init__(self, attributes: int) -> None:
-        self.releases = 0
-        self.subjects = NO_NUMBERS
-        self.codes = np.empty((0, attributes), dtype=np.int32)
-        self._values = NO_CODES
-        self._last = NO_NUMBERS  # position of the last release with this person, from 1
-        self._ever = np.empty(0, dtype=np.bool_)
-
-    @property
-    def changed_value(self) -> int:
-        """How many people ever had another value."""
-        return int(self._ever.sum())
-
-    def add(self, members: Members) -> Turnover:
-        """The next release's members. O(people so far)."""
-        self._meet(members.subjects)
-        self.releases += 1
-        at = np.searchsorted(self.subjects, members.subjects)
-        before = self._last[at]
-        known = before > 0
-        moved = known & (self.codes[at] != members.codes).any(axis=1)
-        updated = known & (self._values[at] != members.values)
-        previous = self.releases - 1
-        gone = int((self._last == previous).sum() - (before == previous).sum()) if previous else 0
-        back = int((known & (before < previous)).sum())
-        self._ever[at] |= updated
-        self.codes[at], self._values[at], self._last[at] = members.codes, members.values, self.releases
-        return Turnover(int((~known).sum()), gone, back, int(moved.sum()), int(updated.sum()))
-
-    def _meet(self, subjects: Int64) -> None:
-        everyone = union(self.subjects, subjects)
-        if len(everyone) == len(self.subjects):
-            return
-        at = np.searchsorted(everyone, self.subjects)
-        for name in ("codes", "_values", "_last", "_ever"):
-            old = getattr(self, name)
-            wider = np.zeros((len(everyone), *old.shape[1:]), dtype=old.dtype)
-            wider[at] = old
-            setattr(self, name, wider)
-        self.subjects = everyone
 
 
 # -- Counts that add up

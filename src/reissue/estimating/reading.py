@@ -20,7 +20,7 @@ from reissue.engine.read import find
 from reissue.engine.text import text_of
 from reissue.errors import ReleaseError
 from reissue.history.public_files import read_description
-from reissue.model.overlap import Groups
+from reissue.model.observed import Groups
 from reissue.model.release import Style
 from reissue.model.requirement import Requirement
 from reissue.partition.mondrian import mondrian

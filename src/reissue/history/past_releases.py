@@ -75,6 +75,12 @@ class Definitions:
             self._coding = digest, Coding.from_dict(self._ledger.coding())
         return self._coding[1]
 
+    def keep(self, coding: Coding) -> None:
+        """The codes that were just written need not be read again."""
+        shelf = self._ledger.shelf
+        if shelf.coding_versions[-1:] == [coding.version]:
+            self._coding = shelf.file("coding", shelf.coding_name(coding.version)).sha256, coding
+
 
 class PastReleases(LazySequence[Facts]):
     """The facts of every release, each read when it is first asked for and recoded to the coding of today."""

@@ -210,11 +210,11 @@ def _measure_distance(values: Int32, low: Bool) -> float:
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
-def draw_sample(rows: Int64, total: int, seed: int, size: int = SAMPLE) -> Bool:
-    """bool[n]: whether each row (its position in a snapshot of `total` rows) is in the sample of about `size`."""
-    if total <= size:
+def draw_sample(rows: Int64, total: int, seed: int) -> Bool:
+    """bool[n]: whether each row (its position in a snapshot of `total` rows) is in the sample of about SAMPLE."""
+    if total <= SAMPLE:
         return np.ones(len(rows), dtype=np.bool_)
-    return np.asarray(hash_numbers(rows.astype(np.uint64), seed) < np.uint64(size / total * 2**64), dtype=np.bool_)
+    return np.asarray(hash_numbers(rows.astype(np.uint64), seed) < np.uint64(SAMPLE / total * 2**64), dtype=np.bool_)
 
 
 def find_owners(starts: Int64, count: int, numbers: Int64) -> Int32:

@@ -1,6 +1,6 @@
-"""A series as an attacker sees it: published classes, and who is in them where that is known.
+"""A series as an attacker sees it: published classes with their values, and who is in them where that is known.
 
-Releases may be read only when they are asked for, or only be counted: the paths of people through them.
+Releases may be read only when they are asked for, or only be counted (`model.paths`).
 """
 
 from __future__ import annotations
@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 
-from reissue.arrays.sets import Combinations, distinct, union
+from reissue.arrays.compiled import njit
+from reissue.arrays.sets import find_owners, find_starts, sum_rows
+from reissue.arrays.sorting import gather_by_bucket, sort_ascending
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import InputError, refuse_release
+from reissue.errors import InputError
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses
-
-if TYPE_CHECKING:
-    from reissue.model.overlap import Groups
-
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -56,6 +54,80 @@ class LazySequence(Sequence[T_co]):
     def __iter__(self) -> Iterator[T_co]:
         """Not by asking until an IndexError comes: one that making an item raises must not end the sequence early."""
         return (self.at(position) for position in range(self._length))
+
+
+class GroupArrays(NamedTuple):
+    """What kernels read of `Groups`."""
+
+    start: Int64
+    value: Int32
+    times: Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """How often each value occurs in each class.
+
+    start: int64[classes + 1] into value: int32[groups] (ascending within a class) and count: int64[groups]
+    """
+
+    start: Int64
+    value: Int32
+    count: Int64
+
+    @property
+    def arrays(self) -> GroupArrays:
+        return GroupArrays(self.start, self.value, self.count)
+
+    @staticmethod
+    def of(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> Groups:
+        """From rows: O(rows + classes + values), by two counting sorts."""
+        return Groups(*_count_groups(classes, values, class_count, value_count))
+
+    @staticmethod
+    def from_sorted(group_class: Int32 | Int64, value: Int32, count: Int64, class_count: int) -> Groups:
+        """From (class, value, count) sorted by class, then value."""
+        return Groups(find_starts(np.bincount(group_class, minlength=class_count)), value, count)
+
+    def pick(self, classes: Int32 | Int64) -> Groups:
+        """Those of some classes, renumbered in the order given."""
+        size = self.start[1:][classes] - self.start[:-1][classes]
+        start = find_starts(size)
+        at = np.repeat(self.start[:-1][classes] - start[:-1], size) + np.arange(start[-1])
+        return Groups(start, self.value[at], self.count[at])
+
+    @cached_property
+    def sizes(self) -> Int64:
+        """int64[classes]: rows of each class."""
+        return sum_rows(self.count, self.start)
+
+    @cached_property
+    def classes(self) -> Int64:
+        """int64[groups]: the class of each group."""
+        return find_owners(self.start)
+
+
+@njit(cache=True)
+def _count_groups(
+    classes: Int32 | Int64, values: Int32, class_count: int, value_count: int
+) -> tuple[Int64, Int32, Int64]:
+    start, shown = gather_by_bucket(classes, values, class_count)
+    group_start = np.zeros(class_count + 1, np.int64)
+    value, count = np.empty(len(shown), np.int32), np.empty(len(shown), np.int64)
+    times, groups = np.zeros(value_count, np.int64), 0
+    for one in range(class_count):
+        first = groups
+        for p in range(start[one], start[one + 1]):
+            if times[shown[p]] == 0:
+                value[groups] = shown[p]
+                groups += 1
+            times[shown[p]] += 1
+        sort_ascending(value[first:groups])
+        for group in range(first, groups):
+            count[group] = times[value[group]]
+            times[value[group]] = 0
+        group_start[one + 1] = groups
+    return group_start, value[:groups].copy(), count[:groups].copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +191,6 @@ class ObservedRelease:
     @cached_property
     def counted(self) -> Groups:
         """How often each value occurs in each class: counted once for all attacks. O(rows)."""
-        from reissue.model.overlap import Groups
-
         assert self.amounts is None, "rows that stand for many are counted by who can read `amounts`"
         return Groups.of(self.classes, self.values, len(self.boxes), int(self.values.max(initial=-1)) + 1)
 
@@ -254,48 +324,3 @@ class Names(Protocol):
 
     def numbers(self, identifiers: Sequence[str]) -> Int64:
         """int64[n]: the subject of each identifier, -1 where the series knows none."""
-
-
-def count_paths(releases: Sequence[Facts]) -> tuple[Combinations, Int64]:
-    """(the ways of a fragment's people through the releases, int64[ways] the first person who went each). O(rows).
-
-    A way is a value, and a class in each release, -1 where the person was not in it. What outsiders see of all
-    releases, and who could be whom, follows from how many people of all fragments went each way. What is at fault is
-    told by codes: `publish.self_check.put_names` makes labels of them.
-    """
-    people = union(*(facts.subjects for facts in releases))
-    values = np.full(len(people), -1, dtype=np.int32)
-    columns = []
-    for facts in releases:
-        if not facts.real.all():
-            refuse_release(f"in {{release:{facts.number}}} a row of this strategy stands for nobody")
-        at = np.searchsorted(people, facts.subjects)
-        other = np.flatnonzero((values[at] >= 0) & (values[at] != facts.values))
-        if len(other):
-            was, now = int(values[at[other[0]]]), int(facts.values[other[0]])
-            refuse_release(
-                f"in {{release:{facts.number}}} a sensitive value differs from the one that was published before: "
-                f"{{value:{now}}} in place of {{value:{was}}}"
-            )
-        values[at] = facts.values
-        classes = np.full(len(people), -1, dtype=np.int32)
-        classes[at] = facts.classes
-        columns.append(classes)
-    first, home = distinct([values, *columns])
-    counts = np.bincount(home, minlength=len(first)).astype(np.int64)
-    return Combinations(tuple(column[first] for column in (values, *columns)), counts), people[first]
-
-
-def make_counted_releases(boxes: Sequence[Int32], ways: Combinations, people: Int64) -> list[ObservedRelease]:
-    """The releases in counts. All who went the same way are one member: the one of `people`, which ascend.
-
-    boxes: int32[classes, attributes, 2] of each release
-    """
-    values, *classes = ways.columns
-    releases = []
-    for number, (its, own) in enumerate(zip(boxes, classes, strict=True), start=1):
-        here = np.flatnonzero(own >= 0)
-        nothing = np.empty((len(here), 0), dtype=np.int32)
-        members = Members(people[here], own[here], nothing, values[here])
-        releases.append(ObservedRelease(number, its, own[here], values[here], members, amounts=ways.counts[here]))
-    return releases

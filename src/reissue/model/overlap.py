@@ -1,69 +1,149 @@
-"""Two releases laid over each other: which classes share how many subjects, and how often values occur in classes."""
+"""Releases laid over each other: who came, went and changed; which subjects and which values their classes share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.sets import find_owners, find_starts
-from reissue.arrays.sorting import sort_ascending
-from reissue.arrays.types import Bool, Int32, Int64
-
-
-class GroupArrays(NamedTuple):
-    """What kernels read of `Groups`."""
-
-    start: Int64
-    value: Int32
-    times: Int64
+from reissue.arrays.sets import Combinations, union
+from reissue.arrays.sorting import gather_by_bucket, sort_by_bucket
+from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
+from reissue.model.observed import GroupArrays, Groups, Members, ObservedRelease
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
-    """How often each value occurs in each class.
+class Turnover:
+    """Against the last word on each person: counts for one release."""
 
-    start: int64[classes + 1] into value: int32[groups] (ascending within a class) and count: int64[groups]
-    """
+    new: int
+    gone: int
+    back: int
+    changed_quasi_identifiers: int
+    changed_value: int
 
-    start: Int64
-    value: Int32
-    count: Int64
+    def __add__(self, other: Turnover) -> Turnover:
+        return Turnover(*(one + more for one, more in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+
+class LastSeen:
+    """Everybody so far, and the last word on each: subjects int64[n] ascending, codes int32[n, attributes]."""
+
+    def __init__(self, attributes: int) -> None:
+        self.releases = 0
+        self.subjects = NO_NUMBERS
+        self.codes = np.empty((0, attributes), dtype=np.int32)
+        self._values = NO_CODES
+        self._last = NO_NUMBERS  # position of the last release with this person, from 1
+        self._ever = np.empty(0, dtype=np.bool_)
 
     @property
-    def arrays(self) -> GroupArrays:
-        return GroupArrays(self.start, self.value, self.count)
+    def changed_value(self) -> int:
+        """How many people ever had another value."""
+        return int(self._ever.sum())
+
+    def add(self, members: Members) -> Turnover:
+        """The next release's members. O(people so far)."""
+        self._meet(members.subjects)
+        self.releases += 1
+        at = np.searchsorted(self.subjects, members.subjects)
+        before = self._last[at]
+        known = before > 0
+        moved = known & (self.codes[at] != members.codes).any(axis=1)
+        updated = known & (self._values[at] != members.values)
+        previous = self.releases - 1
+        gone = int((self._last == previous).sum() - (before == previous).sum()) if previous else 0
+        back = int((known & (before < previous)).sum())
+        self._ever[at] |= updated
+        self.codes[at], self._values[at], self._last[at] = members.codes, members.values, self.releases
+        return Turnover(int((~known).sum()), gone, back, int(moved.sum()), int(updated.sum()))
+
+    def _meet(self, subjects: Int64) -> None:
+        everyone = union(self.subjects, subjects)
+        if len(everyone) == len(self.subjects):
+            return
+        at = np.searchsorted(everyone, self.subjects)
+        for name in ("codes", "_values", "_last", "_ever"):
+            old = getattr(self, name)
+            wider = np.zeros((len(everyone), *old.shape[1:]), dtype=old.dtype)
+            wider[at] = old
+            setattr(self, name, wider)
+        self.subjects = everyone
+
+
+def follow_people(
+    releases: Iterable[ObservedRelease], attributes: int
+) -> tuple[list[Turnover] | None, int | None, int]:
+    """(who came, went and changed with each release, how many people there are, how many ever had another value).
+
+    None, None and 0 where the members of some release are not known. O(people) for each release.
+    """
+    seen, turnover, known = LastSeen(attributes), list[Turnover](), True
+    for release in releases:
+        known = known and release.members is not None
+        if release.members is not None:
+            turnover.append(seen.add(release.members))
+    return (turnover, len(seen.subjects), seen.changed_value) if known else (None, None, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRelease:
+    """The groups of one release, class by class.
+
+    boxes:  int32[classes, attributes, 2]
+    start:  int64[classes + 1] where each class's groups begin
+    values: int32[groups] ascending within a class; counts: int64[groups] > 0
+    """
+
+    boxes: Int32
+    start: Int64
+    values: Int32
+    counts: Int64
 
     @staticmethod
-    def of(classes: Int32 | Int64, values: Int32, class_count: int, value_count: int) -> Groups:
-        """From rows: O(rows + classes + values), by two counting sorts."""
-        return Groups(*_count_groups(classes, values, class_count, value_count))
+    def of(boxes: Int32, classes: Int32 | Int64, values: Int32 | Int64, counts: Int64) -> GroupedRelease:
+        """From groups sorted by class, then value."""
+        start = np.searchsorted(classes, np.arange(len(boxes) + 1)).astype(np.int64)
+        return GroupedRelease(boxes, start, values.astype(np.int32), counts.astype(np.int64))
 
     @staticmethod
-    def from_sorted(group_class: Int32 | Int64, value: Int32, count: Int64, class_count: int) -> Groups:
-        """From (class, value, count) sorted by class, then value."""
-        return Groups(find_starts(np.bincount(group_class, minlength=class_count)), value, count)
+    def from_counts(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> GroupedRelease:
+        """From counts in any order, in which a group may come twice."""
+        found = Combinations.of([classes, values], counts)
+        return GroupedRelease.of(boxes, found.columns[0], found.columns[1], found.counts)
 
-    def pick(self, classes: Int32 | Int64) -> Groups:
-        """Those of some classes, renumbered in the order given."""
-        size = self.start[1:][classes] - self.start[:-1][classes]
-        start = find_starts(size)
-        at = np.repeat(self.start[:-1][classes] - start[:-1], size) + np.arange(start[-1])
-        return Groups(start, self.value[at], self.count[at])
+    @staticmethod
+    def from_release(release: ObservedRelease) -> GroupedRelease:
+        width = int(release.values.max()) + 1 if len(release.values) else 1
+        if release.amounts is not None:
+            return GroupedRelease.from_counts(release.boxes, release.classes, release.values, release.amounts)
+        if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
+            return GroupedRelease.of(release.boxes, *release.groups)
+        counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort
+        key = np.flatnonzero(counts)
+        return GroupedRelease.of(release.boxes, key // width, key % width, counts[key])
+
+    @cached_property
+    def classes(self) -> Int32:
+        """int32[groups]: the class of each group."""
+        return np.repeat(np.arange(len(self.boxes), dtype=np.int32), np.diff(self.start))
+
+    def find(self, classes: Int32, values: Int32) -> Int64:
+        """int64[n]: the groups of these classes and values, all of which there are."""
+        width = np.int64(max(int(self.values.max()), int(values.max())) + 1) if len(values) else np.int64(1)
+        return np.searchsorted(self.classes * width + self.values, classes * width + values)
 
     @cached_property
     def sizes(self) -> Int64:
-        """int64[classes]: rows of each class."""
-        total = find_starts(self.count)
-        return np.asarray(total[self.start[1:]] - total[self.start[:-1]], dtype=np.int64)
+        """int64[classes]: records of each class."""
+        return np.bincount(self.classes, self.counts, minlength=len(self.boxes)).astype(np.int64)
 
     @cached_property
-    def classes(self) -> Int64:
-        """int64[groups]: the class of each group."""
-        return find_owners(self.start)
+    def total(self) -> int:
+        return int(self.counts.sum())
 
 
 def stack_groups(*parts: Groups) -> Groups:
@@ -171,33 +251,9 @@ def _find_common(one: Int64, other: Int64) -> tuple[Int64, Int64]:
 
 
 @njit(cache=True)
-def sort_by_bucket(bucket: Int32 | Int64, count: int) -> tuple[Int64, Int64]:
-    """(start, order): rows of each bucket, in order; rows of bucket -1 are left out. O(rows + buckets)."""
-    start, order = _sort_by(bucket, np.arange(len(bucket)), count)
-    return start, np.asarray(order, np.int64)
-
-
-@njit(cache=True)
-def _sort_by(bucket: Int32 | Int64, what: Int32 | Int64, count: int) -> tuple[Int64, Int32 | Int64]:
-    """(start, [rows]): something of each row, bucket by bucket; rows of bucket -1 are left out."""
-    start = np.zeros(count + 1, np.int64)
-    for row in range(len(bucket)):
-        if bucket[row] >= 0:
-            start[bucket[row] + 1] += 1
-    for b in range(count):
-        start[b + 1] += start[b]
-    place, ordered = start[:-1].copy(), np.empty(start[count], what.dtype)
-    for row in range(len(bucket)):
-        if bucket[row] >= 0:
-            ordered[place[bucket[row]]] = what[row]
-            place[bucket[row]] += 1
-    return start, ordered
-
-
-@njit(cache=True)
 def _find_links(own: Int32 | Int64, other: Int32 | Int64, lefts: int, rights: int) -> tuple[Int64, Int64, Int64]:
     """(left, right, shared) of each link. O(rows + classes)."""
-    start, met = _sort_by(own, other, lefts)
+    start, met = gather_by_bucket(own, other, lefts)
     seen, number = np.full(rights, -1, np.int64), np.empty(rights, np.int64)
     left, right, shared = np.empty(len(own), np.int64), np.empty(len(own), np.int64), np.empty(len(own), np.int64)
     links = 0
@@ -227,26 +283,3 @@ def _number_links(own: Int32 | Int64, other: Int32 | Int64, left: Int64, right: 
         for p in range(start[one], start[one + 1]):
             link[order[p]] = number[other[order[p]]]
     return link
-
-
-@njit(cache=True)
-def _count_groups(
-    classes: Int32 | Int64, values: Int32, class_count: int, value_count: int
-) -> tuple[Int64, Int32, Int64]:
-    start, shown = _sort_by(classes, values, class_count)
-    group_start = np.zeros(class_count + 1, np.int64)
-    value, count = np.empty(len(shown), np.int32), np.empty(len(shown), np.int64)
-    times, groups = np.zeros(value_count, np.int64), 0
-    for one in range(class_count):
-        first = groups
-        for p in range(start[one], start[one + 1]):
-            if times[shown[p]] == 0:
-                value[groups] = shown[p]
-                groups += 1
-            times[shown[p]] += 1
-        sort_ascending(value[first:groups])
-        for group in range(first, groups):
-            count[group] = times[value[group]]
-            times[value[group]] = 0
-        group_start[one + 1] = groups
-    return group_start, value[:groups].copy(), count[:groups].copy()

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import Bool, Float64, Int32, Int64
-from reissue.model.overlap import sort_by_bucket
 
 TOLERANCE = 1e-9
 """Absolute slack of the entropy (nats), t and beta comparisons, against rounding noise only."""

@@ -48,7 +48,6 @@ class LatticeSearch:
     """The lattice of one table: which generalizations meet the limits, which of them are minimal, which is best.
 
     Counts of nodes on the way to others are kept for reuse, up to a few times the size of the leaf counts.
-    evaluated: how many nodes were looked at.
     """
 
     def __init__(
@@ -79,7 +78,6 @@ class LatticeSearch:
         self.limits, self.spare, self._stays = limits, spare, -1 if stays is None else 1
         self.leaves = count(codes, values, len(limits.table), self.ladders, amounts)
         self._kept: OrderedDict[Node, Frequencies] = OrderedDict()
-        self.evaluated = 0
 
     def find_satisfied(self) -> Bool:
         """bool[lattice]: the nodes under which every class meets the limits.
@@ -97,7 +95,6 @@ class LatticeSearch:
 
     def holds(self, node: Node) -> bool:
         """Whether every class meets the limits at this node."""
-        self.evaluated += 1
         return self._roll(self._source(node), node, keep=False).holds
 
     def counts(self, node: Node) -> Frequencies:
@@ -209,7 +206,6 @@ def incognito(
     values: Int32,
     domains: Sequence[Domain],
     limits: Limits,
-    metric: Metric = "loss",
     *,
     spare: int = 0,
 ) -> tuple[Partition, Node]:
@@ -224,7 +220,7 @@ def incognito(
         sizes = LatticeSearch(codes, values, domains, limits._replace(by_value=False), spare, between=True)
         node = _find_with_values(search, sizes)
     else:
-        node = best(search, minimal(search.find_satisfied()), metric)
+        node = best(search, minimal(search.find_satisfied()))
     partition = apply_levels(search.ladders, codes, node)
     return (_leave_out(partition, limits.k) if spare else partition), node
 

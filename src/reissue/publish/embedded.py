@@ -21,7 +21,6 @@ from reissue.history.lending import LentColumns
 from reissue.history.past_releases import Identities, UnseenRelease, refuse_lookalikes
 from reissue.history.public_files import Extent, add_standing, make_public_tables
 from reissue.ledger import Ledger, PartWriter, ReleaseRecord, Stage
-from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.fragments import Fragments, divide, draw_sample, join_facts, number_globally
@@ -47,7 +46,7 @@ class Embedded(Executor):
         self._ledger, self._ahead = ledger, ahead
         self._plan: TableCounts | None = None
 
-    def start(self, strategy: Strategy, progress: Callable[[str], None]) -> None:
+    def start(self, progress: Callable[[str], None]) -> None:
         pass
 
     def read(self, source: Source, schema: Schema) -> SnapshotSummary:

@@ -10,7 +10,6 @@ from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
 from reissue.engine.output import Format
 from reissue.ledger import ReleaseRecord, Stage
-from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
 from reissue.model.fragments import Fragments
@@ -33,8 +32,8 @@ class Executor(ABC):
     """
 
     @abstractmethod
-    def start(self, strategy: Strategy, progress: Callable[[str], None]) -> None:
-        """Whatever must be there before the snapshot is read; SettingsError if the strategy cannot be made here."""
+    def start(self, progress: Callable[[str], None]) -> None:
+        """Whatever must be there before the snapshot is read."""
 
     @abstractmethod
     def read(self, source: Source, schema: Schema) -> SnapshotSummary:

@@ -20,7 +20,8 @@ from reissue.history.past_releases import ABSENT, Identities, PastReleases, fold
 from reissue.ledger import Marks, Shelf
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts
-from reissue.model.observed import Words, count_paths
+from reissue.model.observed import Words
+from reissue.model.paths import count_paths
 from reissue.model.release import Candidate, Coded, Facts, History, Table, derive_seed, read_segments, take_rows
 from reissue.publish.changes import ComparedRows, PermittedRows, compare, permit
 from reissue.publish.self_check import (

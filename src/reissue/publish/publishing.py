@@ -82,10 +82,10 @@ class Publishing:
     allow: Sequence[str] = ()
     label: str | None = None
 
-    def run(self, source: Source) -> ReleaseRecord:
-        """Publish `source` as the next release and return its record."""
+    def run(self, source: Source) -> tuple[ReleaseRecord, Coding]:
+        """Publish `source` as the next release: (its record, the codes of the series from now on)."""
         try:
-            record = self._publish(source)
+            record, coding = self._publish(source)
         finally:
             self.executor.close()
         try:
@@ -93,13 +93,13 @@ class Publishing:
         except ReissueError as error:  # the release is out: what comes after it has not made it fail
             said = f"Release {record.name} is committed, but what was to be done with it afterwards failed. {error}"
             record = replace(record, warnings=(*record.warnings, said))
-        return record
+        return record, coding
 
     def draft(self, source: Source) -> Draft:
         """The next release, finished and checked, with every gate that would stop it; nothing is written."""
         return self._draft(source, staged=False)[0]
 
-    def _publish(self, source: Source) -> ReleaseRecord:
+    def _publish(self, source: Source) -> tuple[ReleaseRecord, Coding]:
         draft, stage = self._draft(source, staged=True)
         assert stage is not None
         self.progress("write")
@@ -108,12 +108,12 @@ class Publishing:
         for first, survey in zip(draft.firsts, draft.surveys, strict=True):
             stage.number_subjects(np.arange(first, first + survey.new))
         self.progress("commit")
-        return stage.commit(draft.record)
+        return stage.commit(draft.record), draft.job.coding
 
     def _draft(self, source: Source, staged: bool) -> tuple[Draft, Stage | None]:
         """staged: for a release that is to be published; a gate that is not allowed then stops it at once."""
         executor = self.executor
-        executor.start(self.strategy, self.progress)
+        executor.start(self.progress)
         self.progress("read")
         seen = executor.read(source, self.coding.schema)
         coding = self.coding.learn(seen)

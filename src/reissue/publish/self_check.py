@@ -19,7 +19,8 @@ from reissue.methods.strategy import Planner, Strategy
 from reissue.model.boxes import contain
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
-from reissue.model.observed import LazySequence, Listing, Observed, ObservedRelease, Words, make_counted_releases
+from reissue.model.observed import LazySequence, Listing, Observed, ObservedRelease, Words
+from reissue.model.paths import make_counted_releases
 from reissue.model.release import Coded, Facts, History
 from reissue.model.standing_view import EpisodeWords, observe_classes
 

@@ -17,7 +17,6 @@ from reissue.arguments import check_arguments
 from reissue.arrays.types import Int32, Int64
 from reissue.audit.foreign.series import ForeignSeries, read_series
 from reissue.audit.result import Audit
-from reissue.audit.timeline import LastSeen, Turnover
 from reissue.coding import Coding
 from reissue.documents import write_json
 from reissue.errors import ReissueError, SettingsError
@@ -30,6 +29,7 @@ from reissue.methods.registry import ADOPTED
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import widen_to_nodes
 from reissue.model.observed import ObservedRelease
+from reissue.model.overlap import LastSeen, Turnover
 from reissue.model.release import Coded, Facts, Table, derive_seed
 from reissue.schema import Config, Schema, read_config
 from reissue.series.creating import NewSeries

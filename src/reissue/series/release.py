@@ -253,12 +253,21 @@ def begin_reading(snapshot: Source, schema: Schema) -> Ahead:
     return ahead
 
 
-def make_executor(ledger: Ledger, engine: Mapping[str, object], table: str | None, ahead: Ahead | None) -> Executor:
-    """Where a release is made on that engine."""
+def check_table(table: str | None, engine: Mapping[str, object]) -> None:
+    """Refuse a table for an engine that has none."""
+    if table and engine["name"] != "spark":
+        raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
+
+
+def make_executor(
+    ledger: Ledger, engine: Mapping[str, object], table: str | None, snapshot: Source, schema: Schema
+) -> Executor:
+    """Where a release is made on that engine; on this machine its snapshot is read from now on."""
     if engine["name"] == "spark":
         from reissue.publish.spark.executor import OnSpark
 
         return OnSpark(ledger, engine, table)
+    ahead = begin_reading(snapshot, schema)
     from reissue.publish.embedded import Embedded
 
     return Embedded(ledger, ahead)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from reissue.arguments import check_engine, check_methods
 from reissue.coding import Coding
-from reissue.errors import SettingsError
 from reissue.hierarchy import Hierarchy
 from reissue.history.past_releases import Definitions
 from reissue.ledger import REBUILD, Damage, Event, Ledger, Receipt, ReleaseRecord
@@ -16,7 +15,7 @@ from reissue.methods.registry import ADOPTED, restore_strategy
 from reissue.methods.strategy import Strategy
 from reissue.schema import Schema
 from reissue.series.creating import NewSeries, change_strategy, find_key
-from reissue.series.release import FORMATS, Attempt, Release, begin_reading, make_executor
+from reissue.series.release import FORMATS, Attempt, Release, begin_reading, check_table, make_executor
 from reissue.showing import Shown, Sketch
 
 if TYPE_CHECKING:
@@ -186,18 +185,18 @@ class Series(Shown):
         call the release; by default the name of the snapshot's file.
         """
         chosen = check_engine({**self.engine, "name": engine} if engine else self.engine)
-        if table and chosen["name"] != "spark":
-            raise SettingsError("Only Spark writes tables: publish on the engine 'spark', or leave the table out.")
+        check_table(table, chosen)
         asked = Attempt(on_change=on_change, formats=formats, allow=allow, label=label, progress=progress)
         with self._ledger.publisher():
             if self._ledger.has_older_caches:
                 from reissue.series.upkeep import mend_caches
 
                 mend_caches(self._ledger, self.strategy, self.coding)
-            ahead = begin_reading(snapshot, self.schema) if chosen["name"] == "embedded" else None
-            executor = make_executor(self._ledger, chosen, table, ahead)
+            executor = make_executor(self._ledger, chosen, table, snapshot, self.schema)
             attempt = asked.prepare(self._ledger, self.coding, strategy or self.strategy, snapshot, executor)
-            return self._release(attempt.run(snapshot))
+            record, coding = attempt.run(snapshot)
+            self._definitions.keep(coding)
+            return self._release(record)
 
     def preview(
         self,

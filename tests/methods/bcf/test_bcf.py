@@ -11,12 +11,12 @@ import pytest
 from reissue.errors import InfeasiblePolicy, SettingsError
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.strategy import BCF
 from reissue.methods.strategy import Strategy
 from reissue.model.boxes import contain
 from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
+from reissue.model.overlap import GroupedRelease
 from reissue.model.release import Coded, Facts
 from reissue.partition.global_recoding import Cut
 from tests.methods.bcf.chains import TAXONOMIES, bare, random_series

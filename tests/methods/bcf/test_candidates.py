@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reissue.methods.bcf.candidates import ReleaseChain, count_composed, known_targets, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease
+from reissue.model.overlap import GroupedRelease
 from tests.support.generators import exact_candidates
 from tests.support.series import random_boxes_chain, random_cut_chain
 

@@ -8,8 +8,9 @@ import pytest
 from reissue.arrays.flow.transport import Transport
 from reissue.arrays.types import Int32
 from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease, compare
+from reissue.methods.bcf.cracks import compare
 from reissue.model.domain import Tree
+from reissue.model.overlap import GroupedRelease
 from tests.support.generators import all_generators, released
 from tests.support.histories import uniform_tree
 from tests.support.series import random_boxes_chain, random_cut, random_cut_chain, recode

@@ -14,12 +14,12 @@ from reissue.methods.bcf import attack, certification, joint_candidates, strateg
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, possible_targets
 from reissue.methods.bcf.certification import specialize_certified
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.crossing import APART, count_exchangeable, find_knots
 from reissue.methods.bcf.joint_candidates import JointCandidates, Work
 from reissue.methods.bcf.search import SearchRules, TopDown
 from reissue.methods.bcf.strategy import BCF
 from reissue.model.observed import ObservedRelease
+from reissue.model.overlap import GroupedRelease
 from reissue.model.release import Facts
 from tests.methods.bcf.chains import BINARY, TRAPS, bare, crossing_rows, crossing_series
 from tests.support.generators import exact_candidates

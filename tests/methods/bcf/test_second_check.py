@@ -14,10 +14,11 @@ import pytest
 import reissue as ri
 from reissue.methods.bcf import candidates, cracks, joint_candidates, second_check
 from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease, Pair
+from reissue.methods.bcf.cracks import Pair
 from reissue.methods.bcf.joint_candidates import Knot
 from reissue.methods.plain_release import PlainRelease
 from reissue.model.observed import Members, ObservedRelease
+from reissue.model.overlap import GroupedRelease
 from tests.methods.bcf.chains import crossing_rows
 from tests.support.planted import Case, Fault, Insertions, assert_noticed
 from tests.support.series import random_boxes_chain, random_cut_chain

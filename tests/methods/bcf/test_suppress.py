@@ -14,10 +14,10 @@ from reissue.arrays.types import Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.bcf.candidates import ReleaseChain, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.strategy import BCF, OUTLIERS
 from reissue.model.domain import Domain
 from reissue.model.observed import ObservedRelease
+from reissue.model.overlap import GroupedRelease
 from reissue.model.release import Candidate, Coded, Counterfeits, Facts
 from reissue.publish.fragment import LEFT_OUT
 from reissue.publish.spark.fragment import plan_from_table, plan_to_table

@@ -13,8 +13,7 @@ from reissue.methods.incremental.recut.check import Classes, Cluster, cut_is_saf
 from reissue.methods.incremental.recut.check_difference import difference_buffers
 from reissue.methods.incremental.running_knowledge import RunningKnowledge
 from reissue.methods.incremental.tracing_attack import RecordTracing
-from reissue.model.observed import Observed
-from reissue.model.overlap import Groups
+from reissue.model.observed import Groups, Observed
 from tests.methods.incremental.tiny import random_series, series_of
 
 

@@ -13,12 +13,12 @@ import pytest
 
 import reissue as ri
 from reissue.methods.incremental import difference, second_check, second_tracing, tracing, tracing_filter
-from reissue.methods.incremental.difference import Frequent
-from reissue.methods.incremental.difference_region import DifferencePart
+from reissue.methods.incremental.difference import DifferencePart
+from reissue.methods.incremental.difference_flows import Frequent
 from reissue.methods.incremental.tracing_filter import TracingPart
 from reissue.methods.plain_release import PlainRelease
 from reissue.model import overlap
-from reissue.model.observed import Members, Observed, ObservedRelease
+from reissue.model.observed import GroupArrays, Members, Observed, ObservedRelease
 from tests.methods.incremental.test_incremental_attacks import tiny_cases
 from tests.methods.incremental.tiny import differences, intersections, traced, value_of
 from tests.support.planted import Case, Fault, Insertions, assert_noticed
@@ -111,7 +111,7 @@ def suspect_nobody(part: DifferencePart, *_: object) -> tuple[np.ndarray, float]
 
 
 def keep_the_newer_values(
-    _: overlap.GroupArrays, newer: overlap.GroupArrays, __: np.ndarray, right: np.ndarray
+    _: GroupArrays, newer: GroupArrays, __: np.ndarray, right: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """In place of the intersection of two multisets, the second of them."""
     start, value, count = newer
@@ -129,21 +129,17 @@ def call_everything_even(*given: object) -> np.ndarray:
     return np.full(int(str(given[-1])), 1_000)
 
 
-def find_everything_even(*given: object) -> np.ndarray:
-    return np.ones(int(str(given[-1])), dtype=np.bool_)
-
-
 def pass_everything(*_: object) -> bool:
     return False
 
 
 FAULTS = {
     "the flow of the share of a value": Fault(difference, "too_frequent", find_no_frequent_value, "difference"),
-    "the flow of the people left over": Fault(difference, "_too_few", find_no_small_rest, "difference"),
+    "the flow of the people left over": Fault(difference, "find_too_few", find_no_small_rest, "difference"),
     "the components without flows": Fault(difference, "_suspect", suspect_nobody, "difference"),
     "the running multiset": Fault(overlap, "_intersect", keep_the_newer_values, "intersection"),
     "the traces": Fault(tracing, "trace_rows", trace_nothing, "record tracing"),
-    "the even parts of differences": Fault(difference, "find_even", find_everything_even, "difference"),
+    "the even parts of differences": Fault(difference, "count_even", call_everything_even, "difference"),
     "the even parts of traces": Fault(tracing_filter, "count_even", call_everything_even, "record tracing"),
     "the filter of the traces": Fault(TracingPart, "suspicious", pass_everything, "record tracing"),
 }

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reissue.methods.incremental import tracing, tracing_places
+from reissue.methods.incremental import tracing, tracing_filter, tracing_places
 from reissue.methods.incremental.tracing import Traces
 from reissue.methods.incremental.tracing_attack import RecordTracing
 from reissue.methods.incremental.tracing_filter import Laid
@@ -106,7 +106,7 @@ def test_nobody_is_traced_into_a_release_of_other_people() -> None:
 @pytest.mark.parametrize("change", CHANGES)
 def test_leaving_out_is_right_only_if_nobody_changed(change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were it done all the same, something would be missed: so the cases above do test that it is not."""
-    monkeypatch.setattr(tracing, "find_followed", lambda *args: (np.ones(len(args[4]), np.bool_), True))
+    monkeypatch.setattr(tracing_filter, "find_followed", lambda *args: (np.ones(len(args[4]), np.bool_), True))
     wrong = sum(not agrees(series, k) for series, k in cases(0, change))
     assert (wrong > 0) == (change is not nothing)
 
@@ -170,6 +170,7 @@ def test_few_places_tell_as_much_as_all(drawn: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(tracing_places, "TRIED", 6 * drawn)
     monkeypatch.setattr(tracing_places, "FEW", 0)
     monkeypatch.setattr(tracing, "_quiet", lambda *_: False)
+    monkeypatch.setattr(Laid, "quiet", False)
     monkeypatch.setattr(tracing, "_trace_where_needed", compared)
     monkeypatch.setattr(TracingPlaces, "widen", widened)
     for series, k in (*turning_cases(drawn), *cases(drawn, nothing), *leaving_cases(drawn), *loose_cases(drawn)):

@@ -18,7 +18,8 @@ from reissue.history.spark_counts import COUNTS, counts_from_table, sum_for_frag
 from reissue.methods.attack import Attack, Outcome
 from reissue.methods.attack_parts import SharedCountAttack
 from reissue.model.fragment_counts import Counts, TableCounts
-from reissue.model.observed import Observed, count_paths, make_counted_releases
+from reissue.model.observed import Observed
+from reissue.model.paths import count_paths, make_counted_releases
 
 if TYPE_CHECKING:
     from reissue.engine.spark.verbs import Frame, Spark

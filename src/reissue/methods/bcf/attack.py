@@ -14,10 +14,10 @@ from reissue.arrays.types import Bool, Int32, Int64
 from reissue.methods.attack import Attack, Finding, Outcome, WorkDivision, count_people, list_names
 from reissue.methods.bcf.attack_findings import CandidateLimits, WeakTargets, weaknesses
 from reissue.methods.bcf.candidates import ReleaseChain, Targets, count_composed, known_targets, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.crossing import count_exchangeable
 from reissue.methods.bcf.joint_candidates import JointCandidates, Work
 from reissue.model.observed import Observed, ObservedRelease, Words
+from reissue.model.overlap import GroupedRelease
 from reissue.model.requirement import Ratio
 from reissue.model.settings import RowCount, Share, ValueCount, Within
 

@@ -13,8 +13,8 @@ from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import SettingsError
 from reissue.methods.attack import Finding
 from reissue.methods.bcf.candidates import ReleaseChain, Targets
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.observed import Words
+from reissue.model.overlap import GroupedRelease
 from reissue.model.requirement import TOLERANCE, Requirement
 from reissue.model.settings import as_fraction
 

@@ -18,10 +18,12 @@ from functools import cached_property
 import numpy as np
 
 from reissue.arrays.compiled import njit
+from reissue.arrays.sets import sum_rows
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.bcf.cracks import GroupedRelease, Pair, compare, sums
+from reissue.methods.bcf.cracks import Pair, compare
 from reissue.model.box_index import find_meeting
-from reissue.model.overlap import Groups, intersect_groups
+from reissue.model.observed import Groups
+from reissue.model.overlap import GroupedRelease, intersect_groups
 from reissue.model.requirement_kernels import Limits, meets
 
 
@@ -53,7 +55,7 @@ class Targets:
     @cached_property
     def totals(self) -> Int64:
         """int64[targets]: candidates of each target."""
-        return sums(self.amounts, self.start)
+        return sum_rows(self.amounts, self.start)
 
     def keep(self, which: Int64) -> Targets:
         """The targets at these positions, in this order."""

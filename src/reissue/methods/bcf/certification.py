@@ -15,9 +15,9 @@ import numpy as np
 
 from reissue.arrays.types import Int32
 from reissue.methods.bcf.candidates import ReleaseChain, all_meet, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.joint_candidates import JointCandidates, Work
 from reissue.methods.bcf.search import SearchRules, TopDown
+from reissue.model.overlap import GroupedRelease
 from reissue.model.requirement import Requirement
 
 CROSSINGS = 1_000

@@ -20,67 +20,10 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.flow.transport import Transport
-from reissue.arrays.sets import Combinations, bipartite_components, find_starts
+from reissue.arrays.sets import bipartite_components, sum_rows
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.box_index import find_meeting
-from reissue.model.observed import ObservedRelease
-
-
-@dataclass(frozen=True, eq=False)
-class GroupedRelease:
-    """The groups of one release, class by class.
-
-    boxes:  int32[classes, attributes, 2]
-    start:  int64[classes + 1] where each class's groups begin
-    values: int32[groups] ascending within a class; counts: int64[groups] > 0
-    """
-
-    boxes: Int32
-    start: Int64
-    values: Int32
-    counts: Int64
-
-    @staticmethod
-    def of(boxes: Int32, classes: Int32 | Int64, values: Int32 | Int64, counts: Int64) -> GroupedRelease:
-        """From groups sorted by class, then value."""
-        start = np.searchsorted(classes, np.arange(len(boxes) + 1)).astype(np.int64)
-        return GroupedRelease(boxes, start, values.astype(np.int32), counts.astype(np.int64))
-
-    @staticmethod
-    def from_counts(boxes: Int32, classes: Int32, values: Int32, counts: Int64) -> GroupedRelease:
-        """From counts in any order, in which a group may come twice."""
-        found = Combinations.of([classes, values], counts)
-        return GroupedRelease.of(boxes, found.columns[0], found.columns[1], found.counts)
-
-    @staticmethod
-    def from_release(release: ObservedRelease) -> GroupedRelease:
-        width = int(release.values.max()) + 1 if len(release.values) else 1
-        if release.amounts is not None:
-            return GroupedRelease.from_counts(release.boxes, release.classes, release.values, release.amounts)
-        if len(release.boxes) * width > max(1 << 20, 4 * len(release.values)):
-            return GroupedRelease.of(release.boxes, *release.groups)
-        counts = np.bincount(release.classes.astype(np.int64) * width + release.values)  # dense enough not to sort
-        key = np.flatnonzero(counts)
-        return GroupedRelease.of(release.boxes, key // width, key % width, counts[key])
-
-    @cached_property
-    def classes(self) -> Int32:
-        """int32[groups]: the class of each group."""
-        return np.repeat(np.arange(len(self.boxes), dtype=np.int32), np.diff(self.start))
-
-    def find(self, classes: Int32, values: Int32) -> Int64:
-        """int64[n]: the groups of these classes and values, all of which there are."""
-        width = np.int64(max(int(self.values.max()), int(values.max())) + 1) if len(values) else np.int64(1)
-        return np.searchsorted(self.classes * width + self.values, classes * width + values)
-
-    @cached_property
-    def sizes(self) -> Int64:
-        """int64[classes]: records of each class."""
-        return np.bincount(self.classes, self.counts, minlength=len(self.boxes)).astype(np.int64)
-
-    @cached_property
-    def total(self) -> int:
-        return int(self.counts.sum())
+from reissue.model.overlap import GroupedRelease
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +53,7 @@ class Pair:
     @cached_property
     def shared(self) -> Int64:
         """int64[pairs]: candidates of someone of the left release in these two classes, summed over values."""
-        return sums(self.most, self.edge_start)
+        return sum_rows(self.most, self.edge_start)
 
     @cached_property
     def forward(self) -> Int64:
@@ -125,7 +68,7 @@ class Pair:
     @cached_property
     def backward(self) -> Int64:
         """int64[right classes]: B crack, the records that cannot be those of a newcomer."""
-        return sums(self.old, self.right.start)
+        return sum_rows(self.old, self.right.start)
 
     @property
     def newcomers(self) -> int:
@@ -174,12 +117,6 @@ def comparable_classes(left: GroupedRelease, right: GroupedRelease) -> tuple[Int
     i, j = find_meeting(left.boxes[here], right.boxes[there])
     order = np.lexsort((j, i))
     return here[i[order]].astype(np.int32), there[j[order]].astype(np.int32)
-
-
-def sums(amounts: Int64, start: Int64) -> Int64:
-    """int64[rows]: the sum of each row's amounts in a sparse table."""
-    running = find_starts(amounts)
-    return np.asarray(running[start[1:]] - running[start[:-1]], dtype=np.int64)
 
 
 def _complete(piece_left: Int64, piece_right: Int64, piece_edge: Int64, pieces: int) -> Bool:

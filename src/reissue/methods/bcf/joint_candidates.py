@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.sets import find_owners, find_starts
+from reissue.arrays.sets import find_owners, find_starts, sum_rows
 from reissue.arrays.types import Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain, Targets
-from reissue.methods.bcf.cracks import sums
 from reissue.methods.bcf.crossing import APART, find_knots
 from reissue.model.box_index import find_meeting
 
@@ -252,7 +251,7 @@ class _KnottedTargets:
     def list_wants(self, some: Int64, enough: int | None) -> list[Want]:
         """What to look for, that these rows be settled or have enough: of a row the largest entries first."""
         self._look()
-        least = np.maximum(self._known, sums(self._least, self._targets.start))
+        least = np.maximum(self._known, sum_rows(self._least, self._targets.start))
         open_ = self._least < self._most
         if enough is not None:
             open_ &= (least < enough)[self._row]
@@ -291,5 +290,5 @@ class _KnottedTargets:
 
     def finish(self) -> Targets:
         self._look()
-        least = np.maximum(self._known, sums(self._least, self._targets.start))
+        least = np.maximum(self._known, sum_rows(self._least, self._targets.start))
         return replace(self._targets, amounts=self._most, least=least)

@@ -15,8 +15,8 @@ import numpy as np
 from reissue.arrays.sets import Combinations, distinct
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.model.observed import ObservedRelease
+from reissue.model.overlap import GroupedRelease
 from reissue.model.release import Facts, Table
 from reissue.partition.global_recoding import Cut
 

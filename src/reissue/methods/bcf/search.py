@@ -15,7 +15,6 @@ import numpy as np
 
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.bcf.candidates import ReleaseChain, all_meet, possible_targets
-from reissue.methods.bcf.cracks import GroupedRelease
 from reissue.methods.bcf.memory import ChainLog, Records
 from reissue.methods.bcf.scores import best_split, gain_of_parts, smallest_part
 from reissue.methods.bcf.specialization import (
@@ -31,6 +30,7 @@ from reissue.methods.bcf.specialization import (
     tentative,
 )
 from reissue.methods.bcf.specialization_check import weigh
+from reissue.model.overlap import GroupedRelease
 from reissue.model.requirement import Requirement
 from reissue.model.requirement_kernels import Limits
 from reissue.partition.global_recoding import Cut, Frontier, Ranges, clip_boxes, splittable

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from reissue.arrays.sets import distinct, sorted_unique
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.beliefs.cycle import Applied, BeliefState, Reasoning, select_claims
@@ -18,7 +19,6 @@ from reissue.methods.beliefs.revision import MoveCounts, compute_divergences, co
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
 from reissue.model.fragment_counts import FragmentCounts
-from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import Limits, Requirement, classes_meet, distribution, tighten_limits
 from reissue.model.settings import FINITE, Within

@@ -22,20 +22,18 @@ Rows that stand for nobody are given to a person of whom nothing is known (unifo
 from __future__ import annotations
 
 from math import lgamma
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.permanent import MOST_STATES, ROUNDS, Deals, bethe_messages, deal_messages, weigh_messages
-from reissue.arrays.sorting import sort_ascending
+from reissue.arrays.sorting import sort_ascending, sort_by_bucket
 from reissue.arrays.types import Bool, Float64, Int32, Int64
 from reissue.methods.beliefs.assignment import find_best_values
 from reissue.methods.beliefs.revision import Claims
-from reissue.model.overlap import sort_by_bucket
 
 Estimator = Literal["exact", "bayes", "js-reduce", "omega"]
-ESTIMATORS: tuple[str, ...] = get_args(Estimator)
 
 LARGEST_BUMP = 21
 """With more rows, 1 / (n-2)! is below the precision of a float beside the weight of all assignments."""

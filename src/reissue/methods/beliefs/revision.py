@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import find_owners, find_starts
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import NO_CODES, NO_NUMBERS, Bool, Float64, Int32, Int64
 from reissue.model.fragment_counts import Counts
-from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Table, take_codes, take_numbers
 
 BLOCK = 1 << 12

@@ -18,8 +18,9 @@ from reissue.methods.correlation.correlations import (
     FollowedSeries,
     Unsafe,
     follow_rows,
+    tell_pair,
 )
-from reissue.methods.correlation.explanations import explain, tell_pair
+from reissue.methods.correlation.explanations import explain
 from reissue.methods.correlation.inference import (
     GIVEN,
     PriorSets,
@@ -140,7 +141,7 @@ class HistoricalCorrelation(Attack):
         words, numbers = series.words, (int(pairs.older[k]), int(pairs.newer[k]))
         (earlier, older), (release, newer) = (_locate(series, rows, number) for number in numbers)
         theirs, mine = rows.list_only_in(*numbers), rows.list_only_in(*numbers[::-1])
-        sentence = tell_pair(words, (earlier, older, theirs), (release, newer, mine))
+        sentence = tell_pair(words, (earlier, older, theirs), (release, newer, mine), rows.count_shared(*numbers))
         return Finding(
             attack=self.name,
             releases=(earlier.number, release.number),

@@ -21,9 +21,12 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import difference, find_starts
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import NO_NUMBERS, Int32, Int64
-from reissue.model.observed import Members, ObservedRelease
-from reissue.model.overlap import sort_by_bucket
+from reissue.methods.attack import call_nobody, list_names, put_in_brackets
+from reissue.model.observed import Members, ObservedRelease, Words
+
+MOST_NAMES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +146,11 @@ class FollowedSeries:
         alone = difference(one, other)
         return alone[alone >= 0]
 
+    def count_shared(self, one: int, other: int) -> int:
+        """How many rows two classes share, counterfeits among them."""
+        mine, theirs = (self.person[self.members[slice(*self.class_start[c : c + 2])]] for c in (one, other))
+        return int(np.isin(mine, theirs).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Unsafe:
@@ -211,5 +219,32 @@ def _mark_differing(one, other, start, members, person, people):  # type: ignore
 
 def show_same_values(one: ObservedRelease, a: int, other: ObservedRelease, b: int) -> bool:
     """Whether two classes show the same multiset of values (definition 3)."""
-    left, right = np.sort(one.values[one.classes == a]), np.sort(other.values[other.classes == b])
-    return bool(np.array_equal(left, right))
+    left, right = one.counted.pick(np.array([a])), other.counted.pick(np.array([b]))
+    return np.array_equal(left.value, right.value) and np.array_equal(left.count, right.count)
+
+
+Side = tuple[ObservedRelease, int, Int64]
+"""A release, one of its classes, and int64[] the people who are in this class but not in the other."""
+
+
+def tell_pair(words: Words, earlier: Side, later: Side, shared: int) -> str:
+    """In whom two classes that share so many rows differ, and what follows from it."""
+    (before, older, _), (now, newer, _) = earlier, later
+    old, new = (f"class {one.called(c)} of {words.release(one.number)}" for one, c, _ in (earlier, later))
+    new += put_in_brackets(words.box(now.boxes[newer]))
+    sides = []
+    for one, c, people in (earlier, later):
+        nobody = int(one.sizes[c] - shared) - len(people)
+        names = [words.subject(int(s)) for s in people.tolist()]
+        sides.append(list_names([*names, *([call_nobody(nobody)] if nobody else [])], MOST_NAMES))
+    differ = f"{sides[0]} on the one side and {sides[1]} on the other"
+    if not sides[0] or not sides[1]:
+        more = f"it also holds {sides[1]}" if sides[1] else f"it lacks {sides[0]}"
+        text = f"{new} holds the same rows as {old}, but {more}: what it shows differently is about these"
+    elif show_same_values(now, newer, before, older):
+        single = before.sizes[older] - shared == 1
+        learned = "the same value: whoever knows one knows the other" if single else "together the same values"
+        text = f"{old} and {new} differ only in {differ}, who have {learned}"
+    else:
+        text = f"{old} and {new} differ in {differ}: what they show differently is what these have differently"
+    return f"{text[:1].upper()}{text[1:]}."

@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reissue.arrays.types import Int64
-from reissue.methods.attack import begin_sentence, call_nobody, list_names, put_in_brackets
-from reissue.methods.correlation.correlations import follow_rows, show_same_values
+from reissue.methods.attack import begin_sentence, list_names
+from reissue.methods.correlation.correlations import MOST_NAMES
 from reissue.methods.correlation.inference import CT, GIVEN, HC, Restricted, World
-from reissue.model.observed import ObservedRelease, Words
-
-MOST_NAMES = 6
+from reissue.model.observed import Words
 
 
 def explain(world: World, told: Restricted, words: Words, person: int) -> tuple[str, tuple[int, ...]]:
@@ -39,35 +36,6 @@ def explain(world: World, told: Restricted, words: Words, person: int) -> tuple[
             clauses.append(f"only {value} is left for {name}")
     text = "; ".join(dict.fromkeys(clauses))
     return f"{begin_sentence(text)}.", tuple(sorted({c for _, *both in steps for c in both if c >= 0}))
-
-
-Side = tuple[ObservedRelease, int, Int64]
-"""A release, one of its classes, and int64[] the people who are in this class but not in the other."""
-
-
-def tell_pair(words: Words, earlier: Side, later: Side) -> str:
-    """In whom two classes that share rows differ, and what follows from it."""
-    (before, older, _), (now, newer, _) = earlier, later
-    rows, others = follow_rows(now), follow_rows(before)
-    shared = np.isin(rows.subjects[rows.classes == newer], others.subjects[others.classes == older]).sum()
-    old, new = (f"class {one.called(c)} of {words.release(one.number)}" for one, c, _ in (earlier, later))
-    new += put_in_brackets(words.box(now.boxes[newer]))
-    sides = []
-    for one, c, people in (earlier, later):
-        nobody = int(one.sizes[c] - shared) - len(people)
-        names = [words.subject(int(s)) for s in people.tolist()]
-        sides.append(list_names([*names, *([call_nobody(nobody)] if nobody else [])], MOST_NAMES))
-    differ = f"{sides[0]} on the one side and {sides[1]} on the other"
-    if not sides[0] or not sides[1]:
-        more = f"it also holds {sides[1]}" if sides[1] else f"it lacks {sides[0]}"
-        text = f"{new} holds the same rows as {old}, but {more}: what it shows differently is about these"
-    elif show_same_values(now, newer, before, older):
-        single = before.sizes[older] - shared == 1
-        learned = "the same value: whoever knows one knows the other" if single else "together the same values"
-        text = f"{old} and {new} differ only in {differ}, who have {learned}"
-    else:
-        text = f"{old} and {new} differ in {differ}: what they show differently is what these have differently"
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 @dataclass(frozen=True)

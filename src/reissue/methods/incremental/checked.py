@@ -15,8 +15,7 @@ from reissue.methods.incremental.running_knowledge import RunningKnowledge
 from reissue.methods.incremental.second_check import find_breach
 from reissue.methods.strategy import INSERT_ONLY, Changes, Strategy
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.observed import Observed
-from reissue.model.overlap import Groups
+from reissue.model.observed import Groups, Observed
 from reissue.model.release import Coded, Facts, History, Table
 from reissue.model.requirement import Requirement
 from reissue.model.settings import RowCount, Share, as_fraction

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory, compact_labels, refuse_unsafe
 from reissue.methods.incremental.recut.recut import Past, recut_all
@@ -14,7 +15,6 @@ from reissue.methods.incremental.recut.routing import route
 from reissue.methods.incremental.whole_check import WholeCheck
 from reissue.model.boxes import bounding_boxes, losses, widen_to_nodes
 from reissue.model.feasible import refuse_infeasible
-from reissue.model.overlap import sort_by_bucket
 from reissue.model.release import Candidate, Coded, Counterfeits, History
 from reissue.model.requirement import classes_meet
 from reissue.partition.mondrian import mondrian

@@ -12,18 +12,131 @@ are Hall conditions, so flows decide them without enumerating sets of classes (B
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from reissue.arrays.compiled import njit
-from reissue.arrays.flow.augmenting import Graph, PathSearch, push_flow, reset_search, search_path
-from reissue.arrays.flow.transport import Transport
+from reissue.arrays.flow.augmenting import Graph, PathSearch
+from reissue.arrays.flow.transport import Transport, edges_by_node
+from reissue.arrays.sets import bipartite_components
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import Bool, Int64
-from reissue.methods.incremental.difference_region import DifferencePart, Gap, find_obstructions
-from reissue.methods.incremental.difference_sets import list_sets
-from reissue.methods.incremental.sides import find_even
-from reissue.model.overlap import GroupArrays, Groups, Overlap, sort_by_bucket
+from reissue.methods.incremental.difference_flows import find_too_few, too_frequent
+from reissue.methods.incremental.difference_regions import Gap, counts_of
+from reissue.methods.incremental.sides import count_even
+from reissue.model.observed import GroupArrays, Groups
+from reissue.model.overlap import Overlap
+
+
+@dataclass(frozen=True, eq=False)
+class DifferencePart:
+    """Connected components of left classes that count and the right classes they share subjects with.
+
+    lefts, rights: int64[] class numbers; left, right: the values of just these classes, in this order
+    edges between positions in them; link: int64[edges] of the overlap
+    loose: int64[rights] rows of a right class that no left class fills; component: of each left and each right
+    """
+
+    left: Groups
+    right: Groups
+    lefts: Int64
+    rights: Int64
+    edge_left: Int64
+    edge_right: Int64
+    shared: Int64
+    link: Int64
+    loose: Int64
+    left_component: Int64
+    right_component: Int64
+
+    @staticmethod
+    def of(left: Groups, right: Groups, overlap: Overlap, inside: Bool, kept: Int64) -> DifferencePart:
+        """The part of some links, all of them from classes that count."""
+        tied = np.zeros(len(inside), np.bool_)
+        tied[overlap.left[kept]] = True
+        lefts, place = np.flatnonzero(tied), np.cumsum(tied) - 1
+        met = np.zeros(len(right.sizes), np.bool_)
+        met[overlap.right[kept]] = True
+        rights, right_place = np.flatnonzero(met), np.cumsum(met) - 1
+        edge_left, edge_right = place[overlap.left[kept]], right_place[overlap.right[kept]]
+        shared = overlap.shared[kept]
+        filled = np.bincount(edge_right, weights=shared, minlength=len(rights)).astype(np.int64)
+        labels = bipartite_components(edge_left, edge_right, len(lefts), len(rights))
+        loose = right.sizes[rights] - filled
+        own = left.pick(lefts), right.pick(rights)
+        return DifferencePart(*own, lefts, rights, edge_left, edge_right, shared, kept, loose, *labels)
+
+    def only(self, component: Bool) -> DifferencePart:
+        """The part within some components."""
+        left_kept, right_kept = component[self.left_component], component[self.right_component]
+        edges = np.flatnonzero(left_kept[self.edge_left])
+        left_place, right_place = np.cumsum(left_kept) - 1, np.cumsum(right_kept) - 1
+        return replace(
+            self,
+            left=self.left.pick(np.flatnonzero(left_kept)),
+            right=self.right.pick(np.flatnonzero(right_kept)),
+            lefts=self.lefts[left_kept],
+            rights=self.rights[right_kept],
+            edge_left=left_place[self.edge_left[edges]],
+            edge_right=right_place[self.edge_right[edges]],
+            shared=self.shared[edges],
+            link=self.link[edges],
+            loose=self.loose[right_kept],
+            left_component=self.left_component[left_kept],
+            right_component=self.right_component[right_kept],
+        )
+
+    def values(self) -> Iterator[tuple[int, Bool]]:
+        """(value, bool[components]) for every value in the right classes of the part: the components that show it."""
+        start, groups = sort_by_bucket(self.right.value, int(self.right.value.max(initial=-1)) + 1)
+        component = self.right_component[self.right.classes[groups]]
+        for value in range(len(start) - 1):
+            if start[value] < start[value + 1]:
+                shows = np.zeros(self.components, np.bool_)
+                shows[component[start[value] : start[value + 1]]] = True
+                yield value, shows
+
+    @cached_property
+    def components(self) -> int:
+        return int(max(self.left_component.max(initial=-1), self.right_component.max(initial=-1))) + 1
+
+    @cached_property
+    def incident(self) -> tuple[Int64, Int64, Int64, Int64]:
+        """The edges of each left and right class: the same for every value, and a third of the cost of a flow."""
+        return *edges_by_node(self.edge_left, len(self.lefts)), *edges_by_node(self.edge_right, len(self.rights))
+
+    def transport(self, supply: Int64, demand: Int64) -> Transport:
+        """A transport along the edges, with nothing sent yet."""
+        flow = np.zeros(len(self.edge_left), dtype=np.int64)
+        graph = Graph(self.edge_left, self.edge_right, *self.incident, flow, supply, demand)
+        nodes = len(self.lefts) + len(self.rights)
+        return Transport(graph, PathSearch(np.full(nodes, -1, dtype=np.int64), np.empty(nodes, dtype=np.int64)))
+
+    def highest(self, value: int) -> tuple[Int64, Int64]:
+        """(count, size) int64[components]: of the class of each component in which the value has the largest share."""
+        count, size = np.zeros(self.components, dtype=np.int64), np.ones(self.components, dtype=np.int64)
+        for groups, at in ((self.left, self.left_component), (self.right, self.right_component)):
+            own = counts_of(groups, value)
+            order = np.argsort(own / np.maximum(groups.sizes, 1), kind="stable")  # of each component the last one stays
+            best, here = np.full(self.components, -1), order[np.argsort(at[order], kind="stable")]
+            best[at[here]] = here
+            there = np.flatnonzero(best >= 0)
+            more = there[own[best[there]] * size[there] > count[there] * groups.sizes[best[there]]]
+            count[more], size[more] = own[best[more]], groups.sizes[best[more]]
+        return count, size
+
+    def weights(self, value: int, top: Int64, bottom: Int64) -> tuple[Int64, Int64]:
+        """w of each left and right class for one value, at least 0; where it is, the flow is exact.
+
+        top, bottom: int64[components], c = top / bottom in each.
+        """
+        both = []
+        for groups, at in ((self.left, self.left_component), (self.right, self.right_component)):
+            both.append(np.maximum(0, top[at] * groups.sizes - bottom[at] * counts_of(groups, value)))
+        return both[0], both[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +186,15 @@ def gaps(
         share = int(right.sizes.sum()), int(right.sizes.sum()) + 1
     suspect, worst = _suspect(part, k, share)
     part = part.only(suspect)
-    found, total, smallest = _too_few(part, k, link_risk, loose_risk, limit)
+    even = count_even((part.left, part.left_component), (part.right, part.right_component), part.components)
+    few, found, total, smallest = part.only(even < k), list[Gap](), 0, k
+    if len(few.lefts):
+        found, total, smallest = find_too_few(few, k, link_risk, loose_risk, limit)
     shares, partly = [worst, *(_find_share(left, right, gap) for gap in found)], np.zeros(len(right.sizes), np.bool_)
     risks = (link_risk.copy(), loose_risk.copy()) if all_may else (link_risk, loose_risk)
-    part = part.only(
-        ~find_even((part.left, part.left_component), (part.right, part.right_component), share, part.components)
-    )
+    part = part.only((even == 0) | (share[0] * even < share[1]))
     for value, shows in part.values() if sharp or not all_may else ():  # no right class shows others
-        few = 2 * np.count_nonzero(shows[part.left_component]) < len(part.lefts)
-        some = part.only(shows) if few else part
+        some = part.only(shows) if 2 * np.count_nonzero(shows[part.left_component]) < len(part.lefts) else part
         more = too_frequent(some, value, share, *risks, limit, sharp)
         shares.append(more.worst[0] / more.worst[1])
         if not all_may:
@@ -170,174 +283,3 @@ def _unsafe_stars(
             for g in range(a.start[one], a.start[one + 1]):
                 times[a.value[g]] = 0
     return suspect, worst
-
-
-def _too_few(part: DifferencePart, k: int, link_risk: Bool, loose_risk: Bool, limit: int) -> tuple[list[Gap], int, int]:
-    """The sets that leave between 1 and k-1 people, for every left class its smallest; how many classes; the least."""
-    if len(part.lefts) == 0:
-        return [], 0, k
-    sizes = part.left.sizes, part.right.sizes
-    transport = Transport.of(*sizes, part.edge_left, part.edge_right, part.shared)
-    open_component = np.zeros(int(part.right_component.max()) + 1, np.bool_)
-    open_component[part.right_component[part.loose > 0]] = True
-    link_level, loose_level = np.full(len(part.link), k), np.full(len(part.rights), k)
-    least, dropped = _tightest(
-        transport.graph, transport.search, open_component[part.left_component], part.loose, k, link_level, loose_level
-    )
-    link_risk[part.link[link_level < k]] = True
-    loose_risk[part.rights[loose_level < k]] = True
-    found: list[Gap] = []
-    few, told = np.flatnonzero(least < k), np.zeros(len(least), np.bool_)
-    for e in few[np.argsort(least[few], kind="stable")].tolist():
-        if len(found) == limit:
-            break
-        if told[e]:  # a set found already is as small for this class
-            continue
-        lefts, rights = _witness(transport.graph, transport.search, e, dropped[e], k)
-        told[lefts[least[lefts] == least[e]]] = True
-        gap = Gap(part.lefts[np.sort(lefts)], part.rights[np.sort(rights)], int(least[e]), left=int(part.lefts[e]))
-        found.append(gap)
-    return found, len(few), int(least.min(initial=k))
-
-
-@njit(cache=True)
-def _tightest(
-    graph: Graph, search: PathSearch, is_open: Bool, loose: Int64, k: int, link_level: Int64, loose_level: Int64
-) -> tuple[Int64, Int64]:
-    """(least int64[lefts], dropped): the smallest difference of a set with each left class, up to k.
-
-    is_open: bool[lefts] whether some row of the component is filled by no left class. In a closed component one
-    class is left out of the sets (`dropped`); leaving out the neighbours in turn reaches every proper set.
-    """
-    lefts = len(graph.unsent)
-    least, dropped = np.full(lefts, k, np.int64), np.full(lefts, -1, np.int64)
-    asked = np.full(lefts, -1, np.int64)
-    for e in range(lefts):
-        if is_open[e]:
-            least[e] = _gap(graph, search, e, -1, k, loose, link_level, loose_level)
-            continue
-        units = _take_out(graph, e)
-        for p in range(graph.left_start[e], graph.left_start[e + 1]):
-            right = graph.right[graph.left_edges[p]]
-            for r in range(graph.right_start[right], graph.right_start[right + 1]):
-                other = graph.left[graph.right_edges[r]]
-                if other == e or asked[other] == e:
-                    continue
-                asked[other] = e
-                size = _gap(graph, search, other, e, k, loose, link_level, loose_level)
-                if size < least[other]:
-                    least[other], dropped[other] = size, e
-        push_flow(graph, search, e, units, -1, -1)
-    return least, dropped
-
-
-@njit(cache=True)
-def _take_out(graph: Graph, left: int) -> int:
-    """Take all units of a left node off; how many they were."""
-    units = 0
-    for p in range(graph.left_start[left], graph.left_start[left + 1]):
-        edge = graph.left_edges[p]
-        units += graph.flow[edge]
-        graph.room[graph.right[edge]] += graph.flow[edge]
-        graph.flow[edge] = 0
-    return units
-
-
-@njit(cache=True)
-def _put_back(graph: Graph, left: int, units: int) -> None:
-    """Take some units of a left node off again, whichever."""
-    for p in range(graph.left_start[left], graph.left_start[left + 1]):
-        edge = graph.left_edges[p]
-        less = min(units, graph.flow[edge])
-        graph.flow[edge] -= less
-        graph.room[graph.right[edge]] += less
-        units -= less
-
-
-@njit(cache=True)
-def _gap(
-    graph: Graph, search: PathSearch, e: int, shut: int, k: int, loose: Int64, link_level: Int64, loose_level: Int64
-) -> int:
-    """How many units more e can push, up to k; below k the people of that difference are marked with its size."""
-    lefts = len(graph.unsent)
-    size = push_flow(graph, search, e, k, -1, shut)
-    if size < k:
-        _, reached = search_path(graph, search, e, -1, shut)
-        for p in range(reached):
-            right = search.queue[p] - lefts
-            if right < 0:
-                continue
-            for r in range(graph.right_start[right], graph.right_start[right + 1]):
-                edge = graph.right_edges[r]
-                if search.came[graph.left[edge]] == -1:
-                    link_level[edge] = min(link_level[edge], size)
-            if loose[right] > 0:
-                loose_level[right] = min(loose_level[right], size)
-        reset_search(search, reached)
-    _put_back(graph, e, size)
-    return size
-
-
-@njit(cache=True)
-def _witness(graph: Graph, search: PathSearch, e: int, dropped: int, k: int) -> tuple[Int64, Int64]:
-    """(lefts, rights): the set behind a class's smallest difference."""
-    lefts, units = len(graph.unsent), 0
-    if dropped >= 0:
-        units = _take_out(graph, dropped)
-    size = push_flow(graph, search, e, k, -1, dropped)
-    _, reached = search_path(graph, search, e, -1, dropped)
-    nodes = search.queue[:reached].copy()
-    reset_search(search, reached)
-    _put_back(graph, e, size)
-    if dropped >= 0:
-        push_flow(graph, search, dropped, units, -1, -1)
-    return nodes[nodes < lefts], nodes[nodes >= lefts] - lefts
-
-
-@dataclass(frozen=True, eq=False)
-class Frequent:
-    """The sets whose difference has one value above share c.
-
-    gaps: the worst of them; total: how many; worst: (count, size) of the largest share tested
-    open: bool[components] where a class has the value above c by itself and no set of the largest share was found:
-    there some sets were tested, not all
-    """
-
-    gaps: list[Gap]
-    total: int
-    worst: tuple[int, int]
-    open: Bool
-
-
-def too_frequent(
-    part: DifferencePart, value: int, share: tuple[int, int], link_risk: Bool, loose_risk: Bool, limit: int, sharp: bool
-) -> Frequent:
-    """The sets that have the value above c.
-
-    Where no class has, a flow of w tells which components have such sets. There, and where a class is above c by
-    itself, sets are tested. sharp: otherwise it is enough to know that there is one.
-    """
-    above = np.zeros(part.components, np.bool_)
-    if any(_exceeds(groups, value, share) for groups in (part.left, part.right)):
-        count, size = part.highest(value)
-        above = count * share[1] > share[0] * size
-    c = np.full(len(above), share[0]), np.full(len(above), share[1])
-    sets = find_obstructions(part.only(~above), value, *c)
-    if sets is not None and not sharp:
-        return Frequent([], len(sets.filled), (0, 1), np.zeros_like(above))
-    looked_at = above.copy()
-    if sets is not None:
-        looked_at[sets.best()[0]] = True
-    if not looked_at.any():
-        return Frequent([], 0, (0, 1), looked_at)
-    tested, settled = list_sets(part.only(looked_at), value, share, part.highest(value))
-    chosen = tested.find_above(share)
-    tested.mark(chosen, link_risk, loose_risk)
-    gaps = [tested.gap(one) for one in chosen[:limit].tolist()]
-    return Frequent(gaps, len(chosen), tested.find_worst(), above & ~settled)
-
-
-def _exceeds(groups: Groups, value: int, share: tuple[int, int]) -> bool:
-    """Whether the value is above c in one of the classes."""
-    at = np.flatnonzero(groups.value == value)
-    return bool((groups.count[at] * share[1] > share[0] * groups.sizes[groups.classes[at]]).any())

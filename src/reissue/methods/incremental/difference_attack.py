@@ -25,7 +25,7 @@ from reissue.methods.attack import (
     put_in_brackets,
 )
 from reissue.methods.incremental.difference import Gaps, gaps
-from reissue.methods.incremental.difference_region import Gap
+from reissue.methods.incremental.difference_regions import Gap
 from reissue.methods.incremental.sides import QuietParts, Side, is_short, list_side_pairs, prepare_sides
 from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.overlap import Overlap

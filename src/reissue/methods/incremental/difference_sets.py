@@ -10,24 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.flow.augmenting import Graph, PathSearch, reset_search, search_path
-from reissue.arrays.sorting import sort_ascending
+from reissue.arrays.sorting import sort_ascending, sort_by_bucket
 from reissue.arrays.types import Bool, Int64
-from reissue.methods.incremental.difference_region import (
+from reissue.methods.incremental.difference_regions import (
     ConnectedSets,
-    DifferencePart,
     Gap,
     counts_of,
     find_largest,
     find_obstructions,
     sharpen,
 )
-from reissue.model.overlap import sort_by_bucket
+
+if TYPE_CHECKING:
+    from reissue.methods.incremental.difference import DifferencePart
 
 LEVELS = sorted({Fraction(n, d) for d in (2, 3, 4, 5, 6, 8, 10, 20, 50) for n in range(1, d) if d <= 10 or n == 1})
 """The shares at which flows look for sets: those that people write."""

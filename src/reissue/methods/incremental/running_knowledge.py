@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import bipartite_components
 from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
-from reissue.model.overlap import Groups, Overlap, intersect_groups, stack_groups
+from reissue.model.observed import Groups
+from reissue.model.overlap import Overlap, intersect_groups, stack_groups
 from reissue.model.release import Table, take_numbers
 
 

@@ -32,8 +32,8 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.sets import UInt64, bipartite_components, find_starts, lookup, union
 from reissue.arrays.types import Bool, Int32, Int64
 from reissue.model.box_index import Points
-from reissue.model.observed import Members, Observed, ObservedRelease, keep_classes, require_members
-from reissue.model.overlap import Groups, Overlap, stack_groups
+from reissue.model.observed import Groups, Members, Observed, ObservedRelease, keep_classes, require_members
+from reissue.model.overlap import Overlap, stack_groups
 
 MANY = 4
 """Releases of which there are more pairs than releases."""
@@ -54,9 +54,14 @@ class Side:
         return Side(release, value_count, release.number, require_members(release), release.counted)
 
     @cached_property
+    def codes(self) -> Int32:
+        """int32[people, attributes] of the members, row by row, as kernels read them."""
+        return np.ascontiguousarray(self.members.codes, dtype=np.int32)
+
+    @cached_property
     def people(self) -> Points:
         """Where the members lie in code space."""
-        return Points(self.members.codes)
+        return Points(self.codes)
 
     def overlap_with(self, other: Side) -> Overlap:
         return Overlap.of(
@@ -134,12 +139,6 @@ def _count_even(
             if not even:
                 shown[part] = 0
     return np.maximum(shown, 0)
-
-
-def find_even(older: Sided, newer: Sided, share: tuple[int, int], parts: int) -> Bool:
-    """bool[parts]: those in which no difference has a value above the share (numerator, denominator)."""
-    shown = count_even(older, newer, parts)
-    return np.asarray((shown > 0) & (share[0] * shown >= share[1]), dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,22 +14,17 @@ import numpy as np
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import distinct, lookup, sorted_unique
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.tracing_filter import (
+from reissue.methods.incremental.tracing_filter import Laid, TracingPart
+from reissue.methods.incremental.tracing_graph import (
     BACKWARD,
-    FORCED,
     FORWARD,
-    Laid,
-    TracingPart,
-    find_followed,
     group_graph,
     place_rows,
     trace_rows,
 )
 from reissue.methods.incremental.tracing_places import Pairs, TracingLook, TracingPlaces
 from reissue.model.box_index import Points, cut, find_meeting, meet_any
-from reissue.model.overlap import Groups, Overlap
-
-__all__ = ["BACKWARD", "FORCED", "FORWARD", "Traces", "traces"]
+from reissue.model.overlap import Overlap
 
 SMALL = 4
 """A part that is looked at instead of the whole has at most one in so many of its components."""
@@ -71,38 +66,18 @@ class Traces:
         return self.people[self.person_end[i - 1] if i else 0 : self.person_end[i]]
 
 
-def traces(
-    older: tuple[Int32, Groups],
-    newer: tuple[Int32, Groups],
-    overlap: Overlap,
-    members: tuple[Points, Int32, Int32],
-    value_count: int,
-    k: int,
-) -> Traces:
+def traces(laid: Laid, boxes: tuple[Int32, Int32], people: Points) -> Traces:
     """All rows of the older release that boxes and values narrow down to fewer than k people, exactly.
 
-    older, newer: boxes int32[classes, attributes, 2] and groups; members: of the older release, where they lie, their
-    classes and values. Whoever lies outside the box of one of the two classes has moved: attackers know that from the
-    snapshots, so that person's row counts as gone from the older release and as new in the newer one.
-    If all others have rows of their values in both classes, most of the two releases is left out of account, as long
-    as that suffices: see `_quiet`.
+    boxes: int32[classes, attributes, 2] of the older and of the newer release; people: where the members of the older
+    one lie. If all who are in both have rows of their values in both, most of the two releases is left out of account,
+    as long as that suffices: see `_quiet`.
     """
-    if len(overlap.own) == 0:  # nobody is in both, so every row of the older release has gone
-        return _no_traces(older[0].shape[1])
-    (people, classes, values), boxes, at = members, (older[0], newer[0]), overlap.at_left
-    left, right = _with_boxes(*older), _with_boxes(*newer)
-    followed, settled = find_followed(left, right, overlap.own, overlap.other, at, people.codes, values[at])
-    if not followed.all():
-        overlap = overlap.only(followed)
-    rows = np.bincount(classes, minlength=len(older[0]))
-    stay = np.bincount(overlap.own, minlength=len(older[0]))
-    gone, surely = np.maximum(0, older[1].sizes - stay), older[1].sizes == rows
-    laid = Laid(older[1], newer[1], overlap, values[overlap.at_left], value_count, gone, surely)
-    if settled and _quiet(laid, boxes, people, k):
-        return _no_traces(older[0].shape[1])
-    if settled:
-        return _trace_where_needed(laid, boxes, people, k)
-    return _trace_pairs(laid, boxes, find_meeting(*boxes), people, k)
+    if laid.settled and _quiet(laid, boxes, people, laid.k):
+        return _no_traces(boxes[0].shape[1])
+    if laid.settled:
+        return _trace_where_needed(laid, boxes, people, laid.k)
+    return _trace_pairs(laid, boxes, find_meeting(*boxes), people, laid.k)
 
 
 def _trace_where_needed(
@@ -125,10 +100,6 @@ def _trace_where_needed(
     return _trace_pairs(laid, boxes, find_meeting(*meeting), people, k)
 
 
-def _with_boxes(boxes: Int32, groups: Groups) -> tuple[Int64, Int32, Int64, Int32]:
-    return groups.start, groups.value, groups.count.copy(), np.ascontiguousarray(boxes)
-
-
 def _quiet(laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int) -> bool:
     """Whether a part of the two releases proves that nothing is traced.
 
@@ -137,13 +108,9 @@ def _quiet(laid: Laid, boxes: tuple[Int32, Int32], people: Points, k: int) -> bo
     and those around, until nothing is traced or the part is no longer small. With fewer edges and fewer people an
     attacker can only be surer, so that a component in which nothing is traced need not be looked at again.
     """
-    few = laid.overlap.shared < k
-    if not few.any():
+    if laid.quiet:
         return True
-    tangled = laid.find_tangled(k)
-    if not tangled.any():
-        return True
-    part = laid.only(tangled)
+    part = laid.only(laid.tangled)
     if not part.suspicious(k):
         return True
     found = _within(part, boxes, people, k, tied=True)

@@ -23,7 +23,9 @@ from reissue.methods.attack import (
     name_subjects,
 )
 from reissue.methods.incremental.sides import QuietParts, Side, is_short, list_side_pairs, prepare_sides
-from reissue.methods.incremental.tracing import BACKWARD, FORCED, Traces, traces
+from reissue.methods.incremental.tracing import Traces, traces
+from reissue.methods.incremental.tracing_filter import Laid
+from reissue.methods.incremental.tracing_graph import BACKWARD, FORCED
 from reissue.model.observed import Observed
 from reissue.model.settings import PeopleCount
 
@@ -66,7 +68,11 @@ class RecordTracing(Attack):
             yield parts.sides[older], parts.sides[newer]
 
     def _pair(self, series: Observed, older: Side, newer: Side) -> Outcome:
-        found = self._traces(older, newer)
+        laid = self._lay(older, newer)
+        if laid.quiet:
+            nothing = {"fewest_people": float(self.k), "rows_traced": 0.0}
+            return Outcome(self.name, (), 0, {older.number: NO_NUMBERS}, nothing)
+        found = traces(laid, (older.release.boxes, newer.release.boxes), older.people)
         once, fit = _find_first(found), found.fit
         between = f"from {series.words.release(older.number)} to {series.words.release(newer.number)}"
         lost = () if found.complete else (f"Values have changed {between}: rows cannot be traced there.",)
@@ -83,10 +89,10 @@ class RecordTracing(Attack):
             notes=lost,
         )
 
-    def _traces(self, older: Side, newer: Side) -> Traces:
+    def _lay(self, older: Side, newer: Side) -> Laid:
         one, other = (older.release.boxes, older.groups), (newer.release.boxes, newer.groups)
-        members = older.people, older.members.classes, older.members.values
-        return traces(one, other, older.overlap_with(newer), members, older.value_count, self.k)
+        members = older.codes, older.members.classes, older.members.values
+        return Laid.of(one, other, older.overlap_with(newer), members, older.value_count, self.k)
 
     def _finding(self, series: Observed, older: Side, newer: Side, found: Traces, i: int) -> Finding:
         words, kind, value = series.words, int(found.kind[i]), series.words.value(int(found.value[i]))

@@ -21,10 +21,12 @@ import numpy as np
 
 from reissue.arrays.compiled import njit
 from reissue.arrays.sets import sorted_unique
+from reissue.arrays.sorting import sort_by_bucket
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.methods.incremental.tracing_filter import BACKWARD, FORWARD, GroupGraph, Laid, Placed, Traced
+from reissue.methods.incremental.tracing_filter import Laid
+from reissue.methods.incremental.tracing_graph import BACKWARD, FORWARD, GroupGraph, Placed, Traced
 from reissue.model.box_index import meets
-from reissue.model.overlap import Groups, sort_by_bucket
+from reissue.model.observed import Groups
 
 Pairs = tuple[Int64, Int64]
 """Classes of the older and of the newer release, sorted by the first, then by the second."""

@@ -15,8 +15,10 @@ from reissue.methods.incremental.checked import CheckedStrategy, SnapshotHistory
 from reissue.methods.incremental.difference import gaps
 from reissue.methods.incremental.running_knowledge import most_frequent
 from reissue.methods.incremental.tracing import traces
+from reissue.methods.incremental.tracing_filter import Laid
 from reissue.model.box_index import Points
-from reissue.model.overlap import Groups, Overlap, intersect_groups
+from reissue.model.observed import Groups
+from reissue.model.overlap import Overlap, intersect_groups
 from reissue.model.release import Facts, History, Table
 
 BOXES = "class_boxes"
@@ -125,8 +127,10 @@ class WholeCheck:
         return bool((most * self.share[1] > common.sizes * self.share[0]).any())
 
     def _traced(self, older: EarlierRelease, overlap: Overlap, groups: Groups, boxes: Int32) -> bool:
-        sides, people = ((older.boxes, older.groups), (boxes, groups)), (older.people, older.classes, older.values)
-        return len(traces(*sides, overlap, people, self.past.snapshot.value_count, self.k)) > 0
+        members = older.people.codes, older.classes, older.values
+        sides = (older.boxes, older.groups), (boxes, groups)
+        laid = Laid.of(*sides, overlap, members, self.past.snapshot.value_count, self.k)
+        return not laid.quiet and len(traces(laid, (older.boxes, boxes), older.people)) > 0
 
 
 def with_class_boxes(caches: Mapping[str, Table], release: Facts) -> Table:

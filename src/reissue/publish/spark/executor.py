@@ -24,7 +24,6 @@ from reissue.history.public_files import Extent, totals_table
 from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
 from reissue.ledger import Ledger, ReleaseRecord, Stage
 from reissue.ledger.store import Staged
-from reissue.methods.strategy import Strategy
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts, sum_counts
 from reissue.model.fragments import Fragments, draw_sample
@@ -67,7 +66,7 @@ class OnSpark(Executor):
         self._close: Callable[[], None] = lambda: None
         self._plan: Staged | None = None
 
-    def start(self, strategy: Strategy, progress: Callable[[str], None]) -> None:
+    def start(self, progress: Callable[[str], None]) -> None:
         progress("start")
         from reissue.engine.spark.preflight import check_workers
         from reissue.engine.spark.verbs import connect
