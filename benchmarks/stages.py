@@ -88,10 +88,10 @@ def measure_processor() -> float:
 
 
 def main(arguments: Sequence[str]) -> None:
-    from reissue.cli.commands import leave_out_pandas
+    from reissue.cli.commands import leave_out_unused
     from reissue.series import Series
 
-    leave_out_pandas()
+    leave_out_unused()
     series, snapshot, *options = arguments
     given = dict(option.split("=", 1) for option in options)
     clock = measure_processor if PROCESSOR in options else time.perf_counter

@@ -31,7 +31,13 @@ else:
 compiled = [name for name in ("numba.np.arrayobj", "numba.np.linalg", "scipy.linalg") if name in sys.modules]
 """
 
-READ = "assert not compiled, compiled\nassert spread.stats.cache_hits, 'and it was in the cache'\n"
+READ = """
+from numba.core.runtime.nrt import rtsys
+
+assert not compiled, compiled
+assert spread.stats.cache_hits, 'and it was in the cache'
+assert rtsys._library is None, 'nor was anything compiled of the runtime'
+"""
 
 AFTERWARDS = """
 import numba

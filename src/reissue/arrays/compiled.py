@@ -21,7 +21,9 @@ A variable that begins as 0 is to numba the number 0 first and then any number, 
 compiled for both: half of all that was compiled was never run. Here kernels are compiled for any number.
 
 Before numba reads a kernel from its cache it imports all that it would need to compile one, among it SciPy's linear
-algebra. Here it does so only where there is something to compile.
+algebra. Here it does so only where there is something to compile. It also compiles, in every process, the few functions
+by which new kernels will count and free arrays, for which the whole compiler is read into memory: here the first kernel
+that is compiled has them made.
 """
 
 # mypy: allow-untyped-calls
@@ -41,8 +43,11 @@ import numba
 import numpy as np
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.environment import _rebuild_env
+from numba.core.registry import cpu_target
+from numba.core.runtime import nrtdynmod
 from numba.core.runtime.nrt import rtsys
 from numba.core.types import unliteral
 
@@ -53,8 +58,8 @@ __all__ = ["njit", "processors", "warm_up"]
 
 _LINKED = numba.version_info.short == (0, 68)
 """Whether `linking` knows the insides of this numba. Others compile kernels in their own way, which takes longer."""
-_NAMES = "a number drawn by the process"
-"""How what was compiled is named. It belongs to the key of every kernel, so that no kernel of older names is read."""
+_NAMES = "a number drawn by the process; kept with all names that are defined"
+"""How what was compiled is named and kept. It belongs to the key of every kernel: none of an older kind is read."""
 
 
 def _count_from_a_number_of_its_own() -> None:
@@ -105,6 +110,34 @@ def _environment(module: str, constants: object, name: str) -> object:
     return _rebuild_env("numba" if module.startswith("numba.") else module, constants, name)
 
 
+class _PatientRuntime(type(rtsys)):  # type: ignore[misc]
+    """numba's runtime; its functions for kernels are made when one is compiled: kernels that are kept have theirs."""
+
+    _library: Any
+
+    @property
+    def library(self) -> Any:
+        with global_compiler_lock:
+            if self._library is None:
+                self._library = nrtdynmod.compile_nrt_functions(cpu_target.target_context)
+            return self._library
+
+
+def _start_runtime(target: Any) -> None:
+    """Let numba's runtime be there for kernels that are kept."""
+    if not _LINKED:
+        rtsys.initialize(target)
+        return
+    with global_compiler_lock:
+        if not rtsys._init:
+            usual, nrtdynmod.compile_nrt_functions = nrtdynmod.compile_nrt_functions, lambda target: None
+            try:
+                rtsys.initialize(target)
+            finally:
+                nrtdynmod.compile_nrt_functions = usual
+            rtsys.__class__ = _PatientRuntime
+
+
 class _Cache(FunctionCache):
     """What was compiled of one kernel."""
 
@@ -118,7 +151,7 @@ class _Cache(FunctionCache):
 
     def load_overload(self, signature: object, target: Any) -> object:
         """As numba's, but for the refreshing of `target`, which compiling does anyway."""
-        rtsys.initialize(target)
+        _start_runtime(target)
         with self._guard_against_spurious_io_errors():
             kept = self._load_overload(signature, target)
             if kept is None:

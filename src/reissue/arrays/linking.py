@@ -51,6 +51,7 @@ class _LinkedKernel(JITCodeLibrary):
 
     _codegen: Any
     _runs = False
+    _kept_bitcode = b""
 
     @property
     def codegen(self) -> Any:
@@ -82,20 +83,35 @@ class _LinkedKernel(JITCodeLibrary):
         return int(super().get_pointer_to_function(name))
 
     def serialize_using_object_code(self) -> tuple[object, ...]:
-        """As numba's; what only waits has no machine code to be kept."""
+        """As numba's, with the names of what is defined; what only waits has no machine code to be kept."""
         self._ensure_finalized()
-        kept = super().serialize_using_object_code if self._runs else self.serialize_using_bitcode
-        return tuple(kept())
+        if not self._runs:
+            return tuple(self.serialize_using_bitcode())
+        name, kind, data = super().serialize_using_object_code()
+        module = self._final_module
+        named = (*module.functions, *module.global_variables)
+        return name, kind, (*data, [one.name for one in named if not one.is_declaration])
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: Any) -> Any:
         name, kind, data = state
-        if kind != "bitcode":
-            return super()._unserialize(codegen, state)
-        waiting = codegen.create_library(name)
-        waiting._final_module = _parse_bitcode(data)
-        waiting._finalized = True
-        return waiting
+        kept = codegen.create_library(name)
+        if kind == "bitcode":
+            kept._final_module = _parse_bitcode(data)
+            kept._finalized = True
+            return kept
+        code, kept._kept_bitcode, names = data
+        kept.enable_object_caching()
+        kept._set_compiled_object(code)
+        kept._finalize_final_module()
+        kept._codegen._engine._defined_symbols.update(names)
+        return kept
+
+    def _get_module_for_linking(self) -> Any:
+        """As numba's; of a kernel that was kept it is read when it is asked for, which is hardly ever."""
+        if self._shared_module is None and self._kept_bitcode:
+            self._shared_module = _parse_bitcode(self._kept_bitcode)
+        return super()._get_module_for_linking()
 
     def _finalize_final_module(self) -> None:
         super()._finalize_final_module()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -59,7 +60,8 @@ def publish(
     SNAPSHOT is a CSV or Parquet file, or a database query (see the input page of the documentation). On Spark it may
     also be a folder of Parquet files, or table:NAME.
     """
-    leave_out_pandas()
+    save_memory(snapshots)
+    leave_out_unused()
     backlog = show.Backlog(snapshots, as_json)
     single = [name for name, given in (("table", table), ("dry-run", dry_run), ("label", label)) if given]
     if single and len(snapshots) > 1:
@@ -282,30 +284,50 @@ commands = (
 )
 
 
-def leave_out_pandas() -> None:
-    """Keep pyarrow from importing pandas, which costs a second wherever it is installed and serves no file.
+def leave_out_unused() -> None:
+    """Keep pyarrow from importing pandas, and its clients of cloud storage: time and memory that serve no file.
 
-    pyarrow looks for pandas once, when it first meets an object it does not know. For the command line, which reads
-    files and never a data frame, the answer may as well be no. Other code can import pandas afterwards as usual.
+    pyarrow looks for pandas once, when it first meets an object it does not know, and for the clients when it is
+    imported. For the command line, which reads files of this machine and never a data frame, the answer may as well be
+    no. Other code can import pandas afterwards as usual.
     """
-    import pyarrow as pa
-
-    if "pandas" in sys.modules:
-        return
-    finder = _NoPandas()
+    finder = _Absent({name for name in _UNUSED if name not in sys.modules})
     sys.meta_path.insert(0, finder)
     try:
+        import pyarrow as pa
+        import pyarrow.fs
+
         pa.array([0])
     finally:
         sys.meta_path.remove(finder)
 
 
-class _NoPandas(MetaPathFinder):
-    """Says that pandas is not installed."""
+def save_memory(snapshots: Sequence[str]) -> None:
+    """Before Arrow is imported: for small tables let it have its memory from the system.
+
+    Its own pool takes some megabytes ahead, to be fast with many rows.
+    """
+    try:
+        small = all(os.path.getsize(snapshot) <= _SMALL for snapshot in snapshots)
+    except (OSError, ValueError):  # no file of this machine, or none at all, which is told where it is read
+        return
+    if small:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+
+_SMALL = 1 << 20
+_UNUSED = ("pandas", "pyarrow._azurefs", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs")
+
+
+class _Absent(MetaPathFinder):
+    """Says of modules that they are not installed."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError("pandas is not used by the command line", name="pandas")
+        if fullname in self._names:
+            raise ModuleNotFoundError(f"{fullname} is not used by the command line", name=fullname)
         return None

@@ -171,7 +171,12 @@ class CsvFile:
         threads = on_bad_row is None
         options = self._options(columns, encoded, on_bad_row)
         with self._stream() as stream:
-            return pyarrow.csv.read_csv(stream, self._reads(use_threads=threads, block_size=BLOCK), *options)
+            reads = self._reads(use_threads=threads and self._block() == BLOCK, block_size=self._block())
+            return pyarrow.csv.read_csv(stream, reads, *options)
+
+    def _block(self) -> int:
+        """How much is read at a time: of a small file no more than there is, since Arrow takes memory for all of it."""
+        return BLOCK if self.zipped else min(BLOCK, self.path.stat().st_size + 1)
 
     def _reads(self, **given: Any) -> pyarrow.csv.ReadOptions:
         return pyarrow.csv.ReadOptions(encoding="utf8" if self.encoding == UTF_8 else self.encoding, **given)
