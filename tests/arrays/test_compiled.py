@@ -8,7 +8,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from tests.arrays.forks import Forks, forking
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    """Processes that do not each import numba first."""
+    with forking() as forks:
+        yield forks
+
 
 KERNEL = """
 import sys
@@ -19,6 +32,10 @@ def weighed(number, factor):
     return number * factor + 1
 
 kinds = {"int": (3, 5), "float": (3.5, 5), "mixed": (3, 5.5), "complex": (3j, 5), "bool": (True, 5), "all": (True, 1j)}
+if len(sys.argv) == 3 and sys.argv[2].isdigit():
+    from tests.arrays.forks import save_together
+
+    save_together(int(sys.argv.pop()))
 for name in sys.argv[1:]:
     number, factor = kinds[name]
     assert weighed(number, factor) == number * factor + 1, (name, weighed(number, factor))
@@ -33,17 +50,20 @@ def run(folder: Path, *kinds: str) -> subprocess.Popen[bytes]:
     )
 
 
-def test_processes_that_compile_at_once_do_not_mix_their_kernels_up(tmp_path: Path) -> None:
-    (tmp_path / "kernel.py").write_text(KERNEL)
-    for process in [run(tmp_path, kind) for kind in KINDS]:
-        assert process.wait() == 0
+def test_processes_that_compile_at_once_do_not_mix_their_kernels_up(tmp_path: Path, forks: Forks) -> None:
+    script = tmp_path / "kernel.py"
+    script.write_text(KERNEL)
+    for kind in KINDS:
+        forks.start(script, kind, str(len(KINDS)))
+    assert len(forks.wait()) == len(KINDS)
     files = list((tmp_path / "cache").rglob("*.nbc"))
     assert len(files) == len({file.name for file in files}) >= len(KINDS), "one file for each"
     for order in (KINDS, KINDS[::-1]):
-        assert run(tmp_path, *order).wait() == 0, "and each holds what its name says"
+        forks.run(script, *order)  # each holds what its name says
 
 
 UNKNOWN_NUMBA = """
+import sys
 from reissue.arrays import compiled
 
 assert compiled._LINKED, "the numba of the lock file is the one that `linking` knows"
@@ -59,13 +79,14 @@ def outer(number):
 
 assert outer(3) == 8
 assert outer(3.5) == 9.0
+assert "reissue.arrays.linking" not in sys.modules
 """
 
 
-def test_with_a_numba_of_unknown_insides_kernels_are_compiled_in_its_own_way(tmp_path: Path) -> None:
+def test_with_a_numba_of_unknown_insides_kernels_are_compiled_in_its_own_way(tmp_path: Path, forks: Forks) -> None:
     (tmp_path / "kernel.py").write_text(UNKNOWN_NUMBA)
     for _ in ("compiled", "from the cache"):
-        assert run(tmp_path).wait() == 0
+        forks.run(tmp_path / "kernel.py")
 
 
 SHAPES = """
@@ -103,15 +124,14 @@ print(outer(Rows(one=10, other=20)))
 """
 
 
-def test_a_kernel_is_compiled_anew_when_something_else_that_it_is_made_of_changes(tmp_path: Path) -> None:
+def test_a_kernel_is_compiled_anew_when_something_else_that_it_is_made_of_changes(tmp_path: Path, forks: Forks) -> None:
     (tmp_path / "outer.py").write_text(OUTER)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def told(factor: int, bonus: int, *fields: str) -> int:
         shapes = SHAPES.format(bonus=bonus, fields="; ".join(f"{name}: int" for name in fields))
         (tmp_path / "shapes.py").write_text(shapes)
         (tmp_path / "inner.py").write_text(INNER.format(factor=factor))
-        return int(subprocess.check_output([sys.executable, str(tmp_path / "outer.py")], env=environment))
+        return int(forks.run(tmp_path / "outer.py"))
 
     assert told(2, 1, "one", "other") == 21
     assert told(3, 1, "one", "other") == 31, "a kernel that is called by one that it calls"
@@ -119,13 +139,12 @@ def test_a_kernel_is_compiled_anew_when_something_else_that_it_is_made_of_change
     assert told(3, 5, "other", "one") == 35, "where a field is"
 
 
-def test_a_kernel_is_compiled_anew_when_the_tuple_that_it_takes_has_another_name(tmp_path: Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+def test_a_kernel_is_compiled_anew_when_the_tuple_that_it_takes_has_another_name(tmp_path: Path, forks: Forks) -> None:
     (tmp_path / "inner.py").write_text(INNER.format(factor=2))
     for name in ("Rows", "Lines"):
         (tmp_path / "shapes.py").write_text(SHAPES.format(bonus=1, fields="one: int; other: int").replace("Rows", name))
         (tmp_path / "outer.py").write_text(OUTER.replace("Rows", name))
-        assert int(subprocess.check_output([sys.executable, str(tmp_path / "outer.py")], env=environment)) == 21, name
+        assert int(forks.run(tmp_path / "outer.py")) == 21, name
 
 
 SORTS = """
@@ -152,7 +171,9 @@ for name in sys.argv[1:]:
 
 
 def test_kernels_of_different_processes_do_not_share_the_names_of_what_numba_compiled_into_them(tmp_path: Path) -> None:
-    """numba gives both its sorts one name and a number that every process counts from 1: the linker mixes them up."""
+    """In processes that import numba themselves: what is forked is numbered anew by another way.
+
+    numba gives both its sorts one name and a number that every process counts from 1: the linker mixes them up."""
     (tmp_path / "kernel.py").write_text(SORTS)
     for kinds in (["sort"], ["rank"], ["sort", "rank"], ["rank", "sort"]):
         assert run(tmp_path, *kinds).wait() == 0, kinds
@@ -226,9 +247,11 @@ assert numba.cfunc("int64(int64)")(plain.py_func).ctypes(4) == 8
 """
 
 
-def test_kernels_called_by_kernels_have_no_machine_code_of_their_own_and_work_all_the_same(tmp_path: Path) -> None:
+def test_kernels_called_by_kernels_have_no_machine_code_of_their_own_and_work_all_the_same(
+    tmp_path: Path, forks: Forks
+) -> None:
     (tmp_path / "kernel.py").write_text(NESTED)
     for _ in range(2):  # compiled, then read
-        assert run(tmp_path).wait() == 0
+        forks.run(tmp_path / "kernel.py")
     waiting = [file.read_bytes() for file in (tmp_path / "cache").rglob("kernel.check*.nbc")]
     assert sorted(b"bitcode" in data for data in waiting) == [False, True], "one for Python, one for kernels"
