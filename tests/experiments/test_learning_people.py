@@ -89,12 +89,13 @@ def test_one_release_of_adult_to_who_knows_the_algorithm(adult: Coded, half: Fit
 
 
 def test_census_like_people(shared_data: Path) -> None:
+    """50 values, four quasi-identifiers; a quarter of the people that the docs tell of, who are guessed more easily."""
     table = learning_people.read_census(shared_data)
     others = learning_people.count_others(table, np.arange(300_000, 600_000))
-    releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 40_000, 8_000, 6))
+    releases = learning_people.publish(MInvariance(m=4), learning_people.replace_people(table, 10_000, 2_000, 6))
     series = learning_people.observe(releases, table)
-    assert Learning().run(series).measures["right"] > 0.54 - OFF
+    assert Learning().run(series).measures["right"] > 0.519 - OFF
     found = Learning().inform(others).run(series).measures
-    assert (found["belief"], found["right"]) == pytest.approx((0.609, 0.621), abs=OFF)
+    assert (found["belief"], found["right"]) == pytest.approx((0.717, 0.729), abs=OFF)
     first = KnownAlgorithm().inform(others).run(learning_people.observe(releases[:1], table)).measures
-    assert (first["belief"], first["right"], first["sure_and_right"]) == pytest.approx((0.41, 0.46, 0.12), abs=OFF)
+    assert (first["belief"], first["right"], first["sure_and_right"]) == pytest.approx((0.423, 0.472, 0.122), abs=OFF)
