@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.schedule import LongestFirst, dearest, misplaced
+from tests.support.scratch import write_into_memory
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -112,6 +113,10 @@ def postgresql_url() -> Iterator[str]:
     finally:
         run(*control, "-m", "immediate", "stop")
         shutil.rmtree(home, ignore_errors=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    write_into_memory(chosen=bool(config.option.basetemp or os.environ.get("PYTEST_DEBUG_TEMPROOT")))
 
 
 @pytest.hookimpl(optionalhook=True)
