@@ -209,11 +209,10 @@ def test_a_comparison_that_the_disk_stops_blames_no_strategy(clinic: Path, monke
     def full(*_: object, **__: object) -> None:
         raise SeriesError("Committing release 1 failed: No space left on device.")
 
-    monkeypatch.setattr("reissue.series.Series.publish", full)
-    with pytest.raises(SeriesError, match="No space left"):
-        compare(["1.csv"], hospital_schema(), strategies=["static"], out="kept")
-    monkeypatch.undo()
-    os.chdir(clinic)
+    with monkeypatch.context() as stopped:
+        stopped.setattr("reissue.series.Series.publish", full)
+        with pytest.raises(SeriesError, match="No space left"):
+            compare(["1.csv"], hospital_schema(), strategies=["static"], out="kept")
     assert compare(["1.csv"], hospital_schema(), strategies=["static"], out="kept").runs[0].status == "done"
 
 

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from reissue.ledger import Ledger, postgresql
 from tests.ledger.support import create, publish
-
-
-@pytest.fixture
-def tmp_path(tmp_path: Path) -> Iterator[Path]:
-    """In memory where there is such a place: the ledger waits for the disk many times, and a kill does not need one."""
-    memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(prefix="reissue-ledger-", dir=memory) as folder:
-        yield Path(folder)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

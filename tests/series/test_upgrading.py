@@ -48,6 +48,11 @@ def content(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
+def catalogued(series: ri.Series) -> dict[str, list[str]]:
+    """What the catalogue says, in no order, which is a database's own affair."""
+    return {table: sorted(map(str, rows)) for table, rows in series._ledger._catalogue.copy_rows().items()}
+
+
 def test_there_is_an_older_series_of_every_strategy() -> None:
     assert {path.name.removesuffix(".tar.xz") for path in OLDER} >= set(STRATEGIES)
 
@@ -92,13 +97,13 @@ def test_an_older_series_with_its_catalogue_in_postgresql_goes_on_and_can_go_bac
     """The statements that wrote the catalogue are those of the version before, repeated in a server of today."""
     key = KEY if "encrypted" in archive.name else None
     with unpack(archive, tmp_path, postgresql_url) as series:
-        before, rows = content(series.path), series._ledger._catalogue.copy_rows()
-        assert [row["format"] for row in rows["reissue_series"]] == [1]
+        before, rows = content(series.path), catalogued(series)
+        assert ["'format': 1," in row for row in rows["reissue_series"]] == [True]
         assert (series.verify(), len(series.releases)) == ([], 2)
         assert content(series.path) == before, "looking changes nothing"
         series.upgrade()
         series.upgrade(back=True)
-        assert series._ledger._catalogue.copy_rows() == rows
+        assert catalogued(series) == rows
         release = series.publish(pyarrow.csv.read_csv(tmp_path / "next.csv"))
         marked = "events" in archive.name  # by a version that had marks and events, but not yet their format
         assert (release.number, release.counts["new"]) == (3, 15 + (not marked))
@@ -153,11 +158,11 @@ def test_the_upgrade_encrypts_what_older_versions_said_in_the_clear(tmp_path: Pa
 @pytest.mark.parametrize("name", ["m-invariance", "m-invariance-encrypted"])
 def test_an_upgrade_can_be_undone_to_the_last_word_as_long_as_nothing_else_was_done(name: str, tmp_path: Path) -> None:
     with unpack(FOLDER / f"{name}.tar.xz", tmp_path) as series:
-        before, rows = content(series.path), series._ledger._catalogue.copy_rows()
+        before, rows = content(series.path), catalogued(series)
         series.upgrade()
         assert content(series.path).keys() - before.keys()
         series.upgrade(back=True)
-        assert series._ledger._catalogue.copy_rows() == rows
+        assert catalogued(series) == rows
         after = content(series.path)
         assert {path for path in before | after if before.get(path) != after.get(path)} <= {
             *("private/catalogue.sqlite", "private/catalogue.sha256", "private/lock")
