@@ -42,12 +42,14 @@ def test_faults_are_drawn_from_every_package() -> None:
 def test_one_publish_and_one_audit_cross_few_modules() -> None:
     """So that who follows one publish, or one audit with every attack, from its call to its end keeps the thread."""
     walks = subprocess.check_output([sys.executable, str(ROOT / "scripts" / "walk")], text=True).split("\n\n")
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for name, walk, most, middle in zip(
         ("publish", "audit"), walks, (50, 65), ("publish.publishing", "audit.auditing"), strict=True
     ):
         title, *lines = walk.splitlines()
         modules = [line.split()[0] for line in lines]
         assert title == f"{name} (m-invariance): {len(modules)} modules"
+        assert title in page
         for passed in ("series.series", middle, "methods.invariance.strategy", "ledger.store"):
             assert passed in modules
         assert len(modules) <= most, walk

@@ -1,7 +1,11 @@
-"""Identifiers: one text per person, whatever type the file used; who is there twice, who is known already."""
+"""Identifiers: one text per person, whatever type the file used; who is there twice, who is known already.
+
+Known people may come under identifiers that a program has altered: as new ones they would be published anew.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from reissue.arrays.types import NO_NUMBERS, Int32, Int64
+from reissue.arrays.types import NO_NUMBERS, Bool, Int32, Int64
 from reissue.engine.text import as_text, count_occurrences, encode, indices
+from reissue.errors import SnapshotError
+
+SHOWN = 3
+"""Altered identifiers that a message names."""
+SHARE = 0.2
+FEWEST = 5
+"""So many of the new identifiers, and more than this share of them, are no accident: in a system that tells capitals
+apart, somebody may leave as `a7` and somebody else come as `A7`."""
+MARKS = "='\""
+"""What spreadsheets put around text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,3 +211,42 @@ def _view(identifiers: pa.Array | pa.ChunkedArray) -> tuple[Int64, NDArray[np.ui
     content = np.frombuffer(text.buffers()[2] or b"", dtype=np.uint8)
     offsets.flags.writeable = content.flags.writeable = False  # kernels are compiled for this alone
     return offsets, content
+
+
+def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, known: tuple[pa.Array, Int64], place: str) -> None:
+    """Raise SnapshotError if new identifiers are those of people who seem gone, but for zeros in front and the like.
+
+    Spreadsheets make 7 of 007. A person who counts as gone and as somebody new gets a new class and new values, and
+    no strategy can protect that. identifiers: of the snapshot's rows; new: bool[rows]; gone: int64[] subjects of the
+    last release that the snapshot lacks; known: identifiers and their subjects; place: the file and its column.
+    O(new + gone + known).
+    """
+    places = np.flatnonzero(np.isin(known[1], gone)) if new.any() and len(gone) else np.empty(0, np.int64)
+    if not len(places):
+        return
+    left = known[0].take(pa.array(places))
+    fresh = identifiers.filter(pa.array(new))
+    found = join_identifiers((_strip_marks(left), np.arange(len(left))), _strip_marks(fresh))
+    alike = np.flatnonzero(found >= 0)
+    first = alike[np.asarray(pc.sort_indices(fresh.take(pa.array(alike))))[:SHOWN]]
+    pairs = [(str(fresh[int(one)]), str(left[int(found[one])])) for one in first]
+    tell_lookalikes(pairs, len(alike), len(fresh), place)
+
+
+def _strip_marks(identifiers: pa.Array) -> pa.Array:
+    """As `simplify`, and without what spreadsheets mark text by: '007, ="007"."""
+    return simplify(pc.utf8_trim(identifiers.cast(pa.large_string()), characters=MARKS))
+
+
+def tell_lookalikes(pairs: Sequence[tuple[str, str]], alike: int, new: int, place: str) -> None:
+    """Raise SnapshotError if they are no accident. pairs: the identifier in the snapshot, the one published before."""
+    if alike < FEWEST or alike <= SHARE * new:
+        return
+    shown = ", ".join(f"'{now}' ('{before}' before)" for now, before in pairs)
+    more = f" and {alike - len(pairs):,} more" if alike > len(pairs) else ""
+    raise SnapshotError(
+        f"{place} (identifier): {alike:,} of the {new:,} new ones are those of people of earlier snapshots, but for "
+        f"zeros in front, quotes, capitals or '.0' at the end: {shown}{more}. Taken for other people, they would be "
+        "published anew and given away, and no audit would notice. Export the column as text (spreadsheets drop "
+        "zeros), as it was before; if they are other people, give them identifiers that differ in more than that."
+    )

@@ -1,7 +1,6 @@
 """The past of a series: releases as strategies see them, in today's codes; who has which number; caches of facts.
 
-Only the series puts names to numbers. Known people may come under identifiers that a program has altered: as new ones
-they would be published anew.
+Only the series puts names to numbers.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reissue.arrays.sets import lookup_present
-from reissue.arrays.types import Bool, Int64
+from reissue.arrays.types import Int64
 from reissue.coding import Coding
 from reissue.engine.identifiers import join_identifiers, simplify
 from reissue.engine.text import Text
-from reissue.errors import LedgerDamaged, SnapshotError
+from reissue.errors import LedgerDamaged
 from reissue.ledger import Ledger, Marks, ReleaseRecord, Shelf
 from reissue.methods.strategy import Strategy
 from reissue.model.observed import LazySequence, ObservedRelease
@@ -287,60 +286,3 @@ def find_name(spark: Spark, shelf: Shelf, number: int) -> str:
     """The identifier of a subject; its number if it has been forgotten."""
     found = spark.collect(read_identities(spark, shelf).where(f"subject = {number}"), "names in a message")
     return str(found.column("identifier")[0].as_py()) if found.num_rows else f"subject {number}"
-
-
-SHOWN = 3
-SHARE = 0.2
-FEWEST = 5
-"""So many of the new identifiers, and more than this share of them, are no accident: in a system that tells capitals
-apart, somebody may leave as `a7` and somebody else come as `A7`."""
-MARKS = "='\""
-"""What spreadsheets put around text."""
-
-
-def refuse_lookalikes(identifiers: pa.Array, new: Bool, gone: Int64, identities: Identities, place: str) -> None:
-    """Raise SnapshotError if new identifiers are those of people who seem gone, but for zeros in front and the like.
-
-    Spreadsheets make 7 of 007. A person who counts as gone and as somebody new gets a new class and new values, and
-    no strategy can protect that. identifiers: of the snapshot's rows; new: bool[rows]; gone: int64[] subjects of the
-    last release that the snapshot lacks; place: the file and its column. O(new + gone + known).
-    """
-    places = np.flatnonzero(np.isin(identities.known, gone)) if new.any() and len(gone) else np.empty(0, np.int64)
-    if not len(places):
-        return
-    left = identities.identifiers.take(pa.array(places))
-    fresh = identifiers.filter(pa.array(new))
-    found = join_identifiers((_strip_marks(left), np.arange(len(left))), _strip_marks(fresh))
-    alike = np.flatnonzero(found >= 0)
-    first = alike[np.asarray(pc.sort_indices(fresh.take(pa.array(alike))))[:SHOWN]]
-    pairs = [(str(fresh[int(one)]), str(left[int(found[one])])) for one in first]
-    _refuse(pairs, len(alike), len(fresh), place)
-
-
-def _strip_marks(identifiers: pa.Array) -> pa.Array:
-    """As `simplify`, and without what spreadsheets mark text by: '007, ="007"."""
-    return simplify(pc.utf8_trim(identifiers.cast(pa.large_string()), characters=MARKS))
-
-
-def refuse_lookalikes_on_spark(spark: Spark, rows: Frame, known: Frame, place: str) -> None:
-    """The same by workers; all who were ever published count. It reads the snapshot again: for when most are new.
-
-    rows: `identifier` and `number`, -1 of who is new; known: `identifier` of whoever was published.
-    """
-    from reissue.engine.spark.counting import match_altered
-
-    _refuse(*match_altered(spark, rows, known, SHOWN), place)
-
-
-def _refuse(pairs: Sequence[tuple[str, str]], alike: int, new: int, place: str) -> None:
-    """pairs: the identifier in the snapshot, and the one published before."""
-    if alike < FEWEST or alike <= SHARE * new:
-        return
-    shown = ", ".join(f"'{now}' ('{before}' before)" for now, before in pairs)
-    more = f" and {alike - len(pairs):,} more" if alike > len(pairs) else ""
-    raise SnapshotError(
-        f"{place} (identifier): {alike:,} of the {new:,} new ones are those of people of earlier snapshots, but for "
-        f"zeros in front, quotes, capitals or '.0' at the end: {shown}{more}. Taken for other people, they would be "
-        "published anew and given away, and no audit would notice. Export the column as text (spreadsheets drop "
-        "zeros), as it was before; if they are other people, give them identifiers that differ in more than that."
-    )

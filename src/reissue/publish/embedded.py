@@ -13,12 +13,12 @@ from reissue.arrays.compiled import processors
 from reissue.arrays.sets import Combinations
 from reissue.arrays.types import Int64
 from reissue.coding import Coding, SnapshotSummary
-from reissue.engine.identifiers import Identifiers
+from reissue.engine.identifiers import Identifiers, refuse_lookalikes
 from reissue.engine.output import Format, write_release
 from reissue.engine.snapshot import load
 from reissue.engine.text import text_of
 from reissue.history.lending import LentColumns
-from reissue.history.past_releases import Identities, UnseenRelease, refuse_lookalikes
+from reissue.history.past_releases import Identities, UnseenRelease
 from reissue.history.public_files import Extent, add_standing, make_public_tables
 from reissue.ledger import Ledger, PartWriter, ReleaseRecord, Stage
 from reissue.model.domain import Domain
@@ -87,7 +87,7 @@ class Embedded(Executor):
     def refuse_lookalikes(self, surveys: Sequence[FragmentChanges]) -> None:
         place = f"{self._name}: column '{self._coding.schema.identifier}'"
         gone = np.concatenate([compared.gone for compared in self._compared])
-        refuse_lookalikes(self._text, self._new, gone, self._identities, place)
+        refuse_lookalikes(self._text, self._new, gone, (self._identities.identifiers, self._identities.known), place)
 
     def find_name(self, number: int) -> str:
         return self._identities.name(number)

@@ -17,11 +17,10 @@ from reissue.audit.foreign.matching import BY_CONTENT, Matched, match_by_content
 from reissue.audit.foreign.reading import Published, read_published, refuse_long_labels
 from reissue.coding import Coding, CodingWords
 from reissue.coding.codes import join_labels
-from reissue.engine.identifiers import join_identifiers
+from reissue.engine.identifiers import join_identifiers, refuse_lookalikes
 from reissue.engine.snapshot import Snapshot, load
 from reissue.engine.text import Text
 from reissue.errors import ReleaseError, SettingsError
-from reissue.history.past_releases import Identities, refuse_lookalikes
 from reissue.model.boxes import bounding_boxes, widen_to_nodes
 from reissue.model.observed import Members, Observed, ObservedRelease
 from reissue.model.release import Coded
@@ -244,7 +243,7 @@ def _number_people(loaded: Sequence[Snapshot], column: str) -> tuple[list[Int64]
         numbers = join_identifiers((known, np.arange(len(known), dtype=np.int64)), snapshot.identifiers).copy()
         new = np.flatnonzero(numbers < 0)
         gone = difference(sorted_unique(subjects[-1]), sorted_unique(numbers)) if subjects else new[:0]
-        before = Identities(known, np.arange(len(known)))
+        before = known, np.arange(len(known))
         refuse_lookalikes(snapshot.identifiers, numbers < 0, gone, before, f"{snapshot.name}: column '{column}'")
         numbers[new] = len(known) + np.arange(len(new))
         known = pa.concat_arrays([known, snapshot.identifiers_at(new).cast(pa.large_string())])

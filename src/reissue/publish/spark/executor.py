@@ -16,10 +16,11 @@ import pyarrow as pa
 
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, SnapshotSummary
+from reissue.engine.identifiers import SHOWN, tell_lookalikes
 from reissue.engine.output import Format
-from reissue.engine.spark.counting import count_values, read_files
+from reissue.engine.spark.counting import count_values, match_altered, read_files
 from reissue.engine.spark.tasks import PACKED
-from reissue.history.past_releases import find_name, read_identities, refuse_lookalikes_on_spark
+from reissue.history.past_releases import find_name, read_identities
 from reissue.history.public_files import Extent, totals_table
 from reissue.history.spark_counts import combinations_from_table, exchange_counts, sum_combinations
 from reissue.ledger import Ledger, ReleaseRecord, Stage
@@ -129,7 +130,7 @@ class OnSpark(Executor):
             place = f"{self._snapshot.name}: column '{self._coding.schema.identifier}'"
             known = read_identities(self._spark, shelf)
             rows = read_staged_rows(self._spark, shelf, self._surveyed, [pa.field("number", pa.int64())])
-            refuse_lookalikes_on_spark(self._spark, rows, known, place)
+            tell_lookalikes(*match_altered(self._spark, rows, known, SHOWN), place)
 
     def find_name(self, number: int) -> str:
         return find_name(self._spark, self._ledger.shelf, number)
