@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import pytest
 
 import reissue as ri
 from reissue.arrays.sets import Combinations
+from reissue.audit.spark.counted import attack_paths
+from reissue.audit.spark.fragment import FragmentReader
 from reissue.errors import GuaranteeBroken, InfeasiblePolicy, SettingsError
 from reissue.history.past_releases import PastReleases
 from reissue.methods.attack import Outcome
@@ -19,7 +23,7 @@ from reissue.methods.bcf.attack import Correspondence
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model import paths
 from reissue.model.observed import Observed, ObservedRelease
-from reissue.model.release import Candidate, Coded, History
+from reissue.model.release import Candidate, Coded, Facts, History
 from tests.support.divided import INSERTS, NOTED, SCHEMA, STRATEGIES, VALUES, People
 from tests.support.words import PlainWords
 
@@ -187,7 +191,7 @@ def test_counts_tell_the_attack_as_much_as_rows_do(seed: int, tmp_path: Path) ->
             series.publish(table)
         past = list(PastReleases(series._ledger, series.coding))
         coding = series.coding
-    ways, people = paths.count_paths(past)
+    ways, people = paths.count_paths(past, PlainWords())
     order = np.argsort(people)
     ways = Combinations(tuple(column[order] for column in ways.columns), ways.counts[order])
     counted = paths.make_counted_releases([facts.boxes for facts in past], ways, people[order])
@@ -211,9 +215,36 @@ def test_ways_know_of_changed_values_and_counterfeits(tmp_path: Path) -> None:
             series.publish(table)
         first, second = PastReleases(series._ledger, series.coding)
     with pytest.raises(GuaranteeBroken, match="differs from the one"):
-        paths.count_paths([first, replace(second, values=(second.values + 1) % 8)])
+        paths.count_paths([first, replace(second, values=(second.values + 1) % 8)], PlainWords())
     with pytest.raises(GuaranteeBroken, match="stands for nobody"):
-        paths.count_paths([first, replace(second, subjects=second.subjects - 1)])
+        paths.count_paths([first, replace(second, subjects=second.subjects - 1)], PlainWords())
+
+
+class _Inline:
+    """What a worker of Spark would do, done here."""
+
+    def rows_from_tasks(self, tasks: list[FragmentReader], read: Callable[[FragmentReader], object], _: object) -> None:
+        for task in tasks:
+            list(read(task))  # type: ignore[call-overload]
+
+
+def test_an_audit_tells_by_labels_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with created(tmp_path / "s", 3) as series:
+        for table in growing(2)[:2]:
+            series.publish(table)
+        shelf, coding = series._ledger.shelf, series.coding
+
+    def alter(*given: object) -> list[Facts]:
+        first, second = PastReleases(*given)  # type: ignore[arg-type]
+        return [first, replace(second, values=(second.values + 1) % len(coding.values))]
+
+    monkeypatch.setattr("reissue.audit.spark.counted.PastReleases", alter)
+    readers = FragmentReader.every(shelf, coding, shelf.fragments, common=True)
+    with pytest.raises(GuaranteeBroken, match=r"in release 2 a sensitive value differs") as told:
+        attack_paths(_Inline(), readers, Correspondence(k=4, confidence=0.6))  # type: ignore[arg-type]
+    now, was = re.findall(r"'([^']*)'", str(told.value))
+    assert {now, was} <= set(coding.values)
+    assert "{" not in str(told.value)
 
 
 def test_what_cannot_hold_is_told_of_the_whole_table(tmp_path: Path) -> None:

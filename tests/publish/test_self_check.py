@@ -13,8 +13,8 @@ import pytest
 import reissue as ri
 from reissue.errors import GuaranteeBroken
 from reissue.methods.strategy import Strategy
+from reissue.model.paths import count_paths
 from reissue.model.release import Facts
-from reissue.publish.fragment import _count_paths
 from tests.support import cheats
 from tests.support.cheats import LIES
 from tests.support.divided import CHURN, INSERTS, SCHEMA, VALUES, People
@@ -131,6 +131,6 @@ def test_what_differs_from_an_earlier_release_is_told_by_labels() -> None:
 
     words = PlainWords({2: "flu", 5: "gout"})
     with pytest.raises(GuaranteeBroken, match=r"in release 2 a sensitive value differs .*: 'gout' in place of 'flu'"):
-        _count_paths([release(1, [4, 7], [0, 2]), release(2, [7, 8], [5, 1])], words)
+        count_paths([release(1, [4, 7], [0, 2]), release(2, [7, 8], [5, 1])], words)
     with pytest.raises(GuaranteeBroken, match=r"in release 2 a row of this strategy stands for nobody"):
-        _count_paths([release(1, [4, 7], [0, 2]), release(2, [-1, 8], [5, 1])], words)
+        count_paths([release(1, [4, 7], [0, 2]), release(2, [-1, 8], [5, 1])], words)

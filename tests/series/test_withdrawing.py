@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,40 @@ def test_the_log_keeps_everything_with_time_and_user(tmp_path: Path) -> None:
     [withdrawn] = [event for event in log if event.what == "withdraw"]
     assert withdrawn.details == {"release": 2, "label": None, "reason": "the wrong file"}
     assert "Bob" not in json.dumps([dict(event.details) for event in log])
+
+
+class _StoppedClock(datetime):
+    """Everything happens in one second."""
+
+    @classmethod
+    def now(cls, tz: object = None) -> _StoppedClock:
+        return cls(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def test_the_log_follows_the_order_of_commits_not_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reissue.ledger.events.datetime", _StoppedClock)
+    monkeypatch.setattr("reissue.ledger.stage.datetime", _StoppedClock)
+    with ri.Series.create(tmp_path / "s", hospital_schema(), ri.Static(k=2)) as series:
+        series.extend("gender", ri.Hierarchy.from_nested({"Person": ["Male", "Female", "Other"]}))
+        series.publish(frame(FIGURE_1))
+        series.forget("Bob")
+        series.publish(frame(FIGURE_3))
+        series.extend("gender", ri.Hierarchy.from_nested({"Person": ["Male", "Female", "Other", "None"]}))
+        series.withdraw("the wrong file", not_handed_out=True)
+        series.forget("Tom")
+        series.publish(frame(FIGURE_3))
+        log = series.log()
+    assert {event.time for event in log} == {"2026-01-01T12:00:00+00:00"}
+    told = [(event.what, event.details.get("release")) for event in log]
+    assert told == [
+        ("extend", None),
+        ("publish", 1),
+        ("forget", None),
+        ("extend", None),
+        ("withdraw", 2),
+        ("forget", None),
+        ("publish", 3),
+    ]
 
 
 def test_labels_come_from_files_and_are_not_used_twice(tmp_path: Path) -> None:

@@ -27,16 +27,22 @@ if TYPE_CHECKING:
 EVENT, WITHDRAWN = "event", "withdrawn"
 LOGGED = {"forget": "forget", "coding": "extend", "amend": "amend", "upgrade": "upgrade"}
 """Changes that the log tells, by the name that the ledger gives them."""
+_AFTER = "after"
+"""Kept with an event: the number of the last release then; with a withdrawal: that of the last event."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """what: one of LOGGED, or withdraw; time: UTC, ISO 8601; user: who did it; details: what else is kept."""
+    """what: one of LOGGED, or withdraw; time: UTC, ISO 8601; user: who did it; details: what else is kept.
+
+    place: where it stands among all that was committed: times are told in seconds, and clocks are set back
+    """
 
     what: str
     time: str
     user: str
     details: Mapping[str, object]
+    place: tuple[int, ...] = ()
 
     def document(self) -> Document:
         return {"what": self.what, "time": self.time, "user": self.user, "details": dict(self.details)}
@@ -51,9 +57,12 @@ def write_event(store: Store, state: CatalogueState, folder: Path, change: str) 
     """Write into `folder` that such a change is made now, if the log tells of it; to be placed with the change."""
     if change not in LOGGED:
         return []
-    names = [int(file.name) for file in state.of_role(EVENT)]
-    event = make_event(LOGGED[change])
-    return [store.write(document_table(event.document()), folder, EVENT, name_of(max(names, default=0) + 1))]
+    event = {**make_event(LOGGED[change]).document(), _AFTER: state.next_number - 1}
+    return [store.write(document_table(event), folder, EVENT, name_of(_count_events(state) + 1))]
+
+
+def _count_events(state: CatalogueState) -> int:
+    return max((int(file.name) for file in state.of_role(EVENT)), default=0)
 
 
 @dataclass(frozen=True)
@@ -122,11 +131,10 @@ class Withdrawal:
         new = [file for file in self.state.of_role("identities") if file.release == number]
         numbers = sum(store.read(file, ["subject"]).num_rows for file in new)
         kept = make_event("withdraw", release=number, label=label, reason=self.reason)
+        document = {**kept.document(), "numbers": numbers, _AFTER: _count_events(self.state)}
         return [
             *write_caches(store, caches, before, folder),
-            store.write(
-                document_table({**kept.document(), "numbers": numbers}), folder, WITHDRAWN, name_of(number), number
-            ),
+            store.write(document_table(document), folder, WITHDRAWN, name_of(number), number),
         ]
 
     def drop(self, catalogue: Catalogue, connection: Connection) -> None:
@@ -140,11 +148,17 @@ class Withdrawal:
 
 
 def read_events(shelf: Shelf) -> list[Event]:
-    """All events, oldest first."""
-    found = []
-    for file in [*shelf.state.of_role(EVENT), *shelf.state.of_role(WITHDRAWN)]:
+    """All events, in the order in which they were committed; an older version kept only their times."""
+    state, found = shelf.state, list[Event]()
+    for file in [*state.of_role(EVENT), *state.of_role(WITHDRAWN)]:
         kept = shelf.document(file.role, file.name)
-        details = kept["details"]
+        details, time, number = kept["details"], str(kept["time"]), int(file.name)
         assert isinstance(details, Mapping)
-        found.append(Event(str(kept["what"]), str(kept["time"]), str(kept["user"]), details))
-    return sorted(found, key=lambda event: event.time)
+        if file.role == EVENT:
+            then = max((one.number for one in state.releases if one.created <= time), default=0)
+            place = (int(str(kept.get(_AFTER, then))), number, 0)
+        else:
+            before = sum(one.time <= time for one in found if one.what != "withdraw")
+            place = (number, int(str(kept.get(_AFTER, before))), 1)
+        found.append(Event(str(kept["what"]), time, str(kept["user"]), details, place))
+    return sorted(found, key=lambda event: event.place)

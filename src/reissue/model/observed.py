@@ -5,6 +5,7 @@ Releases may be read only when they are asked for, or only be counted (`model.pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from reissue.arrays.compiled import njit
 from reissue.arrays.sets import find_owners, find_starts, sum_rows
 from reissue.arrays.sorting import gather_by_bucket, sort_ascending
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import InputError
+from reissue.errors import InputError, show_text
 from reissue.model.domain import Domain
 from reissue.model.release import Facts
 from reissue.model.standing_classes import StandingClasses
@@ -279,6 +280,22 @@ class Words(Protocol):
     def subject(self, number: int) -> str: ...
 
     def release(self, number: int) -> str: ...
+
+
+def put_names(text: str, words: Words) -> str:
+    """The text with `{value:CODE}`, `{subject:NUMBER}` and `{release:NUMBER}` replaced by what people call them:
+    strategies know codes."""
+
+    def name(mark: re.Match[str]) -> str:
+        number = int(mark[2])
+        if mark[1] == "value":
+            try:
+                return f"'{show_text(words.value(number))}'"
+            except IndexError:  # what a fault made up, which the check must be able to tell
+                return "a value that the series does not know"
+        return show_text(words.subject(number) if mark[1] == "subject" else words.release(number))
+
+    return re.sub(r"\{(value|subject|release):(\d+)\}", name, text)  # in one pass: names are not searched for marks
 
 
 @dataclass(frozen=True, eq=False)

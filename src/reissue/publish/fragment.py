@@ -14,13 +14,13 @@ from reissue.arrays.sets import Combinations
 from reissue.arrays.types import Int32, Int64
 from reissue.coding import Coding, CodingNames, CodingWords
 from reissue.engine.identifiers import Identifiers
-from reissue.errors import GuaranteeBroken, InfeasiblePolicy, show_text
+from reissue.errors import InfeasiblePolicy, show_text
 from reissue.history.lending import LentColumns, lend
 from reissue.history.past_releases import ABSENT, Identities, PastReleases, fold_caches, own_caches, rebuild_caches
 from reissue.ledger import Marks, Shelf
 from reissue.methods.strategy import Planner, Strategy
 from reissue.model.fragment_counts import CountedSnapshot, FragmentCounts, TableCounts
-from reissue.model.observed import Words
+from reissue.model.observed import Words, put_names
 from reissue.model.paths import count_paths
 from reissue.model.release import Candidate, Coded, Facts, History, Table, derive_seed, read_segments, take_rows
 from reissue.publish.changes import ComparedRows, PermittedRows, compare, permit
@@ -33,7 +33,6 @@ from reissue.publish.self_check import (
     check_joint_series,
     check_promise,
     check_rows,
-    put_names,
 )
 
 LEFT_OUT = "part_left_out"
@@ -193,7 +192,7 @@ class FragmentJob:
             lent, kept = lend(coded, kept, last, rows.insensitive, self.own_seed)
             candidate = replace(candidate, steps=(*candidate.steps, *lent.steps))
         if self.common:
-            paths = _count_paths([*self.past, facts], words)
+            paths = count_paths([*self.past, facts], words)[0]
             return FragmentRelease(coded, candidate, kept, caches, candidate.steps, (), paths, lent=lent)
         check_classes(strategy, facts, coded, words, whole)
         check_promise(strategy, facts, history, words)
@@ -248,13 +247,6 @@ def _number_at_random(candidate: Candidate, seed: int, words: Words) -> Candidat
     numbers = np.random.default_rng([seed, 1]).permutation(len(candidate.boxes)).astype(np.int32)
     steps = tuple(put_names(step, words) for step in candidate.steps)
     return replace(candidate.renumber(numbers), steps=steps)
-
-
-def _count_paths(releases: Sequence[Facts], words: Words) -> Combinations:
-    try:
-        return count_paths(releases)[0]
-    except GuaranteeBroken as error:
-        raise GuaranteeBroken(put_names(str(error), words)) from error
 
 
 def name_subjects(text: str, name: Callable[[int], str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from reissue.arrays.sets import Combinations
 from reissue.arrays.types import Bool, Int32, Int64
-from reissue.errors import InfeasiblePolicy, refuse_release, show_text
+from reissue.errors import InfeasiblePolicy, refuse_release
 from reissue.history.public_files import Extent
 from reissue.ledger import ReleaseRecord
 from reissue.methods.attack import Outcome, WorkDivision
@@ -19,26 +18,10 @@ from reissue.methods.strategy import Planner, Strategy
 from reissue.model.boxes import contain
 from reissue.model.domain import Domain
 from reissue.model.fragment_counts import TableCounts
-from reissue.model.observed import LazySequence, Listing, Observed, ObservedRelease, Words
+from reissue.model.observed import LazySequence, Listing, Observed, ObservedRelease, Words, put_names
 from reissue.model.paths import make_counted_releases
 from reissue.model.release import Coded, Facts, History
 from reissue.model.standing_view import EpisodeWords, observe_classes
-
-
-def put_names(text: str, words: Words) -> str:
-    """The text with `{value:CODE}`, `{subject:NUMBER}` and `{release:NUMBER}` replaced by what people call them:
-    strategies know codes."""
-
-    def name(mark: re.Match[str]) -> str:
-        number = int(mark[2])
-        if mark[1] == "value":
-            try:
-                return f"'{show_text(words.value(number))}'"
-            except IndexError:  # what a fault made up, which the check must be able to tell
-                return "a value that the series does not know"
-        return show_text(words.subject(number) if mark[1] == "subject" else words.release(number))
-
-    return re.sub(r"\{(value|subject|release):(\d+)\}", name, text)  # in one pass: names are not searched for marks
 
 
 def check_rows(facts: Facts, snapshot: Coded, suppressed: int, words: Words, common: bool = False) -> None:

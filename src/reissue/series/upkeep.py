@@ -152,17 +152,18 @@ def extend_as_given(ledger: Ledger, coding: Coding, given: Sequence[tuple[str, s
 
 
 def list_events(ledger: Ledger) -> list[Event]:
-    """Releases and what was done beside them, oldest first."""
+    """Releases and what was done beside them, in the order in which it was committed."""
     published = [
         Event(
             "adopt" if record.strategy == ADOPTED else "publish",
             record.created,
             str(record.counts.get("user", "")),
             {"release": record.number, "label": record.label, "allowed": record.counts.get("allowed", [])},
+            (record.number,),
         )
         for record in ledger.releases
     ]
-    return sorted([*published, *read_events(ledger.shelf)], key=lambda event: event.time)
+    return sorted([*published, *read_events(ledger.shelf)], key=lambda event: event.place)
 
 
 def withdraw(

@@ -40,17 +40,17 @@ def attack_paths(spark: Spark, readers: Sequence[FragmentReader], attack: Attack
 
     releases, coding = len(readers[0].shelf.releases), readers[0].coding
     names = [f"c{place}" for place in range(releases + 1)]
+    words = CodingWords(coding, "subject {}".format, readers[0].shelf.labels)
     schema = pa.schema([*((name, pa.int32()) for name in names), ("count", pa.int64()), ("first", pa.int64())])
 
     def read(reader: FragmentReader) -> Iterator[pa.Table]:
-        paths, first = count_paths(list(PastReleases(reader.shelf, coding, reader.fragment)))
+        paths, first = count_paths(list(PastReleases(reader.shelf, coding, reader.fragment)), words)
         yield pa.table([*paths.columns, paths.counts, first], schema=schema)
 
     def attack_sums(table: pa.Table) -> Outcome:
         *columns, counts, people = (np.array(column) for column in table.sort_by("first").select(schema.names))
         boxes = [readers[0].boxes_of(position, None) for position in range(releases)]
         paths = Combinations(tuple(columns), counts)
-        words = CodingWords(coding, "subject {}".format, readers[0].shelf.labels)
         counted = make_counted_releases(boxes, paths, people)
         return attack.run(Observed(counted, coding.domains, len(coding.values), words))
 
