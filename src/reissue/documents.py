@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 
 from reissue.errors import InputError, escape_json
-from reissue.ledger.disk import find_cause, open_private, put_in_place
+from reissue.ledger.disk import find_cause, keep_writers_out, open_private, put_in_place
 from reissue.ledger.system import force_file, force_folder, move
 
 AUDIT = "reissue-audit/1"
@@ -49,7 +49,7 @@ def write_bytes(content: bytes, path: str | PathLike[str], public: bool = False)
     """Write a file as a whole: on a full disk, or if it is interrupted, what was there before is still there.
 
     Only its owner may read it, whatever the umask is and whoever could read the one before; public: with the
-    permissions that the file had, or that any new file gets.
+    permissions that the file had; a new one as the umask says, but that only its owner may write.
     """
     try:
         target = Path(path).resolve()  # a link stays one
@@ -74,6 +74,7 @@ def write_zip(files: Mapping[str, Path], path: Path) -> None:
                 about.external_attr = 0o644 << 16
                 with files[name].open("rb") as content, packed.open(about, "w", force_zip64=True) as inside:
                     shutil.copyfileobj(content, inside, 1 << 20)
+        keep_writers_out(beside)
         force_file(beside)
         move(beside, path)
         _keep_name(path)
@@ -94,6 +95,8 @@ def _replace(target: Path, content: bytes, public: bool) -> None:
     file = beside.open("xb") if public else open_private(beside)
     if public and target.exists():
         beside.chmod(stat.S_IMODE(target.stat().st_mode))
+    elif public:
+        keep_writers_out(beside)
     put_in_place(target, beside, file, content)
     _keep_name(target)
 

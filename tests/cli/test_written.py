@@ -22,7 +22,7 @@ from reissue.compare import compare
 from reissue.documents import write_bytes, write_json, write_text
 from reissue.errors import InputError, SeriesError
 from tests.report.documents import EXAMPLE
-from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, write_config
+from tests.support.hospital import FIGURE_1, FIGURE_3, frame, hospital_schema, population, write_config
 
 
 @pytest.fixture
@@ -128,10 +128,29 @@ def test_reports_and_documents_are_for_their_owner_whatever_the_umask(clinic: Pa
         audit = series.audit(attacks=["intersection"])
     audit.to_json("written.json", public=public)
     audit.to_html("written.html", public=public)
-    wanted = 0o666 if public else 0o600
+    wanted = 0o644 if public else 0o600  # never one that others may write
     assert [mode_of(Path(name)) for name in ("report.html", "audit.html", "written.json", "written.html")] == [
         wanted
     ] * 4
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_what_is_public_by_purpose_cannot_be_replaced_by_others(clinic: Path) -> None:
+    towns = pa.array([["Bern", "Basel", "Lugano", "Thun", "Chur"][i % 5] for i in range(300)])
+    pa.csv.write_csv(population(300).append_column("town", towns), "people.csv")
+    proposed = ("--identifier", "name", "--sensitive", "diagnosis", "--yes")
+    assert ended("init", "new", "--from", "people.csv", *proposed) == 0
+    told = [Path("new.toml"), Path("new.hierarchies"), *Path("new.hierarchies").rglob("*")]
+    assert {str(one) for one in told if mode_of(one) != (0o700 if one.is_dir() else 0o600)} == set()
+    assert (mode_of(Path("new")), mode_of(Path("new/reissue.toml")), mode_of(Path("new/releases"))) == (
+        0o700,
+        0o600,
+        0o755,
+    )
+    assert ended("publish", "new", "people.csv") == 0
+    assert ended("pack", "new") == 0
+    public = [Path("release.zip"), Path("new/releases"), *Path("new/releases").rglob("*")]
+    assert {str(one) for one in public if mode_of(one) != (0o755 if one.is_dir() else 0o644)} == set()
 
 
 @pytest.mark.usefixtures("open_umask")

@@ -234,9 +234,22 @@ def test_private_files_are_for_their_owner_whatever_the_umask(tmp_path: Path, um
     modes = {str(one): stat.S_IMODE(one.stat().st_mode) for one in private}
     assert set(modes.values()) == {0o600, 0o700}
     assert all((mode == 0o700) == Path(one).is_dir() for one, mode in modes.items())
-    public = [path / "reissue.toml", path / "releases", *(path / "releases").rglob("*")]
-    for one in public:
-        assert stat.S_IMODE(one.stat().st_mode) == (0o777 if one.is_dir() else 0o666) & ~umask
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE((path / "reissue.toml").stat().st_mode)) == (0o700, 0o600)
+    public = [path / "releases", *(path / "releases").rglob("*")]
+    assert len(public) > 2
+    for one in public:  # to be read, never to be replaced by others
+        assert stat.S_IMODE(one.stat().st_mode) == (0o755 if one.is_dir() else 0o644) & ~umask
+
+
+@pytest.mark.parametrize("name", ["", "releases", "releases/0001"])
+def test_verify_names_folders_in_which_others_may_replace_a_release(tmp_path: Path, name: str) -> None:
+    with create(tmp_path / "s") as ledger:
+        publish(ledger, 1)
+        assert ledger.verify() == []
+        (tmp_path / "s" / name).chmod(0o775)
+        [damage] = ledger.verify()
+    assert (damage.file, "mode 0775" in damage.reason) == (name or ".", True)
+    assert damage.remedy == f"Run: chmod go-w '{tmp_path / 's' / name}'"
 
 
 def test_a_backup_without_empty_folders_opens(tmp_path: Path) -> None:

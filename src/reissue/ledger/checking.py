@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reissue.errors import SeriesError
-from reissue.ledger.disk import describe_absence, hash_file, names_in
+from reissue.ledger.disk import OTHERS_WRITE, describe_absence, hash_file, names_in
 from reissue.ledger.records import CatalogueState, Damage, Layout, ReleaseRecord, folder_name, is_ours
 from reissue.ledger.store import FORGOTTEN, RESTORE, Store
 from reissue.ledger.system import HAS_MODES
@@ -45,7 +45,7 @@ def check(layout: Layout, catalogue: Catalogue, store: Store) -> list[Damage]:
         state = catalogue.load()
     except SeriesError:
         return found
-    found += [*_pointer_and_config(layout, state), *_private_entries(layout)]
+    found += [*_pointer_and_config(layout, state), *_private_entries(layout), *_open_folders(layout, state)]
     broken = [(file, store.check(file)) for file in state.files.values()]
     if any(damage for _, damage in broken):  # a publisher at work may have replaced a file meanwhile
         present = set(catalogue.load().files.values())
@@ -107,6 +107,15 @@ def _private_entries(layout: Layout) -> Iterator[Damage]:
                 reason=f"others than its owner may use it (mode {mode:04o}).",
                 remedy=f"Run: chmod {right} '{path}'",
             )
+
+
+def _open_folders(layout: Layout, state: CatalogueState) -> Iterator[Damage]:
+    """Public folders, and the series' own, in which a stranger could put something else in the place of a release."""
+    for path in (layout.root, layout.releases, *(layout.release(record.number) for record in state.releases)):
+        mode = stat.S_IMODE(path.stat().st_mode) if HAS_MODES and path.is_dir() else 0
+        if mode & OTHERS_WRITE:
+            reason = f"others than its owner may write in it (mode {mode:04o}), and replace a release."
+            yield Damage(file=layout.relative(path), reason=reason, remedy=f"Run: chmod go-w '{path}'")
 
 
 def _list_entries(folder: Path) -> list[Path]:

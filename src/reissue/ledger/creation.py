@@ -20,6 +20,7 @@ from reissue.ledger.disk import (
     explain_os_errors,
     fault,
     make_private_folder,
+    make_public_folder,
     names_in,
     remove_tree,
     write_durably,
@@ -77,7 +78,9 @@ def create(root: Path, given: SeriesStart, catalogue_url: str | None, *, unfinis
         raise SeriesError(f"{root} is {what}; a series is one. Give another path. Nothing was changed.")
     with explain_os_errors(f"Creating the series {root}"):
         made = not root.exists()
-        root.mkdir(parents=True, exist_ok=True)
+        if made:
+            root.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(root)
         _discard_unfinished(layout)
         _refuse_occupied(layout)
         make_private_folder(draft.private)
@@ -275,8 +278,8 @@ def _fill(draft: Layout, catalogue: Catalogue, pointer: Document, given: SeriesS
 
 
 def _appear(layout: Layout, draft: Layout, config: str, lock: SeriesLock) -> None:
-    write_durably(layout.config, config.encode(), private=False)
-    layout.releases.mkdir(exist_ok=True)
+    write_durably(layout.config, config.encode())
+    make_public_folder(layout.releases)
     force_folder(draft.private)
     force_folder(layout.root)
     fault("create.config")

@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import socket
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +28,7 @@ from reissue.errors import SeriesBusy, SeriesError
 from reissue.ledger import system
 from reissue.ledger.system import PRIVATE_FOLDER
 
+OTHERS_WRITE = 0o022
 _REMEDIES = {
     errno.ENOSPC: "The disk is full. Free some space and try again.",
     errno.EDQUOT: "Your disk quota is used up. Free some space and try again.",
@@ -71,15 +73,28 @@ def make_private_folder(path: Path) -> None:
     path.chmod(PRIVATE_FOLDER)
 
 
+def make_public_folder(path: Path) -> None:
+    """Make a folder that others may look into as far as the umask lets them, and never write in; it may exist."""
+    path.mkdir(exist_ok=True)
+    keep_writers_out(path)
+
+
+def keep_writers_out(path: Path) -> None:
+    """Let nobody but the owner write in a folder, or to a file, whatever the umask was when it was made."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if system.HAS_MODES and mode & OTHERS_WRITE:
+        path.chmod(mode & ~OTHERS_WRITE)
+
+
 def open_private(path: Path) -> IO[bytes]:
     """Open a new file for writing, readable by its owner only, whatever the umask is."""
     return open(system.open_owned(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb", buffering=1 << 20)
 
 
-def write_durably(path: Path, content: bytes, *, private: bool = True) -> None:
-    """Replace a small file in one step that survives a crash: the old content or the new one, never a mixture."""
+def write_durably(path: Path, content: bytes) -> None:
+    """Replace a small private file in one step that survives a crash: the old content or the new, never a mixture."""
     beside = path.with_name(path.name + ".new")
-    put_in_place(path, beside, open_private(beside) if private else beside.open("wb"), content)
+    put_in_place(path, beside, open_private(beside), content)
     system.force_folder(path.parent)
 
 
@@ -96,11 +111,13 @@ def put_in_place(path: Path, beside: Path, file: IO[bytes], content: bytes) -> N
         raise
 
 
-def sync_tree(path: Path) -> None:
-    """Force every file and folder below `path`, and itself, to disk."""
+def sync_public(path: Path) -> None:
+    """Force every file and folder below `path`, and itself, to disk; nobody but the owner may write to any of them."""
     for folder, _, names in os.walk(path, topdown=False):
         for name in names:
+            keep_writers_out(Path(folder, name))
             system.force_file(os.path.join(folder, name))
+        keep_writers_out(Path(folder))
         system.force_folder(Path(folder))
 
 

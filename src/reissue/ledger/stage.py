@@ -21,7 +21,7 @@ from reissue.ledger.disk import (
     hash_file,
     make_private_folder,
     remove_tree,
-    sync_tree,
+    sync_public,
 )
 from reissue.ledger.records import CatalogueState, Document, Layout, PublicFile, ReleaseRecord
 from reissue.ledger.shelf import StoredTable, name_of, part_name
@@ -174,7 +174,7 @@ class Stage:
         self._check(record)
         fault("commit.begun")
         with explain_os_errors(f"Forcing release {record.name} to disk"):
-            sync_tree(self.public)
+            sync_public(self.public)
             force_folder(self.folder)
             force_folder(self._layout.staging)
             shown = public_files(self.public, self._hashed)

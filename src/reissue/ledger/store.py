@@ -26,6 +26,7 @@ from reissue.ledger.disk import (
     fault,
     hash_file,
     make_private_folder,
+    make_public_folder,
     names_in,
     remove_tree,
     write_durably,
@@ -201,7 +202,7 @@ def recover(layout: Layout, catalogue: Catalogue, store: Store) -> CatalogueStat
     """Bring the series to a settled state; only under the lock. Doing it twice changes nothing."""
     catalogue.settle()
     with explain_os_errors("Settling the series"):
-        layout.releases.mkdir(exist_ok=True)  # a backup may have dropped empty folders
+        make_public_folder(layout.releases)  # a backup may have dropped empty folders
         for folder in (layout.files, layout.staging):
             make_private_folder(folder)
         for path in _find_half_written(layout):

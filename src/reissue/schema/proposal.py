@@ -6,6 +6,7 @@ A hierarchy is shown as a tree with the rows of the table counted at every group
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -135,16 +136,20 @@ class Proposal:
         }
 
     def write(self, config: str | Path) -> list[Path]:
-        """Write the config, and hierarchies into the folder `NAME.hierarchies` beside it; what was written."""
+        """Write the config, and hierarchies into the folder `NAME.hierarchies` beside it; what was written.
+
+        They tell what is in the table, and how often: only their owner may read them, whatever the umask is.
+        """
         config = Path(config)
         folder = config.with_name(f"{config.stem}.hierarchies")
         files = self.hierarchy_files()
-        if files:
-            folder.mkdir(parents=True, exist_ok=True)
+        if files and not folder.exists():
+            folder.mkdir(parents=True)
+            folder.chmod(0o700)
         written = [folder / name for name in files]
         for path, text in zip(written, files.values(), strict=True):
-            path.write_text(text, encoding="utf-8")
-        config.write_text(self.to_toml(folder.name), encoding="utf-8")
+            _write_private(path, text)
+        _write_private(config, self.to_toml(folder.name))
         return [config, *written]
 
     def write_beside(self, series: str | Path) -> list[Path]:
@@ -293,3 +298,10 @@ def write_value(value: object) -> str:
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, also while it is being written and whoever made it."""
+    with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        path.chmod(0o600)
+        file.write(text)
