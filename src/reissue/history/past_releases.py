@@ -81,6 +81,13 @@ class Definitions:
             self._coding = shelf.file("coding", shelf.coding_name(coding.version)).sha256, coding
 
 
+def read_coding(ledger: Ledger | Shelf, version: int) -> Coding:
+    """A version of the coding, made of its file once for as long as the series is open."""
+    shelf = ledger.shelf if isinstance(ledger, Ledger) else ledger
+    file = shelf.file("coding", shelf.coding_name(version))
+    return shelf.store.kept.take(file.sha256, lambda: Coding.from_dict(shelf.coding(version)), lambda _: 10 * file.size)
+
+
 class PastReleases(LazySequence[Facts]):
     """The facts of every release, each read when it is first asked for and recoded to the coding of today."""
 
@@ -100,7 +107,8 @@ class PastReleases(LazySequence[Facts]):
     def at(self, position: int) -> Facts:
         if position not in self._read:
             read = self._recoded(position)
-            self._read[position] = replace(read, number=position + 1) if self._counted else read
+            counted = self._counted and read.number != position + 1
+            self._read[position] = replace(read, number=position + 1) if counted else read
         return self._read[position]
 
     def subjects(self, position: int) -> Int64:
@@ -118,10 +126,12 @@ class PastReleases(LazySequence[Facts]):
         facts = self._facts(record.number)
         if record.coding_version == self._coding.version:
             return facts
-        made_under = Coding.from_dict(self._shelf.coding(record.coding_version))
+        made_under = read_coding(self._shelf, record.coding_version)
         boxes, codes = self._coding.remap(made_under, facts.boxes, facts.codes)
+        if boxes is facts.boxes and codes is facts.codes:
+            return facts
         recoded = replace(facts, boxes=boxes, codes=codes)
-        if boxes is facts.boxes or not facts.extras:
+        if not facts.extras:
             return recoded
         from reissue.partition.global_recoding import Cut  # kernels, which most series never need here
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from reissue.errors import LedgerDamaged, SeriesError
 from reissue.ledger.records import FORMAT, OLDER_FORMATS, CatalogueState, PrivateFile, PublicFile, ReleaseRecord
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 # the tables, in SQL that SQLite and PostgreSQL both understand; every row names its series, so that several can share
 # one database
@@ -89,6 +90,7 @@ class Catalogue(ABC):
 
     def __init__(self, series: str) -> None:
         self._series = series
+        self._made: dict[tuple[object, ...], Any] = {}
 
     # What a database does in its own way
 
@@ -221,7 +223,7 @@ class Catalogue(ABC):
                 f"private/series.json: {self.place} does not know the series it names (id {self._series}). "
                 "Give the database with which the series was created, or restore both from a backup."
             )
-        for one in (*found, *files, *releases, *public):
+        for one in (*found, *public):
             self._check_kinds(one)
         row = found[0]
         if row["format"] not in (FORMAT, *OLDER_FORMATS):
@@ -232,6 +234,9 @@ class Catalogue(ABC):
         for one in public:
             shown.setdefault(one["release"], []).append(PublicFile(one["path"], one["sha256"], one["size"]))
         try:
+            kept, self._made = self._made, {}
+            private = [self._make(kept, one, _file_from, ()) for one in files]
+            records = [self._make(kept, one, _record_from, tuple(shown.get(one["number"], ()))) for one in releases]
             return CatalogueState(
                 seed=int(row["seed"]),
                 next_subject=row["next_subject"],
@@ -239,12 +244,27 @@ class Catalogue(ABC):
                 pointer=row["pointer"],
                 config_sha256=row["config_sha256"],
                 format=row["format"],
-                files={(one["role"], one["name"]): PrivateFile(**one) for one in files},
-                releases=tuple(_record_from(one, shown.get(one["number"], [])) for one in releases),
+                files={(file.role, file.name): file for file in private},
+                releases=tuple(records),
                 waiting=tuple(one["number"] for one in releases if not one["revealed"]),
             )
         except (ValueError, TypeError) as error:
             raise self._damaged(str(error)) from error
+
+    def _make(
+        self,
+        kept: Mapping[tuple[object, ...], Any],
+        row: Row,
+        make: Callable[[Row, tuple[PublicFile, ...]], T],
+        shown: tuple[PublicFile, ...],
+    ) -> T:
+        """What a row says: made anew only if it says something else than when it was last read."""
+        key = (make, *row.values(), shown)
+        if key not in kept:
+            self._check_kinds(row)
+        made: T = kept[key] if key in kept else make(row, shown)
+        self._made[key] = made
+        return made
 
     def _check_kinds(self, row: Row) -> None:
         """SQLite keeps any kind of cell in any column."""
@@ -284,7 +304,11 @@ def _to_words(record: ReleaseRecord) -> dict[str, str]:
     }
 
 
-def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
+def _file_from(row: Row, _: tuple[PublicFile, ...]) -> PrivateFile:
+    return PrivateFile(**row)
+
+
+def _record_from(row: Row, files: tuple[PublicFile, ...]) -> ReleaseRecord:
     steps, settings, counts = (json.loads(row[name]) for name in ("steps", "settings", "counts"))
     sealed = steps.get("sealed") if isinstance(steps, dict) else ""
     if not (isinstance(settings, dict) and isinstance(counts, dict) and isinstance(steps, dict | list)):
@@ -301,5 +325,5 @@ def _record_from(row: Row, files: list[PublicFile]) -> ReleaseRecord:
         counts=counts,
         steps=() if sealed else tuple(steps),
         sealed=sealed,
-        files=tuple(files),
+        files=files,
     )

@@ -96,6 +96,7 @@ class Ledger:
         """Nothing is pending: every change is durable when its call returns."""
         self._facts.clear()
         self._documents.clear()
+        self._store.kept.clear()
 
     def __enter__(self) -> Self:
         return self

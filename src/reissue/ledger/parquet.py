@@ -20,6 +20,7 @@ from reissue.ledger.disk import HashingFile, open_private
 from reissue.model.release import Facts, Table
 
 _CHUNK = 1 << 26  # bytes per cell of a packed array; Parquet cannot hold a cell of 2 GiB
+_SMALL = 1 << 20  # bytes of a file that several threads read no sooner than one
 _FORMS = b"reissue.arrays"
 _STORABLE = "biufSUMm"  # kinds of NumPy dtypes that are plain bytes
 
@@ -59,7 +60,8 @@ def _write(table: pa.Table, sink: pa.NativeFile, key: bytes | None) -> None:
 
 def read_table(content: bytes, key: bytes | None = None, columns: Sequence[str] | None = None) -> pa.Table:
     properties = None if key is None else load_encryption().create_decryption_properties(key)
-    return pq.ParquetFile(pa.BufferReader(content), decryption_properties=properties).read(columns)
+    file = pq.ParquetFile(pa.BufferReader(content), decryption_properties=properties)
+    return file.read(columns, use_threads=len(content) > _SMALL)
 
 
 def load_encryption() -> Any:

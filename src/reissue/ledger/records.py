@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 Document = dict[str, object]
@@ -158,7 +159,27 @@ class CatalogueState:
         return [file.release for file in self.of_role("withdrawn")]
 
     def of_role(self, role: str) -> list[PrivateFile]:
-        return [file for (kind, _), file in self.files.items() if kind == role]
+        """In order of their names."""
+        return [*self._roles.get(role, ())]
+
+    @cached_property
+    def _roles(self) -> dict[str, list[PrivateFile]]:
+        found: dict[str, list[PrivateFile]] = {}
+        for (role, _), file in self.files.items():
+            found.setdefault(role, []).append(file)
+        return found
+
+    @cached_property
+    def parts(self) -> dict[str, list[str]]:
+        """The names of the parts of each release's facts, in order, by what they begin with."""
+        found: dict[str, list[str]] = {}
+        for file in self.of_role("facts"):
+            found.setdefault(file.name.partition("-")[0], []).append(file.name)
+        return {name: sorted(parts) for name, parts in found.items()}
+
+    @cached_property
+    def by_number(self) -> dict[int, ReleaseRecord]:
+        return {record.number: record for record in self.releases}
 
 
 FORMAT = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -88,7 +88,7 @@ class Shelf:
         A fragment's facts have class numbers and counterfeits of their own, unless classes are common to all;
         `join_facts` makes them those of the release.
         """
-        record = next((record for record in self.state.releases if record.number == number), None)
+        record = self.state.by_number.get(number)
         if record is None:
             raise SeriesError(f"There is no release {number}; the series has {len(self.releases)}.")
         names = self.parts(number) if fragment is None else [part_name(name_of(number), fragment)]
@@ -99,8 +99,7 @@ class Shelf:
     def subjects(self, number: int, fragment: int | None = None) -> NDArray[np.int64]:
         """int64[rows] ascending: as in the facts of a release or of one fragment of it; nothing else is read."""
         names = self.parts(number) if fragment is None else [part_name(name_of(number), fragment)]
-        own = [parquet.numbers_of(self.read(self.file("facts", name), ["subject"])["subject"]) for name in names]
-        return join_subjects(own)
+        return join_subjects([self._subjects(number, name) for name in names])
 
     def shape(self, number: int, fragment: int | None = None) -> tuple[NDArray[np.int32], bool]:
         """(int32[classes, attributes, 2], whether it is anatomized): a release without its rows, as it was stored.
@@ -114,8 +113,7 @@ class Shelf:
     def parts(self, number: int) -> list[str]:
         """The names of the parts of a release's facts, in order; one if the series is not divided."""
         whole = name_of(number)
-        names = [file.name for file in self.state.of_role("facts") if file.name.partition("-")[0] == whole]
-        return sorted(names) or [whole]
+        return self.state.parts.get(whole, [whole])
 
     @property
     def fragments(self) -> list[int | None]:
@@ -161,7 +159,8 @@ class Shelf:
     def identities(self, fragment: int | None = None) -> tuple[pa.Array, NDArray[np.int64]]:
         """All identifiers that are not forgotten, or those of one fragment, and their subject numbers in that order."""
         end = part_name("", fragment)
-        parts = [self.read(file) for file in self.state.of_role("identities") if file.name.endswith(end)]
+        files = [file for file in self.state.of_role("identities") if file.name.endswith(end)]
+        parts = [self.store.kept.take(file.sha256, partial(self.read, file), _weigh) for file in files]
         if not parts:
             return pa.nulls(0, pa.string()), NO_NUMBERS
         whole = pa.concat_tables(parts)
@@ -187,11 +186,30 @@ class Shelf:
 
     def _label(self, file: PrivateFile) -> str | None:
         """What people call the release that a file belongs to, if not by its number."""
-        return next((record.label for record in self.state.releases if record.number == file.release), None)
+        record = self.state.by_number.get(file.release)
+        return None if record is None else record.label
 
     def _facts(self, number: int, name: str) -> Facts:
-        rows = self.read(self.file("facts", name))
-        return parquet.read_facts(number, rows, self.read(self.file("shape", name)))
+        files = self.file("facts", name), self.file("shape", name)
+
+        def read() -> Facts:
+            return parquet.read_facts(number, *map(self.read, files))
+
+        return self.store.kept.take(_name_facts(number, *files), read, lambda facts: facts.nbytes)
+
+    def _subjects(self, number: int, name: str) -> NDArray[np.int64]:
+        """As in the facts, if these are kept; else no more is read."""
+        file = self.file("facts", name)
+        known: Facts | None = self.store.kept.find(_name_facts(number, file, self.file("shape", name)))
+        return parquet.numbers_of(self.read(file, ["subject"])["subject"]) if known is None else known.subjects
+
+
+def _name_facts(number: int, rows: PrivateFile, shape: PrivateFile) -> tuple[int, str, str]:
+    return number, rows.sha256, shape.sha256
+
+
+def _weigh(table: pa.Table) -> int:
+    return int(table.nbytes)
 
 
 def name_of(number: int) -> str:

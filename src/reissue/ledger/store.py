@@ -31,6 +31,7 @@ from reissue.ledger.disk import (
     remove_tree,
     write_durably,
 )
+from reissue.ledger.kept import Kept
 from reissue.ledger.keys import SALT_BYTES, file_key, new_salt
 from reissue.ledger.records import CatalogueState, Damage, Layout, PrivateFile, ReleaseRecord, is_ours
 from reissue.ledger.system import force_file, force_folder, move
@@ -56,11 +57,12 @@ class Staged:
 
 
 class Store:
-    """Writes, places and reads private files, encrypted if there is a key."""
+    """Writes, places and reads private files, encrypted if there is a key. kept: what was made of them."""
 
     def __init__(self, layout: Layout, key: bytes | None) -> None:
         self._layout = layout
         self._key = key
+        self.kept = Kept()
 
     @property
     def key(self) -> bytes | None:

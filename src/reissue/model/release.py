@@ -89,6 +89,12 @@ class Facts:
     def class_count(self) -> int:
         return len(self.boxes)
 
+    @property
+    def nbytes(self) -> int:
+        """What the arrays take in memory."""
+        rows = self.boxes.nbytes + self.subjects.nbytes + self.classes.nbytes + self.values.nbytes + self.codes.nbytes
+        return rows + sum(extra.nbytes for extra in self.extras.values())
+
     @cached_property
     def standing(self) -> StandingClasses | None:
         """What standing classes keep of the release; None where there are none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -162,6 +163,10 @@ def check_again(strategy: Strategy, series: Observed, seed: int) -> None:
         refuse_release(f"{put_names(reason, series.words)}, although the attack itself found nothing")
 
 
+_SEEN: WeakKeyDictionary[Facts, ObservedRelease] = WeakKeyDictionary()
+"""Facts that are still in use as outsiders see them, with what attacks have counted of them."""
+
+
 class _Observing(LazySequence[ObservedRelease]):
     """Past and new facts as outsiders see them, each turned when first asked for."""
 
@@ -173,7 +178,9 @@ class _Observing(LazySequence[ObservedRelease]):
     def at(self, position: int) -> ObservedRelease:
         if position not in self._seen:
             facts = self._new if position == len(self) - 1 else self._past[position]
-            self._seen[position] = ObservedRelease.of(facts)
+            if facts not in _SEEN:
+                _SEEN[facts] = ObservedRelease.of(facts)
+            self._seen[position] = _SEEN[facts]
         return self._seen[position]
 
     def subjects(self, position: int) -> Int64:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -219,3 +220,18 @@ def test_people_who_leave_are_not_taken_for_traced() -> None:
     series = series_of(codes, values, [[[0, 1, 2, 3]], [[0, 2, 3]]], boxes=boxes)
     assert RecordTracing(k=2).run(series).findings == ()
     assert Difference(k=2, c=1.0).run(series).measures["smallest_difference"] == 1, "who left is one person"
+
+
+def test_what_was_followed_before_is_used_only_for_the_same_releases() -> None:
+    """As publish asks: after each release, again after a refusal, and of a past that is another one."""
+    rng = np.random.default_rng(3)
+    for series, _, c in tiny_cases(99):
+        attack, other = Intersection(c=float(c)), tiny_cases(int(rng.integers(1, 9)))[0][0]
+        mixed = Observed([*other.releases[:1], *series.releases[1:]], series.domains, series.value_count, series.words)
+        for asked in (series, mixed, series):
+            for n in rng.integers(2, len(asked) + 1, 4).tolist():
+                fresh = [replace(release) for release in asked.releases]
+                anew = Observed(fresh, asked.domains, asked.value_count, asked.words)
+                outcome, expected = (attack.run(one, involving=n) for one in (asked, anew))
+                assert outcome.at_risk[n].tolist() == expected.at_risk[n].tolist()
+                assert (outcome.measures, outcome.findings) == (expected.measures, expected.findings)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from reissue.methods.attack import (
 )
 from reissue.methods.incremental.running_knowledge import RunningKnowledge, most_frequent
 from reissue.methods.incremental.sides import Side, prepare_sides
-from reissue.model.observed import Observed
+from reissue.model.observed import Observed, ObservedRelease
 from reissue.model.settings import Share, as_fraction
 
 
@@ -43,18 +44,12 @@ class Intersection(Attack):
 
     def run(self, series: Observed, *, involving: int | None = None) -> Outcome:
         """Follow every person through the releases; people who shared all their classes are followed as one."""
-        running, sides = RunningKnowledge.empty(len(series.domains)), prepare_sides(series, involving)
-        people, last = _find_last(sides)
+        sides, attributes = prepare_sides(series, involving), len(series.domains)
         findings: list[Finding] = []
         at_risk: dict[int, Int64] = {}
         total, highest, lost, told = 0, 0.0, 0, NO_NUMBERS
-        for i, side in enumerate(sides):
-            there = last[lookup(people, running.subjects)[0]] >= i  # of a long series, most people have left for good
-            running = (running if there.all() else running.only(there)).after(
-                side.number, side.members.subjects, side.members.classes, side.groups, side.release.boxes
-            )
-            if i == 0 or (involving is not None and side is not sides[-1]):
-                continue
+        for i, running in _follow(sides, attributes) if involving is None else _follow_to_last(sides, attributes):
+            side = sides[i]
             here = np.isin(running.subjects, side.members.subjects, assume_unique=True)
             broken, share = self._broken(running)
             exposed = here & broken[running.cell]
@@ -146,6 +141,47 @@ class Intersection(Attack):
             details={"people": len(subjects)},
             rank=(-level, len(sides), *absent, int(subjects[0])),
         )
+
+
+def _follow(sides: list[Side], attributes: int) -> Iterator[tuple[int, RunningKnowledge]]:
+    """What is known after each release but the first, of those who are in it or in a later one."""
+    (people, last), running = _find_last(sides), RunningKnowledge.empty(attributes)
+    for i, side in enumerate(sides):
+        there = last[lookup(people, running.subjects)[0]] >= i  # of a long series, most people have left for good
+        running = _add(running if there.all() else running.only(there), side)
+        if i:
+            yield i, running
+
+
+_FOLLOWED: WeakKeyDictionary[ObservedRelease, tuple[list[ReferenceType[ObservedRelease]], RunningKnowledge]]
+_FOLLOWED = WeakKeyDictionary()
+"""What is known after a release and those before it, which publish sees again: they stay as they are."""
+
+
+def _follow_to_last(sides: list[Side], attributes: int) -> Iterator[tuple[int, RunningKnowledge]]:
+    """What is known after the last release, if it is not the first. Near linear in the rows of those not seen before.
+
+    Only what this check has folded itself is used again, and only for the very same releases in memory.
+    """
+    if len(sides) < 2:
+        return
+    *earlier, newest = sides
+    releases, running, seen = [side.release for side in earlier], RunningKnowledge.empty(attributes), 0
+    for place in reversed(range(len(releases))):
+        before, known = _FOLLOWED.get(releases[place], ([], running))
+        if len(before) == place + 1 and all(one() is release for one, release in zip(before, releases, strict=False)):
+            running, seen = known, place + 1
+            break
+    for side in earlier[seen:]:
+        running = _add(running, side)
+    if seen:
+        _FOLLOWED.pop(releases[seen - 1], None)
+    _FOLLOWED[releases[-1]] = [ref(release) for release in releases], running
+    yield len(earlier), _add(running, newest)
+
+
+def _add(running: RunningKnowledge, side: Side) -> RunningKnowledge:
+    return running.after(side.number, side.members.subjects, side.members.classes, side.groups, side.release.boxes)
 
 
 def _find_last(sides: list[Side]) -> tuple[Int64, Int64]:

@@ -128,6 +128,8 @@ class RecordTracing(Attack):
 
 def _find_first(found: Traces) -> Int64:
     """int64[]: rows of one value traced to the same people are one finding; the way that names both classes is kept."""
+    if not len(found):
+        return NO_NUMBERS
     key = np.full((len(found), 1 + int(found.fit.max(initial=0))), -1, dtype=np.int64)
     key[:, 0] = found.value
     for i in range(len(found)):
