@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -49,6 +51,32 @@ def test_each_item_is_a_task_of_its_own(spark: Spark) -> None:
         "a setting was left behind"
     )
     assert spark.each([], task) == []
+
+
+def test_workers_look_only_through_what_their_last_task_left(spark: Spark, tmp_path: Path) -> None:
+    """For garbage, between tasks. What stays is left out of that, but what only a running task holds is not."""
+
+    def task(number: int) -> tuple[int, int]:
+        class Ring:
+            def __init__(self) -> None:
+                self.itself = self
+
+            def __del__(self) -> None:
+                (tmp_path / f"{number}").touch()
+
+        ring = Ring()
+        gc.collect()  # as it may happen at any moment
+        assert ring.itself is ring
+        return gc.get_freeze_count(), len(gc.get_objects())
+
+    for _ in range(2):
+        told = spark.each(range(6), task)
+    for frozen, looked_at in told:
+        assert 20 * looked_at < frozen
+    end = time.monotonic() + 20  # they look when the task's result is on its way
+    while len(list(tmp_path.iterdir())) < 6 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert sorted(file.name for file in tmp_path.iterdir()) == list("012345")
 
 
 def test_errors_of_ours_come_back_as_they_were_raised(spark: Spark) -> None:
