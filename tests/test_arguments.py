@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.arguments import check_arguments
+from reissue.arguments import check_arguments, check_methods
 from reissue.errors import ReissueError, SeriesError, SettingsError
 from tests.support.hospital import FIGURE_1, frame, hospital_schema
 
@@ -206,3 +206,30 @@ def test_a_text_will_do_for_a_list_of_it() -> None:
     assert take(np.array(["a", "b"]), more=["c"]) == (("a", "b"), ("c",))
     with pytest.raises(TypeError):
         take()  # type: ignore[call-arg]
+
+
+def test_methods_of_our_own_are_not_held_to_what_callers_are() -> None:
+    """What calls these are we; a check costs time, and turns a list of ours into a tuple."""
+
+    @check_methods
+    class Shop:
+        def __init__(self, names: Sequence[str]) -> None:
+            self.names = names
+
+        def _take(self, names: Sequence[str]) -> object:
+            return names
+
+        def take(self, names: Sequence[str]) -> object:
+            return names
+
+        @staticmethod
+        def give(names: Sequence[str]) -> object:
+            return names
+
+        @classmethod
+        def make(cls, names: Sequence[str]) -> object:
+            return names
+
+    shop = Shop("a")
+    assert (shop.names, shop._take("a")) == ("a", "a")
+    assert shop.take("a") == shop.give("a") == Shop.make("a") == ("a",)

@@ -66,6 +66,17 @@ def test_missing_cells_of_r_pandas_sql_and_stata_are_suppressed_cells(missing: s
     assert "were read as *" in notes(done)
 
 
+def test_three_of_the_texts_that_stand_for_empty_cells_are_named() -> None:
+    cells = ["NA", "NULL", ".", "NaN", *map(str, AGES[4:])]
+    assert "4 empty cells in 'age' (., NA, NULL among them) were read as *" in notes(
+        look({"age": cells, "city": ["*"] * 6})
+    )
+    cells = [*map(str, AGES[:4]), "NULL", "."]
+    assert "2 empty cells in 'age' (., NULL among them) were read as *" in notes(
+        look({"age": cells, "city": ["*"] * 6})
+    )
+
+
 def test_a_missing_text_that_the_hierarchy_knows_is_that_value() -> None:
     known = schema(
         quasi_identifiers={"age": {"type": "int"}, "city": {"hierarchy": {"Africa": ["NA", "ZA"], "Europe": ["NO"]}}}

@@ -65,6 +65,16 @@ def test_an_encoding_that_is_not_allowed(given: object) -> None:
         declared(given)  # type: ignore[arg-type]
 
 
+def test_the_encodings_that_are_allowed_are_those_that_write_ascii_as_it_does() -> None:
+    """The documented ones: windows-1250 to -1258, and those of iso-8859-1 to -15 that Western and Slavic tables use."""
+    windows, iso = (1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258), (1, 2, 3, 4, 5, 7, 9, 13, 15)
+    assert list(ENCODINGS) == ["utf-8", *(f"windows-{n}" for n in windows), *(f"iso-8859-{n}" for n in iso)]
+    signs = "".join(map(chr, range(128)))
+    assert all(signs.encode(encoding) == signs.encode("ascii") for encoding in ENCODINGS)
+    with pytest.raises(SchemaError, match=r"iso-8859-13, iso-8859-15\.$"):
+        declared("iso-8859-16")
+
+
 def test_a_table_from_windows_is_proposed_and_published(tmp_path: Path) -> None:
     rows = [
         f"P{i},{20 + i % 40},{('Köln', 'Genève')[i % 2]},{('Grippe – leicht', 'Krebs', 'Röteln', 'Gicht')[i % 4]}\n"

@@ -181,3 +181,20 @@ def test_values_that_break_a_rule_are_refused(hierarchy: Hierarchy, value: str, 
 def test_settings_of_rules_are_checked(broken: Callable[[], object], part: str) -> None:
     with pytest.raises(SchemaError, match=part):
         broken()
+
+
+def test_the_root_is_one_level_above_what_is_below_it() -> None:
+    """Full-domain recoding climbs one level at a time: a level that is not there would be a step for nothing."""
+    days = ["2026-01-03", "2026-02-04", "2027-02-05"]
+    made = {
+        "flat": Hierarchy.flat("abc"),
+        "one width": Hierarchy.intervals(5, values=["1", "7"]),
+        "two widths": Hierarchy.intervals(5, levels=2, values=["1", "7", "17"]),
+        "one length": Hierarchy.prefix([1], values=["ab", "ac", "b"]),
+        "days": Hierarchy.dates(["day"], values=days),
+        "months": Hierarchy.dates(["day", "month"], values=days),
+        "months and years": Hierarchy.dates(values=days),
+    }
+    assert {name: int(one.tree.level[0]) for name, one in made.items()} == {
+        "flat": 1, "one width": 2, "two widths": 3, "one length": 2, "days": 1, "months": 2, "months and years": 3,
+    }  # fmt: skip

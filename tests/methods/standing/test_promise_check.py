@@ -129,7 +129,45 @@ def no_totals(facts: Facts, kept: StandingClasses) -> StandingClasses:
     return replace(kept, totals=None, noise=None)
 
 
+def no_standing_classes(facts: Facts, kept: StandingClasses) -> Facts:
+    return replace(facts, extras={})
+
+
+def somebody_without_a_standing_class(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    return replace(kept, standing=kept.standing[:-1])
+
+
+def somebody_without_a_dealt_value(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    return replace(kept, dealt=kept.dealt[:-1])
+
+
+def two_boxes_shared_with_other_fragments(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    return replace(kept, shared=np.arange(facts.class_count) < 2)
+
+
+def shared_boxes_of_another_release(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    return replace(kept, shared=np.zeros(facts.class_count + 1, dtype=np.bool_))
+
+
+def expected_totals_of_more_people(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    assert kept.expected is not None
+    return replace(kept, expected=kept.expected + (np.arange(len(kept.expected)) == 0))
+
+
+def expected_totals_that_nobody_can_have(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    """As many people, but all of them with the first value."""
+    assert kept.expected is not None
+    return replace(kept, expected=np.where(np.arange(len(kept.expected)) == 0, kept.expected.sum(), 0))
+
+
 FAULTS: dict[Fault, str] = {
+    no_standing_classes: "it has no standing classes",
+    somebody_without_a_standing_class: "somebody has no standing class or no dealt value",
+    somebody_without_a_dealt_value: "somebody has no standing class or no dealt value",
+    two_boxes_shared_with_other_fragments: "it is not said which box other fragments share, or more than one is",
+    shared_boxes_of_another_release: "it is not said which box other fragments share, or more than one is",
+    expected_totals_of_more_people: "the expected totals are not those of the people present, whatever tokens",
+    expected_totals_that_nobody_can_have: "the expected totals are not those of the people present, whatever tokens",
     a_box_of_too_few_rows: "a box has only 1 rows, where row_k is 5",
     a_box_with_one_dealt_value: "a box shows only 1 different values, where row_l is 2",
     another_class_for_somebody_present_before: "somebody would change class although the value did not change, {value:",
@@ -157,6 +195,43 @@ def test_a_planted_fault_is_found(plant: Fault, sentence: str) -> None:
     found = strategy.check(wrong, history)
     assert found is not None
     assert sentence in found
+
+
+def an_old_class_for_a_newcomer_whose_value_fits(facts: Facts, kept: StandingClasses) -> StandingClasses:
+    def change(columns: dict[str, np.ndarray]) -> None:
+        columns["count"][(columns["standing"] == kept.standing[-1]) & (columns["value"] == facts.values[-1])] -= 1
+
+    standing = kept.standing.copy()
+    standing[-1] = 0
+    return with_tokens(replace(kept, standing=standing), change)
+
+
+@pytest.mark.parametrize(
+    ("plant", "sentence"),
+    [
+        (an_old_class_for_a_newcomer_whose_value_fits, "somebody who was never published has an old class"),
+        (a_class_told_that_has_nobody, "the classes with tokens are not the classes of the people present"),
+    ],
+)
+def test_a_fault_is_found_where_any_class_would_do(plant: Fault, sentence: str) -> None:
+    """Where settings forbid nothing, the guards of sizes and shares do not find it first."""
+    lax = Standing(k=1, l=1, c=1.0, row_k=1, row_l=1)
+    facts, history = third_release(Standing())
+    wrong = plant(facts, standing_of(facts))
+    assert isinstance(wrong, StandingClasses)
+    assert lax.check(facts, history) is None
+    assert lax.check(replace(facts, extras=wrong.table()), history) == sentence
+
+
+def test_one_shared_box_is_not_held_to_the_size_of_boxes_of_its_own() -> None:
+    strategy = Standing(row_k=5)
+    facts, history = third_release(strategy)
+    small = a_box_of_too_few_rows(facts, standing_of(facts))
+    shared = replace(standing_of(facts), shared=np.arange(small.class_count) == 0)
+    assert strategy.check(replace(small, extras=shared.table()), history) is None
+    wrong = replace(shared, shared=np.arange(small.class_count) == 1)
+    found = strategy.check(replace(small, extras=wrong.table()), history)
+    assert found == "a box has only 1 rows, where row_k is 5"
 
 
 @pytest.mark.parametrize(
