@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from reissue.errors import SchemaError
-from reissue.schema import Numeric, read_config
+from reissue.schema import Categorical, Numeric, read_config
 from tests.schema.clinics import clinic
 
 
@@ -36,12 +37,35 @@ def test_wrong_roles_are_named(change: dict[str, object], parts: list[str]) -> N
 
 
 @pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Numeric(type="number"), "type is 'number'. Allowed: numeric, int, float, date."),
+        (lambda: Numeric(missing="drop"), "missing is 'drop'. Allowed: refuse, value."),
+        (lambda: Categorical(labels="rows"), "labels is 'rows'. Allowed: groups, ranges."),
+        (lambda: Categorical(missing=""), "missing is ''. Allowed: refuse, value."),
+        (lambda: Numeric(weight=0.0009), "weight is 0.0009. Give a number from 0.001 to 1,000, such as 3."),
+        (lambda: Numeric(weight=True), "weight is True. Give a number from 0.001 to 1,000, such as 3."),
+    ],
+)
+def test_what_python_is_given_is_checked_as_a_config_is(make: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        make()
+    assert str(caught.value) == sentence
+    assert (Numeric(weight=0.001).weight, Numeric(weight=1000).weight) == (0.001, 1000)
+
+
+@pytest.mark.parametrize(
     ("spec", "parts"),
     [
         ('"numeric"', ["received 'numeric'", '{ type = "numeric" }']),
         ("{}", ["nothing says how it is coded", "hierarchy, intervals, prefix"]),
         ('{ type = "nummeric" }', ["received 'nummeric'", "Did you mean 'numeric'?", '"categorical"']),
         ('{ type = "float", decimals = 7 }', ["decimals is 7", "0 to 6"]),
+        ('{ type = "int", missing = "drop" }', ["missing: received 'drop'", 'Allowed: "refuse" or "value"']),
+        ('{ type = "int", weight = 0 }', ["weight is 0", "0.001 to 1,000"]),
+        ('{ type = "int", weight = 1000.5 }', ["weight is 1000.5", "0.001 to 1,000"]),
+        ('{ hierarchy = ["a"], labels = "rows" }', ["labels: received 'rows'", 'Allowed: "groups" or "ranges"']),
+        ('{ type = "int", labels = "ranges" }', ["labels are for attributes with a hierarchy"]),
         ('{ type = "int", decimals = 2 }', ["decimals is 2", 'type = "float"']),
         ('{ type = "float", decimals = "2" }', ["decimals: received '2'", "integer"]),
         ('{ type = "categorical", decimals = 2 }', ["decimals are for numeric"]),
@@ -105,6 +129,10 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         ("[schema]\nidentifier = patient", 'Put text into quotes ("..."): identifier = patient'),
         ("", "schema: missing"),
         ('schema = "x"', "schema: received 'x'. Write a section"),
+        (
+            'labels = "x"\n[schema]\nidentifier="p"\nsensitive="s"\nquasi_identifiers={a={type="int"}}',
+            "labels: received 'x'. Write a section [labels] with lines such as unknown = \"*\".",
+        ),
         (
             'policy = 5\n[schema]\nidentifier="p"\nsensitive="s"\nquasi_identifiers={a={type="int"}}',
             "policy: received 5",

@@ -116,6 +116,19 @@ def test_mistakes_of_shares_are_named(tmp_path: Path) -> None:
         read_values(write(tmp_path, "age,disease,p\n"), NAMES)
     with pytest.raises(InputError, match="cannot be read"):
         read_values(tmp_path / "absent.csv", NAMES)
+    with pytest.raises(InputError, match=r"The knowledge file .* is empty; its first line must name the columns\."):
+        read_values(write(tmp_path, ""), NAMES)
+    with pytest.raises(InputError, match=r"line 3 has 3 cells, the header 4\."):
+        read_values(write(tmp_path, VALUES.replace("*,*,ulcer,0.3", "*,ulcer,0.3")), NAMES)
+    with pytest.raises(InputError, match=r"besides quasi-identifiers and probability it has: nothing\."):
+        read_values(write(tmp_path, "age,probability\n20-39,1\n"), NAMES)
+    with pytest.raises(InputError, match=r"besides quasi-identifiers and probability it has: a, b\."):
+        read_values(write(tmp_path, "a,age,b,probability\nx,20-39,y,1\n"), NAMES)
+    for wrong in ("one", "1.1", "-0.1", "nan"):
+        with pytest.raises(InputError, match=rf"line 5: the probability is '{wrong}'; it must be a number from 0 to 1"):
+            read_values(write(tmp_path, VALUES.replace("flu,1.0", f"flu,{wrong}")), NAMES)
+    with pytest.raises(InputError, match=r"the probabilities of category everybody sum to 0\.9, not to 1"):
+        read_values(write(tmp_path, "disease,probability\nflu,0.9\n"), NAMES)
 
 
 def test_two_steps_back_off_to_one(tmp_path: Path) -> None:
