@@ -156,3 +156,19 @@ def test_days_count_from_1970() -> None:
     number = numbered("date", Numeric("date"), NumericSummary(kind="date", lowest=0, highest=1))
     assert number.text(0) == "1970-01-01"
     assert number.parse(str(date(1970, 1, 1) + timedelta(days=20_000))) == (20_000, 20_000)
+
+
+@pytest.mark.parametrize("decimals", [0, 1])
+def test_a_bound_between_two_codes_holds_the_codes_inside_it(decimals: int) -> None:
+    """As other tools write them, with more decimals than the values have: by looking at each code."""
+    number = NumericCoding(kind="float" if decimals else "int", decimals=decimals, lo=-60, hi=60)
+    for low in (-2.05, -2.0, -1.5, -0.5, 0.45, 0.5, 1.5):
+        for high in (2.55, 3.0, 3.5, 4.04):
+            inside = [code for code in range(-60, 61) if low <= code / number.scale <= high]
+            assert number.parse(f"[{low}, {high}]") == (inside[0], inside[-1])
+            inner = [code for code in inside if low < code / number.scale < high]
+            assert number.parse(f"({low}, {high})") == (inner[0], inner[-1])
+            assert number.parse(f"<={high}") == (-60, inside[-1])
+            assert number.parse(f"<{high}") == (-60, inner[-1])
+            assert number.parse(f">={low}") == (inside[0], 60)
+            assert number.parse(f">{low}") == (inner[0], 60)

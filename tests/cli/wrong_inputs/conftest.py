@@ -14,7 +14,9 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A series with one release, its config and its tables."""
     folder = tmp_path_factory.mktemp("clinic")
     (folder / "c.toml").write_text(CONFIG)
+    (folder / "weak.toml").write_text(CONFIG.replace("k = 2", "k = 0"))
     (folder / "zip.csv").write_text(ZIP)
+    (folder / "list.json").write_text("[]")
     (folder / "good.csv").write_text(text(ROWS))
     assert run(folder, "init", "s", "--config", "c.toml", "--seed", "1").exit_code == 0
     assert run(folder, "publish", "s", "good.csv").exit_code == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -225,3 +227,23 @@ def _groups(chain: ReleaseChain, position: int, cls: int) -> list[tuple[int, int
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError, match=names(wrong)):
         Correspondence(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ("codes", "changed quasi-identifiers of people of the release before"),
+        ("values", "changed sensitive values of people of the release before"),
+        ("subjects", "lacks people of the release before"),
+    ],
+)
+def test_a_release_that_does_not_only_grow_starts_a_new_chain(changed: str, why: str) -> None:
+    first, second = tables_1_and_2().releases
+    members = first.members
+    assert members is not None
+    copies = (np.array(one) for one in (members.subjects, members.classes, members.codes, members.values))
+    own = Members(*copies)
+    getattr(own, changed)[-1] += 99 if changed == "subjects" else -1
+    outcome = Correspondence(k=5).run(Observed([replace(first, members=own), second], DOMAINS, 2, PlainWords()))
+    assert not outcome.breaches
+    assert any(why in note for note in outcome.notes)
