@@ -29,6 +29,10 @@ class Fault:
         return source[: self.start] + self.text.encode() + source[self.end :]
 
 
+def holds(node: ast.AST, line: int) -> bool:
+    return getattr(node, "lineno", line + 1) <= line <= (getattr(node, "end_lineno", None) or line)
+
+
 class Places(ast.NodeVisitor):
     """Every fault that can be put into one file."""
 

@@ -7,7 +7,12 @@ import runpy
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
+
+import pytest
+
+from reissue.arrays import compiled
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,6 +42,47 @@ def test_faults_are_drawn_from_every_package() -> None:
     assert set(rooms) == {"history", "schema", "suggest", "documents.py"}
     assert min(rooms.values()) >= 4
     assert rooms["suggest"] > rooms["history"]
+
+
+PROGRAM = """
+from functools import cache
+
+from reissue.arrays.compiled import njit
+
+class Shop:
+    def price(self, of: int, more: int = 1) -> int:
+        return of + more
+
+@cache
+def remembered(of: int) -> bool:
+    return of > 2
+
+@njit(cache=True)
+def inner(of):
+    return of * 2
+
+@njit(cache=True)
+def outer(of):
+    return inner(of) - 1
+"""
+
+
+def test_a_fault_is_put_into_what_is_imported_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also into a kernel that another one is made of, and into what remembers its answers."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(compiled._Cache, "save_overload", compiled._Cache.save_overload)
+    memory, known = import_module("fault_memory"), import_module("fault_places")
+    (file := tmp_path / "program_with_faults.py").write_text(PROGRAM)
+    program = import_module("program_with_faults")
+    answers = lambda: (program.Shop().price(3), program.remembered(3), program.outer(3))  # noqa: E731
+    assert answers() == (4, True, 5)
+    living = memory.Living(tmp_path)
+    living.remembered.append(program.remembered)
+    planted = {(fault.what, fault.line): living.plant(fault, file) for fault in known.places([file])}
+    assert not planted.pop(("off by one", 7)), "a default was made by importing"
+    assert set(planted.values()) == {True}
+    assert answers() == (2, False, 7), "of - more, of > 3, of * 3 and inner(of) - 2: the last of each"
 
 
 def test_one_publish_and_one_audit_cross_few_modules() -> None:
