@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +57,31 @@ def test_labels_of_growing_hierarchies() -> None:
     assert days.parse("2026-01") == (1, 2)
     assert days.parse("2026") == (1, 3)
     assert days.label(1, 2) == "2026-01"
+
+
+@pytest.mark.parametrize(
+    ("made", "lengths"),
+    [
+        (lambda values: Hierarchy.prefix(step=2, values=values), lambda value: range(2, len(value) + 1, 2)),
+        (lambda values: Hierarchy.prefix(step=1, values=values), lambda value: range(1, len(value) + 1)),
+        (lambda values: Hierarchy.prefix([3, 1], values=values), lambda value: [n for n in (1, 3) if n <= len(value)]),
+    ],
+    ids=["step 2", "step 1", "lengths"],
+)
+def test_a_prefix_stands_for_all_values_that_begin_with_it(
+    made: Callable[[list[str]], Hierarchy], lengths: Callable[[str], Iterable[int]]
+) -> None:
+    values = ["12045", "12047", "1205", "13", "2", "13045", "130", "22"]
+    hierarchy = made(values)
+    prefixes = {value[:length] for value in values for length in lengths(value)}
+    assert prefixes
+    for prefix in prefixes:
+        lo, hi = hierarchy.parse(f"{prefix}*")
+        assert set(hierarchy.leaves[lo : hi + 1]) == {value for value in values if value.startswith(prefix)}
+    shown = {label for label in hierarchy.labels if label not in {*values, ROOT}}
+    several = {prefix for prefix in prefixes if sum(value.startswith(prefix) for value in values) > 1}
+    assert shown <= {f"{prefix}*" for prefix in several}
+    assert {hierarchy.parse(label) for label in shown} == {hierarchy.parse(f"{prefix}*") for prefix in several}
 
 
 def test_a_single_member_is_published_by_its_own_label() -> None:
