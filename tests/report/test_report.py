@@ -85,18 +85,22 @@ def test_without_people_nothing_is_made_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("breached", "held", "skipped", "look", "words"),
+    ("counts", "look", "words"),
     [
-        (1, 1, 3, "bad", "✗ These releases reveal too much"),
-        (0, 0, 2, "unsure", "? Nothing could be checked"),
-        (0, 1, 8, "unsure", "? Little could be checked: 8 of 9 attacks were not run"),
-        (0, 8, 1, "good", "✓ No attack succeeded, 1 was not run"),
-        (0, 9, 0, "good", "✓ No attack succeeded"),
+        ((1, 1, 3, 0), "bad", "✗ These releases reveal too much"),
+        ((0, 0, 2, 0), "unsure", "? Nothing could be checked"),
+        ((0, 1, 8, 0), "unsure", "? Little could be checked: 8 of 9 attacks were not run"),
+        ((0, 4, 4, 0), "good", "✓ No attack succeeded, 4 were not run"),
+        ((0, 8, 1, 0), "good", "✓ No attack succeeded, 1 was not run"),
+        ((0, 9, 0, 0), "good", "✓ No attack succeeded"),
+        ((0, 8, 0, 1), "unsure", "? No attack succeeded, but 1 attack did not finish"),
+        ((0, 7, 0, 2), "unsure", "? No attack succeeded, but 2 attacks did not finish"),
     ],
 )
-def test_what_was_not_checked_is_not_green(breached: int, held: int, skipped: int, look: str, words: str) -> None:
+def test_what_was_not_checked_is_not_green(counts: tuple[int, int, int, int], look: str, words: str) -> None:
     document = example()
-    lists = {"breached": breached, "held": held, "skipped": skipped}
+    breached = counts[0]
+    lists = dict(zip(("breached", "held", "skipped", "partly"), counts, strict=True))
     names = {f"attacks_{status}": [f"attack {i}" for i in range(count)] for status, count in lists.items()}
     document["verdict"] |= {"breached": breached > 0, **names}
     page = render_audit(document)
