@@ -54,7 +54,7 @@ def test_icd_codes_are_cut_to_category_and_letter() -> None:
     (column,) = (one for one in proposal.columns if one.name == "admitted_with")
     assert column.role == "quasi-identifier"
     assert column.reason.endswith("ICD codes, published as a code, its category or its chapter's letter.")
-    assert column.coding["prefix"] == [3, 1]
+    assert column.coding == {"prefix": [3, 1]}
 
 
 @pytest.mark.parametrize(
