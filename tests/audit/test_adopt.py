@@ -76,6 +76,9 @@ def test_adoption_says_what_one_more_release_would_add(tmp_path: Path) -> None:
         assert len(series.releases) == 2
         own = series.preview(tables[1])
         assert {one.strategy: one.newly_exposed for one in adopted.outlooks}["static"] == own.newly_exposed
+        assert [one.strategy for one in adopted.outlooks] == ["static", "standing"], (
+            "the policy, and what is recommended"
+        )
         told = adopted.describe()
         for one in adopted.outlooks:
             assert one.describe() in told

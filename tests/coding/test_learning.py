@@ -126,3 +126,12 @@ def test_an_absent_column_is_named() -> None:
         Coding.start(clinic()).learn(
             SnapshotSummary(categories={"place": counted("Japan")}, numbers=snapshot().numbers)
         )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"), [(-(2**31), 9, "-2147483648 in row 8"), (0, 2**31, "2147483648 in row 3")]
+)
+def test_the_number_that_is_too_large_is_told_with_its_row(low: int, high: int, told: str) -> None:
+    seen = SnapshotSummary(numbers={"age": NumericSummary(kind="int", lowest=low, highest=high, rows=(7, 2))})
+    with pytest.raises(SnapshotError, match=f"Column 'age': the value {told} does not fit: "):
+        Coding.start(clinic()).learn(seen)

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from reissue.errors import InfeasiblePolicy
-from reissue.history.lending import lend
+from reissue.history.lending import _contradict, lend
+from reissue.model.dependences import Dependence
 from reissue.model.domain import Domain
 from reissue.model.release import Coded, Facts
 
@@ -258,3 +259,17 @@ def test_who_cannot_keep_to_it_is_refused_by_the_names_of_the_columns() -> None:
         lend(bound, with_fakes(bound, 20), None, table.set_column(0, "ward", pa.array(ward)), seed=5)
     assert "of the 20 counterfeits" in str(caught.value)
     assert "Take one of these columns out" in str(caught.value)
+
+
+def test_a_row_may_contradict_any_of_several_dependences() -> None:
+    """Three columns; the third follows from the first two, and the second from the other two."""
+    said = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 2]], dtype=np.int32)
+    rows = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [2, 2, 2], [1, 0, 1]], dtype=np.int32)
+    third, second = Dependence((0, 1), 2), Dependence((0, 2), 1)
+    assert _contradict([third], said, rows).tolist() == [False, True, True, False, False]
+    assert _contradict([second], said, rows).tolist() == [False, True, True, False, False]
+    assert _contradict([second, third], said, rows[[4, 1]]).tolist() == [False, True]
+    ward = np.array([[0, 0, 5], [1, 0, 6], [0, 1, 7]], dtype=np.int32)
+    alone = np.array([[0, 0, 6], [0, 0, 5], [1, 1, 5]], dtype=np.int32)
+    assert _contradict([Dependence((0, 1), 2), Dependence((2,), 0)], ward, alone).tolist() == [True, False, True]
+    assert _contradict([], ward, alone).tolist() == [False] * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -124,6 +125,32 @@ def test_a_comparison_runs_in_the_background(served: Served, client: Client, dra
     assert isinstance(advice, dict)
     assert advice["sentences"][0] in read(client.get(draft).text)
     assert "Who is broken by what" in read(client.get(f"{draft}/comparison").text)
+
+
+def test_nothing_changes_a_draft_that_is_worked_on(served: Served, client: Client, draft: str, tmp_path: Path) -> None:
+    own = served.office.find_draft(draft.rpartition("/")[2])
+    hold, begun, before = threading.Event(), threading.Event(), own.get_proposal()
+
+    def work(say: object) -> None:
+        begun.set()
+        hold.wait()
+
+    own.bench.start("The comparison", work)
+    begun.wait()
+    for answer in (
+        client.send(f"{draft}/roles", **{**ROLES, "role.2": "quasi-identifier"}),
+        client.send(f"{draft}/compare"),
+        client.send(f"{draft}/create", name="clinic", strategy="standing"),
+        client.send(f"{draft}/discard"),
+    ):
+        assert answer.status == 409
+        assert "The comparison is at work" in json.loads(answer.text)["error"]
+    assert own.get_proposal() is before
+    assert not (tmp_path / "clinic.reissue").exists()
+    hold.set()
+    wait_for(lambda: not own.bench.busy)
+    assert client.send(f"{draft}/discard").status == 200
+    assert client.get(draft).status == 404
 
 
 def test_a_table_that_cannot_be_a_series_leaves_nothing(client: Client, tmp_path: Path) -> None:

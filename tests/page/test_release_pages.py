@@ -159,6 +159,7 @@ def test_of_two_browsers_one_publishes_and_the_other_is_told(served: Served, cli
         other.send(f"{AT}/publish"),
         other.upload(f"{AT}/snapshot", "a.csv", b"x"),
         other.send(f"{AT}/audit"),
+        other.send(f"{AT}/discard"),
     ):
         assert answer.status == 409
         assert "Publishing is at work" in json.loads(answer.text)["error"]

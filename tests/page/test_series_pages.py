@@ -121,3 +121,24 @@ def test_what_is_not_there_is_said_in_a_page_of_ours(client: Client) -> None:
     answer = client.get("/series/careless.reissue/nothing")
     assert answer.status == 404
     assert "There is no page at this address" in read(answer.text)
+
+
+def test_every_file_that_a_page_names_is_served_as_what_it_is(audited: ri.Audit, client: Client) -> None:
+    at = "/series/careless.reissue"
+    pages = [client.get(path).text for path in ("/", at, f"{at}/next", f"{at}/audit")]
+    named = {path for page in pages for path in re.findall(r'"(/static/[^"]+)"', page)}
+    assert {path.rpartition("/")[2] for path in named} == {"charts.js", "page.css", "page.js", "style.css", "vega.js"}
+    parts = {
+        "charts.js": "reissueEmbed",
+        "page.css": "{",
+        "page.js": "addEventListener",
+        "style.css": "{",
+        "vega.js": "vega",
+    }
+    for path in named:
+        answer, name = client.get(path), path.rpartition("/")[2]
+        assert answer.status == 200
+        assert answer.headers["content-type"].startswith("text/css" if name.endswith("css") else "text/javascript")
+        assert parts[name] in answer.text
+    assert client.get("/static/report.js").status == 404
+    assert len({client.get(path).text for path in named}) == len(named)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.errors import GateStopped, SettingsError
+from reissue.errors import GateStopped, InfeasiblePolicy, SettingsError
 from reissue.ledger import ReleaseRecord
 from reissue.publish.changes import ColumnTraits
 from reissue.publish.gates import GATES, GateInput, find_stops
@@ -286,3 +286,12 @@ def test_every_gate_is_on_its_page() -> None:
     for gate in GATES:
         limit = "" if gate.limit is None else f" {gate.limit:g} |"
         assert f"| `{gate.name}` |{limit}" in page
+
+
+def test_a_gate_of_the_snapshot_stops_before_anything_is_made(series: ri.Series) -> None:
+    """Rows too few for the policy are too few for a gate first: what is said is what somebody can look into."""
+    few = table(people(2))
+    with pytest.raises(GateStopped, match="few-rows"):
+        series.publish(few)
+    with pytest.raises(InfeasiblePolicy, match="k = 3 cannot hold"):
+        series.publish(few, allow=["few-rows"])

@@ -125,3 +125,10 @@ def test_an_identifier_that_is_named_has_a_value_of_its_own_in_every_row(wrong: 
 def test_no_table_at_all() -> None:
     with pytest.raises(SchemaError, match="at least one table"):
         suggest([])
+
+
+def test_free_text_is_judged_by_its_first_thousand_texts() -> None:
+    """Four words on average are free text; what comes after a thousand texts is not looked at."""
+    words = [f"text{i:04} with four words" for i in range(1000)]
+    assert is_free_text(look_at([*words, "z"]), 1001)
+    assert not is_free_text(look_at([*words[:999], "text0999x"]), 1000)

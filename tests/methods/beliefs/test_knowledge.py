@@ -19,6 +19,7 @@ from reissue.methods.beliefs.knowledge import (
     estimate_shares,
     find_moves,
     find_shares,
+    hash_cells,
 )
 from reissue.methods.beliefs.knowledge_files import (
     load_knowledge,
@@ -317,3 +318,14 @@ def test_labels_of_a_real_series(tmp_path: Path) -> None:
     assert shares[1, names.values.index("flu")] == 1.0
     with pytest.raises(InputError, match="Man"):
         read_values(write(tmp_path, VALUES.replace("39,F,", "39,Man,")), names)
+
+
+def test_cells_of_numbers_part_their_range_evenly_and_nest() -> None:
+    for low, high in ((0, 0), (0, 1), (-3, 9), (5, 68)):
+        codes = np.arange(low, high + 1, dtype=np.int32)[:, None]
+        place = {
+            depth: [(code - low) * 2**depth // (high - low + 1) for code in codes[:, 0].tolist()] for depth in (1, 2, 6)
+        }
+        for depth, expected in place.items():
+            cells = hash_cells(codes, np.arange(len(codes)), [Domain("a", low, high)], depth).tolist()
+            assert [cells.index(cell) for cell in cells] == [expected.index(one) for one in expected]
