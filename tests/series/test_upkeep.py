@@ -9,6 +9,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import LedgerDamaged, SeriesError, SettingsError, SnapshotError
+from reissue.series.creating import summarize_attribute
 from tests.audit.figures import FIRST, SECOND, SNAPSHOTS
 from tests.support.hospital import FIGURE_1, frame, hospital_schema
 
@@ -94,3 +95,28 @@ def test_a_series_and_a_release_show_themselves_in_a_line(series: ri.Series, tmp
     assert repr(empty).endswith("<e>; strategy: static, releases: 0, last: none>")
     assert "&lt;e&gt;</caption>" in empty._repr_html_()
     assert "<td style='text-align:left'>none</td></tr></tbody></table>" in empty._repr_html_()
+
+
+def test_a_summary_of_attributes_leaves_out_what_the_ledger_keeps() -> None:
+    """As reissue.toml of a series shows them: everything but the values, which may be many."""
+    prefix = ri.Categorical(ri.Hierarchy.prefix([2], values=["ab1", "ab2"]))
+    assert summarize_attribute(prefix) == {"prefix": {"lengths": [2]}}
+    dates = summarize_attribute(ri.Categorical(ri.Hierarchy.dates(values=["2026-01-02"]), labels="ranges"))
+    assert dates == {"type": "date", "levels": ["day", "month", "year"], "labels": "ranges"}
+    nested = ri.Categorical({"all": {"g": ["a", "b"], "h": ["c"]}})
+    assert summarize_attribute(nested) == {"hierarchy": "3 values, kept in the ledger"}
+    assert summarize_attribute(ri.Numeric(type="float", decimals=2, weight=3.0)) == {
+        "type": "float", "decimals": 2, "weight": 3.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("k", "sentence"),
+    [
+        (2, "The release keeps to your limits: the one attack that was run does not succeed."),
+        (3, "The release reveals more than your limits allow: the one attack that was run succeeds (correspondence)"),
+    ],
+)
+def test_an_audit_by_one_attack_speaks_of_one(series: ri.Series, k: int, sentence: str) -> None:
+    audit = series.audit(attacks=["correspondence"], k=k)
+    assert audit.to_dict()["verdict"]["sentence"].startswith(sentence)  # type: ignore[index]

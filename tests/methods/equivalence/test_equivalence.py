@@ -85,6 +85,8 @@ def test_publish_counts_what_it_cannot_prove_as_broken() -> None:
     outcome = Equivalence(e=2).run(clinic(TABLE_1B), involving=1)
     assert [finding.breach for finding in outcome.findings] == [True]
     assert "could not be proven" in outcome.findings[0].sentence
+    assert outcome.notes[0] == "Classes were only set against each other in pairs: more of them together may show more."
+    assert not Equivalence(e=2).run(clinic(*TABLE_7), involving=3).notes
 
 
 def test_random_pairs_of_classes_against_the_definition() -> None:

@@ -39,6 +39,31 @@ def test_the_second_form_equals_enumeration(seed: int) -> None:
         assert (found is not None) == bool(traced(series.releases[-2], series.releases[-1], k))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_who_makes_way_moves_on_and_nobody_is_lost_or_made(seed: int) -> None:
+    """One more row of a left class: every right class keeps its rows, every other left class as many as it had."""
+    longest = 0
+    for series, k, _ in tiny_cases(600 + seed):
+        older, newer = (PlainRelease(release, series.value_count) for release in series.releases[-2:])
+        known = second_tracing._Known(older, newer, np.random.default_rng(0))
+        for value in range(series.value_count):
+            for left in known.lefts:
+                for start in known.reach(left):
+                    placing = second_tracing._Placing(known, value, k)
+                    way = placing._find_way(left, start, set(), None)
+                    if way is None:
+                        continue
+                    kept = {right: placing.flow[right].total() + placing.room[right] for right in placing.room}
+                    sent = sum(placing.flow.values(), Counter[int]())
+                    placing._take(left, way)
+                    assert kept == {right: placing.flow[right].total() + placing.room[right] for right in placing.room}
+                    assert all(rows >= 0 for flow in placing.flow.values() for rows in flow.values())
+                    if all(right in placing.room for _, right in way):
+                        assert sum(placing.flow.values(), Counter[int]()) == sent + Counter([left])
+                        longest = max(longest, len(way))
+    assert longest > 1
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_of_large_releases_some_classes_are_traced_and_all_where_there_are_no_more(
     seed: int, monkeypatch: pytest.MonkeyPatch
