@@ -166,7 +166,9 @@ class Survey:
         tests |= {test for test in self.seconds if test.split("::")[0] in files}
         nearest = {*near(file, ROOT / "tests")[:10], *(test.split("::")[0] for test in tests if "/kept/" in test)}
         times = {test: self.seconds[test] for test in tests if test in self.seconds}
-        times |= {test: LATER for test in self.later if times and test.split("::")[0] in nearest}
+        same = {test.split("[")[0] for test in tests}  # whose cases may be called otherwise since
+        later = [test for test in self.later if test.split("::")[0] in nearest or test.split("[")[0] in same]
+        times |= dict.fromkeys(later if times else (), LATER)
         known = sorted((test.split("::")[0] not in nearest, seconds, test) for test, seconds in times.items())
         taken: list[str] = []
         total = 0.0

@@ -60,6 +60,8 @@ def test_adopt_then_publish(tmp_path: Path) -> None:
         assert len(again.releases) == 3
         one = again.releases[0]
         assert sorted(p.name for p in one.path.iterdir()) == ["release.json", "release.parquet"]
+        texts = [(release.path / "release.json").read_text() for release in (one, third)]
+        assert all(text.startswith('{\n  "') and text.endswith("\n}\n") for text in texts), "written as our own are"
         folders = [release.path for release in again.releases]
     told = audit(folders, hospital_schema(), [*SNAPSHOTS, frame([*FIGURE_3, NEW])])
     assert {f.subjects for f in told.breaches if f.value == "Cancer"} >= {("Alice",)}

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sqlite3
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -273,3 +274,22 @@ def test_a_series_is_made_in_no_file_and_behind_no_broken_link(tmp_path: Path) -
     with pytest.raises(SeriesError, match="link is a link to nowhere, where no folder is"):
         create(tmp_path / "link")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_a_folder_that_may_not_be_looked_into_is_no_missing_one(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, walk = series / "releases" / "0001", os.walk
+
+    def closed(top: Path, onerror: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
+        onerror(PermissionError(13, "Permission denied", str(folder)))
+        yield from walk(top) if top != folder else ()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reissue.ledger.checking.os.walk", closed)
+        with Ledger.open(series) as ledger:
+            (damage,) = [one for one in ledger.verify() if one.release == 1]
+    assert (damage.file, damage.reason) == ("releases/0001", "it cannot be read (Permission denied).")
+    shutil.rmtree(folder)
+    with Ledger.open(series) as ledger:
+        reasons = {one.reason for one in ledger.verify() if one.release == 1}
+    assert reasons
+    assert not any("cannot be read" in reason for reason in reasons)
