@@ -12,6 +12,7 @@ import pytest
 from reissue.errors import InfeasiblePolicy
 from reissue.methods.beliefs import classes as making
 from reissue.methods.beliefs.bay_frame import BayFrame
+from reissue.methods.beliefs.promise_check import measure_divergences
 from reissue.model.boxes import contain, widen_to_nodes
 from reissue.model.release import Facts, Table
 from tests.methods.beliefs.bayesian import STRATEGIES, Bayesian, histories, run
@@ -82,6 +83,20 @@ def test_suppressed_rows_do_not_undo_other_classes(seed: int, monkeypatch: pytes
     strategy = BayFrame(k=3, J=0.02, beta=3.0, estimator="omega")
     for snapshot, _, facts, _, _ in run(strategy, histories(seed, skew=1.0)):
         assert len(facts.subjects) > 0.92 * len(snapshot)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES[:2], ids=lambda s: s.name)
+def test_the_check_measures_everybody_of_every_class(strategy: Bayesian) -> None:
+    """By the definition, with what publishing remembers of each: the first person of all among them."""
+    for _, _, facts, history, beliefs in run(strategy, histories(2, rows=120)):
+        prior = {int(v): beliefs.prior[i].tolist() for i, v in enumerate(beliefs.people)}
+        people, classes = beliefs.rows.people.tolist(), beliefs.rows.classes.tolist()
+        members = [
+            [prior[v] for v, own in zip(people, classes, strict=True) if own == c] for c in range(facts.class_count)
+        ]
+        apart = measure_divergences(facts, history, strategy.reasoning, strategy.knowledge.smoothing)
+        assert apart == pytest.approx([jsd(one) for one in members], abs=1e-9)
+        assert len(history.releases) or 0 in people
 
 
 def test_the_check_refuses_a_snapshot_that_cannot_be() -> None:
