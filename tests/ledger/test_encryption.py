@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from reissue.errors import KeyMissing, SeriesError
-from reissue.ledger import Ledger, read_key
+from reissue.ledger import Ledger, read_key, sealing
 from reissue.ledger.keys import file_key
 from tests.ledger.support import assert_is_whole, create, identifiers, publish
 
@@ -176,3 +176,11 @@ def test_a_part_whose_people_are_all_forgotten_is_gone(series: Path) -> None:
     assert set(os.listdir(series / "private" / "files")) == {file.path for file in left.values()}
     assert all_identifiers(series) == set()
     assert not any(b"patient-" in content for content in contents(series).values())
+
+
+@pytest.mark.parametrize("name", ["January.csv", "a.b.parquet", "no ending", "sealed.sealed"])
+def test_a_sealed_file_is_called_by_its_own_name(name: str, tmp_path: Path) -> None:
+    sealed = sealing.name_sealed(name, secrets.token_bytes(sealing.SALT_BYTES))
+    assert sealed.endswith(sealing.ENDING)
+    assert sealing.read_name(tmp_path / sealed) == name
+    assert sealing.read_name(tmp_path / "January.csv") == "January.csv"

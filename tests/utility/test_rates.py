@@ -204,3 +204,19 @@ def test_values_are_adjusted_to_totals() -> None:
     assert shares.T @ np.array([4, 2, 4]) == pytest.approx([8, 2], rel=1e-3)
     odds = shares[:, 0] / shares[:, 1]
     assert odds / odds[2] == pytest.approx([3.0, 1 / 3, 1.0]), "classes differ as they did"
+
+
+@pytest.mark.parametrize(
+    ("labels", "overlap"),
+    [
+        ([[20, 30], [30, 40]], True),
+        ([[20, 29], [30, 40]], False),
+        ([[20, 40], [25, 30]], True),
+        ([[20, 29], [20, 29]], False),
+        ([[20, 29]], False),
+    ],
+)
+def test_ranges_that_share_one_number_overlap(labels: list[list[int]], overlap: bool) -> None:
+    boxes = np.array(labels, dtype=np.int32)
+    assert are_narrow([boxes]) == overlap
+    assert are_narrow([boxes[:1], boxes[1:]]) == overlap

@@ -64,6 +64,24 @@ def test_who_makes_way_moves_on_and_nobody_is_lost_or_made(seed: int) -> None:
     assert longest > 1
 
 
+@pytest.mark.parametrize("starts", [[0], [0, 20], [0, 20, 39]])
+def test_of_connected_classes_as_many_are_looked_at_for_each_start(starts: list[int]) -> None:
+    """40 classes of two people, half of them in one class of the next release and half in another."""
+    people = np.arange(80, dtype=np.int64)
+    zeros = np.zeros(80, dtype=np.int32)
+
+    def release(number: int, classes: np.ndarray) -> PlainRelease:  # type: ignore[type-arg]
+        own = classes.astype(np.int32)
+        members = Members(people, own, np.zeros((80, 1), dtype=np.int32), zeros)
+        boxes = np.zeros((int(own.max()) + 1, 1, 2), dtype=np.int32)
+        return PlainRelease(ObservedRelease(number, boxes, own, zeros, members), 1)
+
+    touched = second_check._find_touched(release(1, people // 2), release(2, people // 40), starts)
+    assert len(touched) == min(second_check.TOGETHER * len(starts), 40 if len(starts) > 1 else 20)
+    assert set(starts) <= set(touched)
+    assert all(rights == {own // 20} for own, rights in touched.items())
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_of_large_releases_some_classes_are_traced_and_all_where_there_are_no_more(
     seed: int, monkeypatch: pytest.MonkeyPatch
