@@ -268,5 +268,7 @@ def test_the_tree_of_cells_ends_where_mondrian_ends_and_every_cell_is_cut_from_t
         assert held[0] == len(codes)
         cells += len(tree.parent)
     assert cells > 300
+    alone = grow_tree(np.zeros((1, 2), dtype=np.int32), (Domain("a", 0, 3), Domain("b", 0, 3)), 2)
+    assert (alone.parent.tolist(), alone.leaf.tolist()) == ([-1], [0])
     nobody = grow_tree(np.empty((0, 2), dtype=np.int32), (Domain("a", 0, 3), Domain("b", 0, 3)), 2)
     assert (len(nobody.parent), len(nobody.leaf)) == (1, 0)

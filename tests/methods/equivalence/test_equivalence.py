@@ -7,9 +7,10 @@ import pytest
 
 from reissue.errors import SettingsError
 from reissue.methods.equivalence.attack import Equivalence
+from reissue.methods.equivalence.class_pairs import ClassPairs, find_exposed
 from reissue.methods.equivalence.person_matrix import is_invariant, number_classes, trace_patterns
 from reissue.methods.equivalence.smallest_attack import find_whole_cut
-from reissue.model.observed import Observed
+from reissue.model.observed import Members, Observed, ObservedRelease
 from tests.methods.equivalence.blocks import AMPLE, all_blocks, series_of
 from tests.support.clinic import NAMES, TABLE_1B, TABLE_3B, TABLE_4, TABLE_5, TABLE_6, TABLE_7, clinic
 from tests.support.refusals import names
@@ -135,3 +136,30 @@ def test_one_class_whose_people_are_shown_with_another_set_is_enough_not_to_be_i
         rows = number_classes(releases)
         assert rows.even.all()
         assert is_invariant(rows, trace_patterns(releases, rows)) == invariant
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_who_stands_on_a_side_of_an_attack_by_two_classes(seed: int) -> None:
+    """Who is in both classes stands on neither side, unless one of them counts more often; counterfeits are nobody."""
+    rng = np.random.default_rng(seed)
+    releases, homes = [], []
+    for number, first in ((1, 0), (2, 15)):
+        subjects = np.arange(first, first + 60, dtype=np.int64)
+        classes, none = rng.integers(0, 4, 60).astype(np.int32), np.zeros(60, dtype=np.int32)
+        fakes = Members(np.array([-number], dtype=np.int64), np.array([2], np.int32), none[:1, None], none[:1])
+        members = Members(subjects, classes, none[:, None], none)
+        boxes = np.zeros((4, 1, 2), dtype=np.int32)
+        whole, values = np.append(classes, np.int32(2)), np.zeros(61, dtype=np.int32)
+        releases.append(ObservedRelease(number, boxes, whole, values, members, False, fakes))
+        homes.append(dict(zip(subjects.tolist(), classes.tolist(), strict=True)))
+    left, right = (np.array(some, dtype=np.int32) for some in ([0, 2, 2, 3], [1, 2, 0, 3]))
+    times = np.array([[1, 1], [1, 1], [2, 1], [1, 2]], dtype=np.int64)
+    pairs = ClassPairs(0, 1, left, right, np.ones(4, dtype=np.int64), times)
+    chosen = np.array([0, 1, 2, 3])[rng.permutation(4)[:3]]
+    people, which = find_exposed(releases, pairs, chosen)
+    expected = set()
+    for place, pair in enumerate(chosen.tolist()):
+        one = {who for who, own in homes[0].items() if own == left[pair]}
+        two = {who for who, own in homes[1].items() if own == right[pair]}
+        expected |= {(who, place) for who in (one ^ two if times[pair, 0] == times[pair, 1] else one | two)}
+    assert set(zip(people.tolist(), which.tolist(), strict=True)) == expected
