@@ -198,3 +198,14 @@ def test_the_root_is_one_level_above_what_is_below_it() -> None:
     assert {name: int(one.tree.level[0]) for name, one in made.items()} == {
         "flat": 1, "one width": 2, "two widths": 3, "one length": 2, "days": 1, "months": 2, "months and years": 3,
     }  # fmt: skip
+
+
+def test_a_growing_hierarchy_takes_the_new_values_of_one_by_the_same_rule() -> None:
+    old, new = Hierarchy.prefix([1], values=["ab", "cd"]), Hierarchy.prefix([1], values=["ae", "cd"])
+    assert old.extend(new) == Hierarchy.prefix([1], values=["ab", "ae", "cd"])
+    assert repr(old) == "<Hierarchy of 2 values, 5 labels, Prefix(lengths=(1,), step=0)>"
+    assert repr(Hierarchy.from_nested(["a", "b"])) == "<Hierarchy of 2 values, 3 labels>"
+    assert len({old, Hierarchy.prefix([1], values=["ab", "cd"]), new}) == 2
+    missing = old.with_missing()
+    assert missing.with_missing() is missing
+    assert missing.leaves[-1] == MISSING

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.learning.statistics import STRENGTH, NaiveBayes
+from reissue.methods.learning.statistics import STRENGTH, NaiveBayes, _bin_codes
+from reissue.model.domain import Domain
+from tests.support.histories import uniform_tree
 
 WIDTHS = np.array([3, 2])
 
@@ -39,3 +41,17 @@ def test_a_bin_that_only_one_value_has_points_to_it() -> None:
     bins = np.repeat(np.array([[0, 0], [1, 1]], dtype=np.int32), 500, axis=0)
     weights = np.repeat(np.eye(2), 500, axis=0)
     assert NaiveBayes.fit(bins, WIDTHS, weights).predict(bins)[:500, 0].min() > 0.95
+
+
+def test_many_codes_are_put_together_level_by_level_or_by_their_rows() -> None:
+    """At most 64 bins: the finest level of a hierarchy with so few groups; of numbers, about as many rows in each."""
+    few = Domain("few", 5, 68)
+    assert _bin_codes(np.zeros(9, dtype=np.int32), few).tolist() == list(range(64))
+    wide = Domain("tree", 0, 119, uniform_tree(4, 5, 6))
+    assert _bin_codes(np.zeros(9, dtype=np.int32), wide).tolist() == np.repeat(np.arange(20), 6).tolist()
+    column = np.repeat(np.arange(1000, dtype=np.int32), 3)
+    bins = _bin_codes(column, Domain("numbers", 0, 999))
+    assert (np.diff(bins) >= 0).all()
+    sizes = np.bincount(bins[column])
+    assert len(sizes) == 64
+    assert sizes.max() - sizes.min() <= 3

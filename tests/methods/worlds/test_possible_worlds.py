@@ -216,3 +216,21 @@ def test_sentences() -> None:
         "can only have v1 and v2, fewer than m = 3 values: no other assignment of values fits all classes."
     )
     assert (told.level, told.threshold, told.unit, told.value) == (2.0, 3.0, "possible values", None)
+
+
+def test_what_was_left_out_is_told_with_its_number() -> None:
+    none = {"nobody": 0, "left_out": 0, "undecided": 0}
+    attack = PossibleWorlds(seconds=5)
+    assert attack.notes(none) == ()
+    assert attack.notes({**none, "nobody": 1}) == (
+        "1 row matches no known person (counterfeits, perhaps) and may hold any value.",
+    )
+    assert attack.notes({**none, "nobody": 2})[0].startswith("2 rows match no known person")
+    left, undecided = attack.notes({**none, "left_out": 1, "undecided": 3})
+    assert left == (
+        "5 seconds of work did not reach the parts of 1 person: for them only what single equations imply was found. "
+        "More may be found with `--set seconds=60`."
+    )
+    assert undecided.startswith("Work ran out for 3 people, so that they were checked only in part")
+    assert not PossibleWorlds().looks_for_names
+    assert PossibleWorlds(compromised=("Tom",)).looks_for_names
