@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from reissue.errors import KeyMissing, SeriesError
 from reissue.ledger import Ledger, read_key, sealing
-from reissue.ledger.keys import file_key
+from reissue.ledger.keys import SALT_BYTES, file_key
 from tests.ledger.support import assert_is_whole, create, identifiers, publish
 
 KEY = bytes(range(32))
@@ -180,7 +180,7 @@ def test_a_part_whose_people_are_all_forgotten_is_gone(series: Path) -> None:
 
 @pytest.mark.parametrize("name", ["January.csv", "a.b.parquet", "no ending", "sealed.sealed"])
 def test_a_sealed_file_is_called_by_its_own_name(name: str, tmp_path: Path) -> None:
-    sealed = sealing.name_sealed(name, secrets.token_bytes(sealing.SALT_BYTES))
+    sealed = sealing.name_sealed(name, secrets.token_bytes(SALT_BYTES))
     assert sealed.endswith(sealing.ENDING)
     assert sealing.read_name(tmp_path / sealed) == name
     assert sealing.read_name(tmp_path / "January.csv") == "January.csv"
