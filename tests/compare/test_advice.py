@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from reissue.compare.advice import advise
-from reissue.compare.running import SHORT, shorten_reason
+from reissue.compare.running import SHORT, _describe_refused, shorten_reason
 from reissue.errors import ChangeError, InfeasiblePolicy
 from tests.compare.test_compare import run
 
@@ -64,3 +65,9 @@ def test_reasons_are_one_line_that_names_nobody() -> None:
     assert shorten_reason(ChangeError("Nobody may go.\nAsk.")) == "Nobody may go."
     assert shorten_reason(InfeasiblePolicy("x" * SHORT)) == "x" * SHORT
     assert shorten_reason(InfeasiblePolicy("x" * (SHORT + 1))) == "x" * (SHORT - 1) + "…"
+
+
+def test_a_refused_run_tells_its_seconds_to_the_thousandth() -> None:
+    plan = SimpleNamespace(label="static (k=5)", name="static", settings={"k": 5})
+    run = _describe_refused(plan, "why", 3, 1.23456)  # type: ignore[arg-type]
+    assert (run.label, run.reason, run.failed_at, run.seconds) == ("static (k=5)", "why", 3, 1.235)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reissue.errors import MissingExtra
 from tests.cli.wrong_inputs.support import COLUMNS, CONFIG, ROWS, ZIP, refused, run, text
 from tests.cli.wrong_inputs.test_wrong_tables import CELLS, FILES, TYPES
 
@@ -198,6 +199,32 @@ COMMANDS = [
 @pytest.mark.parametrize(("arguments", "told"), COMMANDS)
 def test_a_wrong_command(clinic: Path, arguments: tuple[str, ...], told: str) -> None:
     refused(run(clinic, *arguments), told)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "s"),
+        ("audit", "s", "--html", "r.html"),
+        ("compare", "--config", "c.toml", "--html", "r.html", "good.csv"),
+    ],
+)
+def test_a_page_that_cannot_be_drawn_is_refused_before_the_work(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """What draws it is an extra; nobody waits for an audit to be told so."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise MissingExtra("Pages need what is not here.")
+
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("it began")
+
+    monkeypatch.setattr("reissue.report.require", fail)
+    for begun in ("reissue.cli.report.audit_own_series", "reissue.cli.audit.audit_own_series"):
+        monkeypatch.setattr(begun, work)
+    monkeypatch.setattr("reissue.compare.compare_config", work)
+    refused(run(clinic, *command), "Pages need what is not here.", codes=(1, 2, 3, 4))
 
 
 def test_the_list_has_two_hundred_inputs() -> None:
