@@ -176,6 +176,13 @@ def test_a_file_is_dropped_and_what_is_wrong_with_it_is_said(page: Page, tmp_pat
         page.wait_for_selector("#problem:not([hidden])")
         assert page.inner_text("#problem") == "Choose one column that says who a row is about."
         assert page.evaluate("document.activeElement.id") == "problem"
+        refusal = {"error": "Publish it with `reissue publish`, or <b>not</b>."}
+        page.route("**/*", lambda route: route.fulfill(status=400, json=refusal))
+        page.get_by_role("button", name="Apply these roles").click()
+        page.wait_for_selector("#problem code")
+        assert page.inner_text("#problem") == "Publish it with reissue publish, or <b>not</b>."
+        assert page.inner_text("#problem code") == "reissue publish"
+        page.unroute_all()
         page.goto("about:blank")
 
 
