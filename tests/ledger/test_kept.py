@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import reissue as ri
-from reissue.ledger import kept, parquet
-from reissue.ledger.kept import Kept
+from reissue.ledger import parquet, store
+from reissue.ledger.store import Kept
 from tests.support.hospital import hospital_schema, population
 
 
@@ -19,8 +19,8 @@ def weigh(one: bytes) -> int:
 
 
 def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST", 100)
-    monkeypatch.setattr(kept, "MOST_OF_ONE", 40)
+    monkeypatch.setattr(store, "MOST", 100)
+    monkeypatch.setattr(store, "MOST_OF_ONE", 40)
     held, made = Kept(), list[str]()
 
     def take(name: str, size: int) -> None:

@@ -1,6 +1,7 @@
 """The immutable private files: written beside, moved into place under their hash, checked whenever they are read.
 
-After a kill: what was committed is revealed, what was not is discarded, what nobody refers to is swept.
+After a kill: what was committed is revealed, what was not is discarded, what nobody refers to is swept. What was read
+is kept while a series is open: every publish lays the new release beside all earlier ones.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -31,7 +34,6 @@ from reissue.ledger.disk import (
     remove_tree,
     write_durably,
 )
-from reissue.ledger.kept import Kept
 from reissue.ledger.keys import SALT_BYTES, file_key, new_salt
 from reissue.ledger.records import CatalogueState, Damage, Layout, PrivateFile, ReleaseRecord, is_ours
 from reissue.ledger.system import force_file, force_folder, move
@@ -39,13 +41,55 @@ from reissue.ledger.system import force_file, force_folder, move
 if TYPE_CHECKING:
     from reissue.ledger.catalogue import Catalogue
 
-
+T = TypeVar("T")
 RESTORE = "Restore it from a backup of the series."
 REBUILD = "Run `reissue verify --rebuild` to make it again from the facts."
-
-
 IN_CLEAR = ("fragments", "common_classes")
 """Counts that say how files belong together: needed to read a series, and numbers only."""
+MOST = 1 << 26
+"""Bytes that are kept in all."""
+MOST_OF_ONE = MOST >> 4
+"""What is larger is read again: few releases would fit beside it, and there are never so many of them."""
+
+
+class Kept:
+    """What was made of files, by their hashes, for as long as a series is open; what was used longest ago goes first.
+
+    Nobody may change what it holds. It is not sent to workers: elsewhere it begins empty.
+    """
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._bytes, self._lock = 0, Lock()
+
+    def take(self, key: Hashable, make: Callable[[], T], size: Callable[[T], int]) -> T:
+        """What is kept by that key; else what `make` makes, of so many bytes."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return cast("T", self._held[key][0])
+        made = make()
+        if (bytes_ := size(made)) <= MOST_OF_ONE:
+            with self._lock:
+                if key not in self._held:
+                    self._held[key] = made, bytes_
+                    self._bytes += bytes_
+                while self._bytes > MOST:
+                    self._bytes -= self._held.popitem(last=False)[1][1]
+        return made
+
+    def find(self, key: Hashable) -> Any:
+        """What is kept by that key, or None."""
+        with self._lock:
+            return self._held.get(key, (None,))[0]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._held.clear()
+            self._bytes = 0
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()
 
 
 @dataclass(frozen=True)
