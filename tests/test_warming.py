@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
 
 from reissue import clinic
 from reissue.cli import main
@@ -20,7 +20,7 @@ from reissue.warming import SETTINGS, warm_up
 
 def compiled() -> set[tuple[str, str]]:
     """Every kernel that is in use in this process, with the types it was compiled for."""
-    kernels = [one for one in gc.get_objects() if issubclass(type(one), Dispatcher)]
+    kernels = [one for one in gc.get_objects() if type(one) is CPUDispatcher]
     return {(one.py_func.__qualname__, str(types)) for one in kernels for types in one.overloads}
 
 

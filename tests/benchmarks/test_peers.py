@@ -107,7 +107,7 @@ def test_a_process_is_stopped_at_its_limit_and_a_failure_is_told(tmp_path: Path)
     for work in (busy, idle):
         filled = tmp_path / "filled"
         code = f"x = bytearray(6 * 10**7)\nopen({str(filled)!r}, 'w').close()\n{work}"
-        limit = 1.0
+        limit = 0.25
         while not filled.exists():  # a slow machine needs longer to come so far
             slow = timed([sys.executable, "-c", code], tmp_path, limit)
             assert not slow.finished
