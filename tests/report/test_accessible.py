@@ -19,6 +19,8 @@ def test_axe_sees_a_fault(browser: Browser, tmp_path: Path) -> None:
     with shown(browser, file) as (page, _):
         found = " ".join(find_violations(page))
         assert all(rule in found for rule in ("html-has-lang", "image-alt", "color-contrast"))
+        chosen = find_violations(page, rules=("image-alt", "color-contrast"))
+        assert [one.split()[0] for one in chosen] == ["color-contrast", "image-alt"]
 
 
 def test_the_report_has_no_serious_violation(browser: Browser, tmp_path: Path) -> None:
