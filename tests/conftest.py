@@ -28,23 +28,6 @@ settings.register_profile("search", deadline=None, suppress_health_check=relaxed
 settings.register_profile("reissue", settings.get_profile("search"), derandomize=True)
 settings.load_profile("reissue")
 
-MEMORY, ROOM = Path("/dev/shm"), 1 << 30
-
-
-def choose_place(memory: Path = MEMORY) -> None:
-    """Temporary files lie in memory if there is room: a series waits for the disk at every step, which proves nothing.
-
-    What durability asks of a disk is told by the record of what is synced. TMPDIR and `--basetemp` choose elsewhere.
-    """
-    if "TMPDIR" in os.environ or not os.access(memory, os.W_OK | os.X_OK):
-        return
-    found = os.statvfs(memory)
-    if found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC:
-        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
-
-
-choose_place()
-
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")
-PLENTY = 4 << 30
+PLENTY = 1 << 30
+"""Much more than is there at a time (40 MB of series), since folders of tests that passed are removed."""
 
 
 def has_plenty(folder: Path) -> bool:
