@@ -71,6 +71,8 @@ class DifferencePart:
 
     def only(self, component: Bool) -> DifferencePart:
         """The part within some components."""
+        if component.all():
+            return self
         left_kept, right_kept = component[self.left_component], component[self.right_component]
         edges = np.flatnonzero(left_kept[self.edge_left])
         left_place, right_place = np.cumsum(left_kept) - 1, np.cumsum(right_kept) - 1

@@ -148,6 +148,20 @@ def _sort(component: Int64, own: Int64) -> Int64:
     return np.argsort(component[own[component] > 1], kind="stable")
 
 
+class LatestPart:
+    """A part within some components, which one level after the other often asks for: the latest is kept."""
+
+    def __init__(self, part: DifferencePart) -> None:
+        self._part, self._kept, self._latest = part, np.ones(part.components, np.bool_), part
+
+    def find_obstructions(self, component: Bool, value: int, at: tuple[Int64, Int64]) -> ConnectedSets | None:
+        if not component.any():
+            return None
+        if not np.array_equal(component, self._kept):
+            self._kept, self._latest = component.copy(), self._part.only(component)
+        return find_obstructions(self._latest, value, *at)
+
+
 def _look_at_levels(
     part: DifferencePart, value: int, share: tuple[int, int], highest: tuple[Int64, Int64], top: Int64, bottom: Int64
 ) -> list[SomeSets]:
@@ -157,15 +171,15 @@ def _look_at_levels(
     """
     sets, number = list[SomeSets](), len(top)
     open_ = np.ones(number, np.bool_)
+    rough, exact = LatestPart(part), LatestPart(part)
     first = sum(level * share[1] <= share[0] for level in LEVELS) - 1
     for level in LEVELS[max(0, first) :]:
         at = np.full(number, level.numerator), np.full(number, level.denominator)
         high = at[0] * highest[1] < highest[0] * at[1]
-        rough, exact = part.only(high), part.only(open_ & ~high)
-        some = find_obstructions(rough, value, *at)
+        some = rough.find_obstructions(high, value, at)
         for found, chosen in [] if some is None else sharpen(some, number):
             sets.append(_collect(part, found, chosen))
-        some, open_ = find_obstructions(exact, value, *at), high
+        some, open_ = exact.find_obstructions(open_ & ~high, value, at), high
         if some is not None:
             component, best = some.best()
             open_[component] = True
