@@ -129,7 +129,7 @@ def test_every_level_is_made_of_whole_intervals_of_the_level_below() -> None:
 def test_satisfying_and_minimal_nodes_are_those_of_an_exhaustive_search(requirement: Requirement) -> None:
     rng = np.random.default_rng(12)
     inner = 0
-    for _ in range(50):
+    for _ in range(25):
         made = tuple(d for d in domains(rng) if d.name != "wide")
         if not made:
             continue
@@ -154,7 +154,7 @@ def test_satisfying_and_minimal_nodes_are_those_of_an_exhaustive_search(requirem
 @pytest.mark.parametrize("requirement", REQUIREMENTS[:3], ids=lambda r: r.sentence())
 def test_published_classes_hold_and_boxes_are_full_domain(requirement: Requirement) -> None:
     rng = np.random.default_rng(13)
-    for _ in range(60):
+    for _ in range(30):
         made = domains(rng)
         codes, values = table(rng, made, int(rng.integers(2, 200)), 4)
         limits = requirement.limits(np.bincount(values, minlength=4))

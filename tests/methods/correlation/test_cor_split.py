@@ -50,7 +50,7 @@ CASES = {"steady": Turnover(arrive=0.0), "slow": Turnover(arrive=0.05, leave=0.0
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("publishing", ["generalized", "anatomized"])
 def test_generated_histories_are_safe_from_the_files(case: str, publishing: str) -> None:
-    for seed in range(12):
+    for seed in (0, 3, 5, 6, 8):  # every m, small and large n, with rare values and without
         m = 2 + seed % 4
         n = 1 + seed % m
         strategy = CorSplit(m=m, n=n, publishing=publishing, on_ineligible="counterfeit")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Intersection, difference and record tracing equal enumeration on thousands of tiny series."""
+"""Intersection, difference and record tracing equal enumeration on hundreds of tiny series."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tiny_cases(seed: int) -> list[tuple[Observed, int, Fraction]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_intersection_equals_enumeration(seed: int) -> None:
     for series, _, c in tiny_cases(seed):
         outcome = Intersection(c=float(c)).run(series)
@@ -71,7 +71,7 @@ def expected_differences(series: Observed, k: int, c: Fraction, newest: int | No
     return smallest, shares
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_difference_equals_enumeration(seed: int) -> None:
     for series, k, c in tiny_cases(100 + seed):
         for newest in (None, len(series)):
@@ -108,7 +108,7 @@ def check_differences(series: Observed, outcome: Outcome, k: int, c: Fraction) -
 def test_a_stricter_c_never_finds_less_also_where_classes_exceed_it_by_themselves(seed: int) -> None:
     """Classes of any values: nobody at risk is lost, no difference is, and the worst share is that of enumeration."""
     rng, found = np.random.default_rng(seed), 0
-    while found < 12:
+    while found < 5:
         series = random_series(rng, releases=2, k=1, c=Fraction(1))
         if series is None:
             continue
@@ -166,7 +166,7 @@ def test_where_not_every_set_is_tested_the_attack_comes_to_partly() -> None:
     assert (lax.total, lax.unfinished, lax.notes) == (0, 0, ())
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_record_tracing_equals_enumeration(seed: int) -> None:
     for series, k, _ in tiny_cases(200 + seed):
         for newest in (None, len(series)):

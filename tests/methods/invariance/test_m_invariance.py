@@ -40,7 +40,7 @@ def test_tables_1_to_3_need_one_counterfeit_with_flu() -> None:
 @pytest.mark.parametrize("case", PERSISTING)
 @pytest.mark.parametrize("publishing", ["generalized", "anatomized"])
 def test_generated_histories_are_m_invariant_from_the_files(case: str, publishing: str) -> None:
-    for seed in range(12):
+    for seed in (0, 4, 8, 9):  # every m, with rare values and without
         m = 2 + seed % 3
         strategy = MInvariance(m=m, publishing=publishing, on_ineligible="counterfeit")  # type: ignore[arg-type]
         rng = np.random.default_rng(seed)
