@@ -100,7 +100,7 @@ def encode(people: pl.DataFrame, rows: ReleaseRows) -> tuple[np.ndarray, np.ndar
 def cover(rows: ReleaseRows, people: pl.DataFrame, count: int, seed: int = 1) -> dict[str, float]:
     """The share of queries (with anybody in the truth) whose interval holds it; widths and errors beside."""
     codes, truth = encode(people, rows)
-    spreads = {a: make_spread(rows.boxes[:, a], rows.coding, a) for a in range(codes.shape[1])}
+    spreads = {a: make_spread(rows, a) for a in range(codes.shape[1])}
     held: dict[str, list[bool]] = {"counts": [], "rates": []}
     off, wide = [], []
     for where, values in draw_queries(rows, 3 * count, np.random.default_rng(seed)):

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arguments import check_arguments
-from reissue.arrays.types import Int32
 from reissue.coding import Coding
 from reissue.coding.numeric import MISSING_CODE
 from reissue.estimating.asking import Query, read_query
-from reissue.estimating.intervals import ROUNDS, Interval, Spread, WeighedQuery
+from reissue.estimating.intervals import Interval, WeighedQuery
 from reissue.estimating.reading import InFolder, ReleaseRows, read_release
+from reissue.estimating.spreads import Kind, Spread
 from reissue.schema import Schema
+from reissue.utility.rates import are_narrow
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def estimate(
 def answer(rows: ReleaseRows, query: Query) -> Estimate:
     """The same of a release that was read before. O(rows) for every column of the query."""
     question = read_query(query, rows.coding, rows.opaque)
-    spreads = {a: make_spread(rows.boxes[:, a], rows.coding, a) for a in question.where}
+    spreads = {a: make_spread(rows, a) for a in question.where}
     where = {a: _place_missing(asked, rows.coding, a) for a, asked in question.where.items()}
     count, base, rate = WeighedQuery(rows, spreads, where, question.values).answer()
     if question.values is None:
@@ -78,11 +79,13 @@ def _numbers(found: Interval) -> tuple[float, float, float]:
     return found.middle, found.low, found.high
 
 
-def make_spread(boxes: Int32, coding: Coding, a: int) -> Spread:
-    """How people are spread over an attribute. boxes: int32[rows, 2]."""
-    domain, low = coding.domains[a], _lowest(coding, a)
-    rounds = ROUNDS["numbers" if domain.name in coding.numbers else "groups"]
-    return Spread(np.where(boxes == MISSING_CODE, low, boxes), low, domain.hi, rounds)
+def make_spread(rows: ReleaseRows, a: int) -> Spread:
+    """How people are spread over an attribute."""
+    domain, low, boxes = rows.coding.domains[a], _lowest(rows.coding, a), rows.boxes[:, a]
+    own = np.where(boxes == MISSING_CODE, low, boxes)
+    narrow = domain.tree is None and are_narrow([boxes])
+    kind: Kind = "numbers" if domain.name in rows.coding.numbers else "groups"
+    return Spread(own, low, domain.hi, kind, rows.together if narrow else None)
 
 
 def _lowest(coding: Coding, a: int) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reissue.arrays.types import Float64, Int32, Int64
 from reissue.audit.foreign.reading import Published, find_file, read_published
@@ -20,7 +20,6 @@ from reissue.engine.read import find
 from reissue.engine.text import text_of
 from reissue.errors import ReleaseError
 from reissue.history.public_files import read_description
-from reissue.model.observed import Groups
 from reissue.model.release import Style
 from reissue.model.requirement import Requirement
 from reissue.partition.mondrian import mondrian
@@ -30,8 +29,10 @@ from reissue.utility.learned_shares import RowShares, learn_shares, share_evenly
 ROUNDS = 30
 MIXED = 0.5
 """Where more of the variation of quasi-identifiers lies inside classes, how these differ tells next to nothing."""
-EXPECTED = 0.05
-"""How far off expected totals may be, as a share."""
+EXPECTED = 0.02
+"""How far off expected totals may be at least, as a share."""
+COUNTERFEITING = ("m-invariance", "e-equivalence", "cor-split")
+"""Strategies that add rows of nobody."""
 
 
 class InFolder(Protocol):
@@ -51,9 +52,13 @@ class ReleaseRows:
     tokens:  float64[classes] how many values a class was formed of
     amounts: float64[values] what a row that shows the value counts (1, or adjusted to totals)
     shares:  how much of each value of its class every row counts, where rows show none
-    even:    whether every class shows all of its values equally often; never of the form `flat`, whose are not known
+    mixed:   whether classes are mixed from everywhere, so that how they differ tells next to nothing
     totals:  int64[values] if the release has them; noise: the variance of each; off: how far off a total that is only
              expected may be, as a share of it (standard deviation)
+    crowding: how many of all people have one of the values of a class, on average, where classes show all of their
+             values equally often, so that few who live together can share one; else 0
+    counterfeits: whether rows may stand for nobody
+    together: int64[rows] how many rows share each whole box
     opaque:  columns whose groups cannot be read without the hierarchies
     """
 
@@ -65,14 +70,25 @@ class ReleaseRows:
     tokens: Float64
     amounts: Float64
     shares: RowShares | None
-    even: bool
+    mixed: bool
     totals: Int64 | None
     noise: float
     off: float
+    crowding: float
+    counterfeits: bool
+    together: Int64
     opaque: frozenset[str]
 
     def __len__(self) -> int:
         return len(self.boxes)
+
+    @cached_property
+    def value_amounts(self) -> Float64:
+        """float64[values]: how much of each value all rows count together."""
+        if self.shares is not None:
+            return np.bincount(self.shares.value, self.shares.weight, len(self.amounts)).astype(np.float64)
+        assert self.values is not None
+        return np.bincount(self.values, minlength=len(self.amounts)) * self.amounts
 
     def weigh(self, asked: Sequence[int]) -> Float64:
         """float64[rows]: how much of the asked values each row counts."""
@@ -137,7 +153,9 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
     totals = _read_totals(path, coding)
     epsilon = parameters.get("totals")
     noise = 0.0 if totals is None or not epsilon else 8.0 / epsilon**2 * max(1, number - 1)
-    off = EXPECTED if totals is not None and not epsilon and number > 1 else 0.0
+    only_expected = totals is not None and not epsilon and number > 1
+    fakes = one.about.get("strategy") in COUNTERFEITING
+    shared = _count_together(boxes)
     if one.counts is not None:
         assert one.classes is not None
         home, sensitive, counts = one.counts
@@ -146,14 +164,14 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
             raise ReleaseError(f"{path}: the two tables name different classes. Take the files as they were published.")
         np.add.at(table, (home, encode_values(sensitive, coding)), counts)
         tokens = table.sum(axis=1)
-        by_class = _rake(table / tokens[:, None], np.bincount(one.classes).astype(np.float64), totals)
-        learns = _find_mixture(boxes, one.classes) < MIXED
-        shares = learn_shares(boxes, one.classes, by_class) if learns else share_evenly(one.classes, by_class)
-        even = _are_even(home, counts)
-        ones = np.ones(table.shape[1])
-        return ReleaseRows(
-            style, coding, boxes, one.classes, None, tokens, ones, shares, even, totals, noise, off, opaque
-        )
+        rows = np.bincount(one.classes).astype(np.float64)
+        off = _find_off(totals, rows @ (table / tokens[:, None]), 0.0) if only_expected else 0.0
+        by_class = _rake(table / tokens[:, None], rows, totals)
+        mixed = _find_mixture(boxes, one.classes) >= MIXED
+        shares = share_evenly(one.classes, by_class) if mixed else learn_shares(boxes, one.classes, by_class)
+        crowding, ones = 0.0 if mixed else _find_crowding(table, rows), np.ones(table.shape[1])
+        told = (one.classes, None, tokens, ones, shares, mixed, totals, noise, off, crowding)
+        return ReleaseRows(style, coding, boxes, *told, fakes, shared, opaque)
     values = encode_values(one.sensitive, coding)
     known = np.bincount(values, minlength=len(coding.values)).astype(np.float64)
     amounts = np.ones(len(known))
@@ -169,9 +187,39 @@ def _make_rows(path: Path, one: Published, coding: Coding, opaque: frozenset[str
     else:
         classes = number_classes(one, np.zeros(one.rows, dtype=np.bool_))
         tokens = np.bincount(classes).astype(np.float64)
-    groups = Groups.of(classes, values, int(classes.max(initial=-1)) + 1, len(coding.values))
-    even = style != "flat" and _are_even(np.repeat(np.arange(len(tokens)), np.diff(groups.start)), groups.count)
-    return ReleaseRows(style, coding, boxes, classes, values, tokens, amounts, None, even, totals, noise, off, opaque)
+    gone = 1.0 - one.rows / max(1.0, float(tokens.sum()))
+    off = _find_off(totals, known, gone) if only_expected else 0.0
+    shown = (classes, values, tokens, amounts, None, False, totals, noise, off, 0.0)
+    return ReleaseRows(style, coding, boxes, *shown, fakes, shared, opaque)
+
+
+def _find_crowding(table: Float64, rows: Float64) -> float:
+    """See `ReleaseRows`. table: float64[classes, values] how often each class shows each value; rows: of each class."""
+    most = table.max(axis=1, keepdims=True)
+    if ((table > 0) & (table < most)).any():
+        return 0.0
+    common = table.sum(axis=0) / table.sum()
+    return float(np.average((table > 0) @ common, weights=rows))
+
+
+def _find_off(totals: Int64 | None, shown: Float64, gone: float) -> float:
+    """How far off expected totals may be, as a share: as far as they are from what classes show.
+
+    shown: float64[values], by the values of classes or as dealt. gone: the share of people who left, if chance chose
+    who of those with a value is left; 0 where it did not.
+    """
+    assert totals is not None
+    some = (shown > 0) & (totals > 0)
+    far = np.log(totals[some] / shown[some]) ** 2 - gone / shown[some]
+    seen = max(0.0, float(far @ shown[some]) / float(shown[some].sum())) if some.any() else 0.0
+    return float((EXPECTED**2 + seen) ** 0.5)
+
+
+def _count_together(boxes: Int32) -> Int64:
+    """int64[rows]: how many rows share each whole box."""
+    flat = np.ascontiguousarray(boxes.reshape(len(boxes), -1))
+    _, place, count = np.unique(flat, axis=0, return_inverse=True, return_counts=True)
+    return count[place.reshape(-1)].astype(np.int64)
 
 
 def _find_mixture(boxes: Int32, classes: Int32) -> float:
@@ -183,13 +231,6 @@ def _find_mixture(boxes: Int32, classes: Int32) -> float:
     sums = np.stack([np.bincount(classes, column) for column in middles.T], axis=1)
     between = (sums**2 / people[:, None]).sum(axis=0)
     return float(1.0 - (between / np.maximum(whole, 1e-300))[whole > 0].mean()) if (whole > 0).any() else 1.0
-
-
-def _are_even(classes: NDArray[np.integer], counts: Int64) -> bool:
-    """Whether every class shows all of its values equally often. Both: [n], one for every class and value there is."""
-    most = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.int64)
-    np.maximum.at(most, classes, counts)
-    return bool((counts == most[classes]).all())
 
 
 def _read_totals(path: Path, coding: Coding) -> Int64 | None:
