@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.schedule import LongestFirst, dearest, misplaced
+from tests.support.schedule import LongestFirst, dearest, keep_seconds, misplaced
 from tests.support.scratch import write_into_memory
 
 if TYPE_CHECKING:
@@ -131,8 +131,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Where the time went: who makes a file dearer sees it."""
-    found = dearest(report for reports in terminalreporter.stats.values() for report in reports)
-    if found:
+    every = [report for reports in terminalreporter.stats.values() for report in reports]
+    if os.environ.get("REISSUE_SECONDS"):
+        keep_seconds(every)
+    if found := dearest(every):
         terminalreporter.section("dearest files")
     for file, seconds in found:
         terminalreporter.write_line(f"{seconds:7.1f} s  {file}")

@@ -8,21 +8,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import scratch
-from tests.support.schedule import BROWSER, LONG, SPARK, rank, scope_of
+from tests.support import schedule, scratch
+from tests.support.schedule import BROWSER, SPARK, rank, read_seconds, scope_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_spark_is_begun_first_then_what_takes_long() -> None:
-    scopes = ["tests/coding/test_codes.py", LONG[1], SPARK, BROWSER, LONG[0]]
-    assert sorted(scopes, key=rank) == [SPARK, LONG[0], LONG[1], "tests/coding/test_codes.py", BROWSER]
+    long, longer = sorted((s for s in read_seconds() if s not in (SPARK, BROWSER)), key=lambda s: read_seconds()[s])[
+        -2:
+    ]
+    scopes = ["tests/none/test_new.py", long, SPARK, longer]
+    assert sorted(scopes, key=rank) == [SPARK, longer, long, "tests/none/test_new.py"]
 
 
-def test_what_is_begun_early_is_there() -> None:
-    for file in LONG:
-        assert (ROOT / file).is_file(), file
-        assert scope_of(f"{file}::test[spark]") == file, "it would be begun with all of Spark"
+def test_what_was_measured_is_there() -> None:
+    """What was moved is measured anew, or moved in the list, too: REISSUE_SECONDS=1 make suite."""
+    assert {SPARK, BROWSER} <= set(read_seconds())
+    for scope in read_seconds():
+        assert scope in (SPARK, BROWSER) or (ROOT / scope).is_file(), scope
+        assert scope in (SPARK, BROWSER) or scope_of(f"{scope}::test[spark]") == scope, "begun with all of Spark"
+
+
+def test_seconds_are_kept_by_scope_the_longest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def report(name: str, seconds: float) -> pytest.TestReport:
+        return pytest.TestReport(name, ("", 0, ""), {}, "passed", None, "call", duration=seconds)
+
+    monkeypatch.setattr(schedule, "MEASURED", tmp_path / "seconds.json")
+    took = [("tests/a/test_a.py::test_a", 2.0), ("tests/a/test_a.py::test_b[1]", 2.4), ("tests/b/test_spark.py::c", 60)]
+    schedule.keep_seconds([report(*one) for one in [*took, ("tests/b/test_b.py::test_short", 2.9)]])
+    assert (tmp_path / "seconds.json").read_text() == '{\n  "spark": 60,\n  "tests/a/test_a.py": 4\n}\n'
 
 
 def test_one_worker_owns_spark_and_one_the_browser() -> None:

@@ -5,8 +5,12 @@ Files that take long are begun first, so that at the end nobody waits for the la
 
 from __future__ import annotations
 
+import json
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -14,22 +18,10 @@ from xdist.workermanage import WorkerController
 
 SPARK, BROWSER, DEAREST = "spark", "browser", 10
 PAGES = ("tests/report/", "tests/compare/")
-LONG = (
-    "tests/publish/test_common_classes.py",
-    "tests/methods/incremental/test_incremental_attacks.py",
-    "tests/experiments/test_learning_people.py",
-    "tests/page/test_browser.py",
-    "tests/arrays/test_compiled.py",
-    "tests/experiments/test_every_study.py",
-    "tests/audit/test_parallel.py",
-    "tests/audit/test_steps.py",
-    "tests/test_warming.py",
-    "tests/cli/test_commands.py",
-    "tests/arrays/test_kernels.py",
-    "tests/cli/test_windows.py",
-    "tests/cli/test_written.py",
-)
-"""What is begun next, so that nobody waits for it at the end. Need not be exact: who is missing costs seconds."""
+MEASURED = Path(__file__).with_name("seconds.json")
+"""What scopes took when it was last measured; `REISSUE_SECONDS=1 make suite` writes it anew."""
+WORTH = 3.0
+"""Seconds from which on it matters when a scope is begun."""
 
 
 def scope_of(nodeid: str) -> str:
@@ -40,10 +32,15 @@ def scope_of(nodeid: str) -> str:
     return BROWSER if name.startswith(PAGES) else name.partition("::")[0]
 
 
-def rank(scope: str) -> int:
+@cache
+def read_seconds() -> dict[str, float]:
+    found: dict[str, float] = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return found
+
+
+def rank(scope: str) -> float:
     """Spark is begun first, since a second session would take as long again; then what takes long; then the rest."""
-    first = (SPARK, *LONG)
-    return first.index(scope) if scope in first else len(first)
+    return -math.inf if scope == SPARK else -read_seconds().get(scope, 0.0)
 
 
 class LongestFirst(LoadScopeScheduling):
@@ -66,10 +63,22 @@ def misplaced(items: Iterable[pytest.Item]) -> list[str]:
     ]
 
 
-def dearest(reports: Iterable[object]) -> Sequence[tuple[str, float]]:
-    """The files that took longest in seconds, all their tests with what is set up for them; nothing of a short run."""
+def count_seconds(reports: Iterable[object], place: Callable[[str], str]) -> Counter[str]:
+    """The seconds of all tests of one place, with what is set up for them."""
     seconds: Counter[str] = Counter()
     for report in reports:
         if isinstance(report, pytest.TestReport):
-            seconds[report.nodeid.partition("::")[0]] += report.duration  # type: ignore[assignment]
+            seconds[place(report.nodeid)] += report.duration  # type: ignore[assignment]
+    return seconds
+
+
+def keep_seconds(reports: Iterable[object]) -> None:
+    """Write down what took long in this run of the whole suite."""
+    found = {scope: round(took) for scope, took in count_seconds(reports, scope_of).most_common() if took >= WORTH}
+    MEASURED.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+def dearest(reports: Iterable[object]) -> Sequence[tuple[str, float]]:
+    """The files that took longest in seconds, all their tests with what is set up for them; nothing of a short run."""
+    seconds = count_seconds(reports, lambda nodeid: nodeid.partition("::")[0])
     return seconds.most_common(DEAREST) if len(seconds) > DEAREST else []
