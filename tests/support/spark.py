@@ -25,12 +25,13 @@ quiet = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pa
 
 QUICK = {
     "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # for a short life
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
 }
-"""Settings with which Spark begins and handles small tables sooner."""
+"""Settings with which Spark begins and handles small tables sooner. Java compiles in its quick way, for a short life,
+with room for all of Spark's code, which it would otherwise sweep and compile again."""
 
 
 def engine() -> Spark:
