@@ -25,7 +25,12 @@ from reissue.warming import SETTINGS, warm_up
 def compiled() -> set[tuple[str, str]]:
     """Every kernel that is in use in this process, with the types it was compiled for."""
     kernels = [one for one in gc.get_objects() if type(one) is CPUDispatcher]
-    return {(one.py_func.__qualname__, str(types)) for one in kernels for types in one.overloads}
+    return {(one.py_func.__qualname__, str(types)) for one in kernels if ours(one) for types in one.overloads}
+
+
+def ours(kernel: CPUDispatcher) -> bool:
+    """Whether Python calls it; numba's own are compiled into kernels, and so are those that only kernels call."""
+    return "for_kernels" in vars(kernel)
 
 
 def listed(name: str) -> set[tuple[str, str]]:
