@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,20 +51,40 @@ def running() -> None:
     spark.engine()
 
 
-def made(name: str, folder: Path) -> ri.Series:
+Made = Callable[[str], ri.Series]
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the series that were published so far."""
+    return tmp_path_factory.mktemp("originals")
+
+
+@pytest.fixture
+def made(originals: Path, tmp_path: Path) -> Made:
+    """Gives one of SERIES: published when the first test asks for it, and a copy for each."""
+
+    def copy(name: str) -> ri.Series:
+        if not (originals / name).exists():
+            publish(name, originals / name)
+        return ri.Series.open(shutil.copytree(originals / name, tmp_path / "s"))
+
+    return copy
+
+
+def publish(name: str, path: Path) -> None:
     strategy, fragments, turnover = SERIES[name]
     tables = People(5).months(3, turnover, first=350)
     tables[0] = tables[0].filter(pa.array([int(age) > 24 for age in tables[0]["age"].to_pylist()]))  # codes will shift
     schema = NOTED if fragments > 1 else SCHEMA
     patient = {"seconds": 600.0}  # programs end by their proof, not by the clock
-    series = ri.Series.create(folder / "s", schema, strategy, seed=3, fragments=fragments, audit=patient)
-    for table in tables:
+    with ri.Series.create(path, schema, strategy, seed=3, fragments=fragments, audit=patient) as series:
+        for table in tables:
+            if name == TRACEABLE:
+                table = table.set_column(4, "note", pc.utf8_slice_codeunits(table["name"], 1))
+            series.publish(table.select(schema.columns))
         if name == TRACEABLE:
-            table = table.set_column(4, "note", pc.utf8_slice_codeunits(table["name"], 1))
-        series.publish(table.select(schema.columns))
-    if name == TRACEABLE:
-        in_parts(series.releases[1].path / "release.parquet")
-    return series
+            in_parts(series.releases[1].path / "release.parquet")
 
 
 def told(document: dict[str, object]) -> dict[str, object]:
@@ -109,9 +130,9 @@ def noted_ways(patch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [TRACEABLE, "static whole"])
-def test_the_audit_is_the_same_document(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_audit_is_the_same_document(name: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every attack that applies; it is workers who read the releases, and one has them all only where it must."""
-    with made(name, tmp_path) as series:
+    with made(name) as series:
         assert len(series._ledger.coding_versions) > 1
         if name.startswith("static"):
             series.forget(_somebody(series))
@@ -171,10 +192,10 @@ def test_compromised_people_are_found_by_name_and_drawn(tmp_path: Path, monkeypa
     assert ways == {"historical-correlation": "worker"}
 
 
-def test_who_keeps_the_promise_is_audited_on_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_keeps_the_promise_is_audited_on_counts(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker reads all rows of a series with common classes, unless there is somebody to name."""
     ways = noted_ways(monkeypatch)
-    with made("bcf in 3", tmp_path) as series:
+    with made("bcf in 3") as series:
         for k, way in ((4, "counts"), (40, "worker")):
             here, there = (series.audit(attacks=["correspondence"], k=k, engine=e) for e in ("embedded", "spark"))
             assert told(there.to_dict()) == told(here.to_dict())
@@ -205,8 +226,8 @@ def attacked(
     return found, dict(engine.transfers)
 
 
-def test_no_rows_come_to_the_driver_from_fragments(tmp_path: Path) -> None:
-    with made("static in 2", tmp_path) as series:
+def test_no_rows_come_to_the_driver_from_fragments(made: Made) -> None:
+    with made("static in 2") as series:
         outcomes, transfers = attacked(series)
         whole = series.audit(attacks=SEPARABLE).outcomes
         parts = len(series._ledger.shelf.state.of_role("identities"))
@@ -217,8 +238,8 @@ def test_no_rows_come_to_the_driver_from_fragments(tmp_path: Path) -> None:
     assert 0 < lookups <= parts * len(SEPARABLE)
 
 
-def test_of_a_series_made_whole_only_counts_come_to_the_driver(tmp_path: Path) -> None:
-    with made("static whole", tmp_path) as series:
+def test_of_a_series_made_whole_only_counts_come_to_the_driver(made: Made) -> None:
+    with made("static whole") as series:
         outcomes, transfers = attacked(series)
         whole = series.audit(attacks=SEPARABLE).outcomes
         classes = sum(facts.class_count for facts in map(series._ledger.facts, (1, 2, 3)))
@@ -230,8 +251,8 @@ def test_of_a_series_made_whole_only_counts_come_to_the_driver(tmp_path: Path) -
     assert transfers["results of tasks"] > 3 * len(SEPARABLE), "all in one part: nothing was divided"
 
 
-def test_of_classes_with_the_same_values_only_people_at_risk_come_to_the_driver(tmp_path: Path) -> None:
-    with made(TRACEABLE, tmp_path) as series:
+def test_of_classes_with_the_same_values_only_people_at_risk_come_to_the_driver(made: Made) -> None:
+    with made(TRACEABLE) as series:
         outcomes, transfers = attacked(series, ["equivalence"], e=4)
         here = series.audit(attacks=["equivalence"], e=4).outcomes["equivalence"]
     there = outcomes["equivalence"]
@@ -267,8 +288,8 @@ def _worked_on(release: ObservedRelease, worker: int) -> ObservedRelease:
     return replace(release, members=own(release.members), counterfeits=own(release.counterfeits))
 
 
-def test_the_command(tmp_path: Path) -> None:
-    with made("static in 2", tmp_path) as series:
+def test_the_command(made: Made) -> None:
+    with made("static in 2") as series:
         path = str(series.path)
     chosen = ["--attack", "intersection", "--attack", "difference", "--json"]
     runs = [CliRunner().invoke(main, ["audit", path, *chosen, "--engine", engine]) for engine in ("embedded", "spark")]
