@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reissue.arrays.types import Int32, Int64
-from reissue.model.counterfeit_rows import draw_columns
+from reissue.model.counterfeit_rows import _BROKEN, _Together, draw_columns
 
 
 def say(codes: Int32, drawn: Int64) -> Int32:
@@ -39,3 +39,16 @@ def test_where_everybody_has_others_alike_counterfeits_have_them_too() -> None:
     codes = np.repeat(np.arange(50, dtype=np.int32), 2)[:, None] % np.array([7, 50], np.int32)
     drawn = draw_columns(codes, np.arange(100), np.arange(0, 100, 5), np.random.default_rng(1))
     assert min(count_others(codes, say(codes, drawn))) > 0
+
+
+@pytest.mark.parametrize("bound", [[(0, 1, 2)], [(0, 1, 2), (0, 2)], [(0, 2), (0, 1, 2)]])
+def test_what_nobody_says_together_is_far_from_everybody(bound: list[tuple[int, ...]]) -> None:
+    """The first of the bound sets as well as the last; where nothing is bound, a row that is nobody's is no fault."""
+    own = np.array([[0], [0], [1], [1]] * 9, dtype=np.int32)
+    lent = np.array([[0, 0], [1, 1], [0, 1], [1, 0]] * 9, dtype=np.int32)
+    said = np.array([[0, 1, 1], [0, 1, 0]], dtype=np.int32)
+    for some, broken in ((bound, True), ([], False)):
+        together = _Together(own, lent, np.array([1, 1]), np.random.default_rng(0), some)
+        apart = together.compare(said, np.arange(2), np.arange(len(together)))
+        assert (apart[0] < _BROKEN / 10).all()
+        assert (apart[1] > _BROKEN / 10).any() == broken

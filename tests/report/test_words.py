@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reissue.report.pages import _group_points
 from reissue.report.text import (
     LONGEST,
     capitalize,
@@ -65,3 +66,12 @@ def test_settings_are_named_and_those_not_set_left_out() -> None:
     assert list_settings({"steps": [1, 2], "hold_back": True}) == "steps = 1 and 2, hold_back = True"
     assert capitalize("the end") == "The end"
     assert capitalize("") == ""
+
+
+def test_sentences_have_the_lines_that_belong_to_them_and_what_was_refused_stands_elsewhere() -> None:
+    told = ["Take a.", "It is broken by b.", "  b: knows all", "  c: knows more", "Could not be used here:", "  d: why"]
+    assert _group_points(told) == [
+        {"text": "Take a.", "points": []},
+        {"text": "It is broken by b.", "points": ["b: knows all", "c: knows more"]},
+    ]
+    assert _group_points(["  alone"]) == [{"text": "  alone", "points": []}]

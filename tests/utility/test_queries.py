@@ -176,11 +176,32 @@ def test_queries_repeat_with_their_seed() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"count": 0}, "count is 0"), ({"selectivity": 0.0}, "selectivity is 0.0"), ({"attributes_per_query": 4}, "is 4")],
+    [
+        ({"count": 0}, "count is 0"),
+        ({"selectivity": 0.0}, "selectivity is 0.0"),
+        ({"selectivity": 1.01}, "selectivity is 1.01"),
+        ({"attributes_per_query": 4}, "is 4"),
+        ({"attributes_per_query": -1}, "is -1"),
+    ],
 )
 def test_impossible_queries_are_refused(wrong: dict[str, int], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         random_queries(np.random.default_rng(0), small_domains(), 4, **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "allowed", [{"count": 1}, {"selectivity": 1.0}, {"attributes_per_query": 0}, {"attributes_per_query": 3}]
+)
+def test_queries_at_the_bounds_are_drawn(allowed: dict[str, int]) -> None:
+    rng, domains = np.random.default_rng(0), small_domains()
+    drawn = random_queries(rng, domains, 4, **{"count": 5, **allowed})  # type: ignore[arg-type]
+    assert len(drawn) == allowed.get("count", 5)
+    whole = [(domain.lo, domain.hi) for domain in domains]
+    asked = [
+        sum((low, high) != all_of for low, high, all_of in zip(*one, whole, strict=True))
+        for one in zip(drawn.low.tolist(), drawn.high.tolist(), strict=True)
+    ]
+    assert max(asked) <= allowed.get("attributes_per_query", 3)
 
 
 def test_relative_error_is_over_the_queries_that_match_somebody() -> None:

@@ -179,6 +179,10 @@ def test_releases_without_members_are_passed_over_with_a_note() -> None:
     outcome = BackgroundKnowledge().run(partial)
     assert "Releases 1 come without" in outcome.notes[0]
     assert "gain_1" not in outcome.measures
+    findings = BackgroundKnowledge(threshold=0.0).run(partial).findings
+    assert max(one.classes[0][0] for one in findings) == len(series)
+    for one in findings:
+        assert one.releases == tuple(range(1, one.classes[0][0] + 1)), "all up to the one that tells it"
 
 
 def test_more_members_than_rows_is_an_error() -> None:

@@ -274,6 +274,9 @@ def test_estimated_moves_count_consecutive_releases() -> None:
     table, smoothing = np.array([0.5, 0.3, 0.2]), 4.0
     one = counts.one_step(table, smoothing)
     assert np.allclose(one.sum(axis=1), 1.0)
+    assert np.allclose(counts.one_step(np.array([1.0, 0.0, 0.0]), smoothing).sum(axis=1), 1.0), (
+        "nobody has another value"
+    )
     stay = (3 + smoothing) / (5 + 2 * smoothing)
     usual = [stay, (1 - stay) * 0.3 / 0.5, (1 - stay) * 0.2 / 0.5]
     assert np.allclose(one[0], (np.array([1, 1, 0]) + smoothing * np.array(usual)) / (2 + smoothing))
