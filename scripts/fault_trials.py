@@ -18,8 +18,8 @@ from typing import Any
 from fault_memory import Living
 from fault_places import Fault
 
-UNPLANTED = 97
-"""How a copy ends that cannot put the fault into its memory."""
+NO_TESTS, UNPLANTED, BROKEN = 5, 97, 99
+"""How a copy ends that has nothing to run, as pytest does; that cannot put the fault into its memory; that broke."""
 
 WARMING = "tests/kept/"
 """Tests that run nearly every kernel: once here, so that no copy has to load these."""
@@ -96,6 +96,8 @@ class Collected:
         os.dup2(out, 1)
         os.dup2(out, 2)
         items = [self.items[test] for test in tests if test in self.items]
+        if not items:
+            return NO_TESTS
         if not self.living.plant(fault, place):
             return UNPLANTED
         config = items[0].config
@@ -121,7 +123,7 @@ def in_copy(patience: float, act: Callable[[Path], int]) -> tuple[int | None, st
             except BaseException as error:
                 (folder / "out").write_text(f"{type(error).__name__}: {error}")
             finally:
-                os._exit(99)
+                os._exit(BROKEN)
         code = wait(child, max(2 * patience, 120))
         out, test = (
             (folder / one).read_text(errors="replace") if (folder / one).exists() else "" for one in ("out", "test")
