@@ -77,7 +77,10 @@ def test_a_killed_creation_can_be_tried_again(tmp_path: Path, catalogue_url: str
         return
     with pytest.raises(SeriesError, match=r"creation of the series .* was interrupted"):
         Ledger.open(path)
+    left = path / ".creating" / "left"  # what an attempt of another version may have left
+    left.write_bytes(b"half a file")
     with create(path, catalogue_url) as ledger:
+        assert not (path / "private" / "left").exists()
         assert_is_whole(ledger, 0)
         publish(ledger, 1)
     assert_is_whole(Ledger.open(path), 1)
