@@ -129,7 +129,7 @@ def test_every_level_is_made_of_whole_intervals_of_the_level_below() -> None:
 def test_satisfying_and_minimal_nodes_are_those_of_an_exhaustive_search(requirement: Requirement) -> None:
     rng = np.random.default_rng(12)
     inner = 0
-    for _ in range(25):
+    for _ in range(50):
         made = tuple(d for d in domains(rng) if d.name != "wide")
         if not made:
             continue
