@@ -52,11 +52,11 @@ def build_cluster(series: Observed) -> tuple[Cluster, Classes]:
     return cluster, Classes(label, last.boxes, head[0], after[0])
 
 
-def holds(series: Observed, k: int, c: Fraction) -> bool:
-    """Whether the check accepts the last release, all of its classes being new."""
+def holds(series: Observed, k: int, c: Fraction, most: int = 1 << 40) -> bool:
+    """Whether the check accepts the last release, all of its classes being new, in at most so many steps."""
     cluster, made = build_cluster(series)
     table = difference_buffers(int(cluster.counts.max()), len(made.head))
-    return bool(cut_is_safe(cluster, made, np.arange(len(made.head)), k, c.numerator, c.denominator, table))
+    return bool(cut_is_safe(cluster, made, np.arange(len(made.head)), k, c.numerator, c.denominator, table, most))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -74,6 +74,8 @@ def test_what_the_check_accepts_no_attack_breaks(seed: int) -> None:
             for attack in (Intersection(c=float(c)), Difference(k=k, c=float(c)), RecordTracing(k=k))
         }
         assert not (ok and any(broken.values())), broken
+        assert ok or not any(holds(series, k, c, most) for most in (0, 10, 50, 200)), "who stops early accepts nothing"
+        assert not holds(series, k, c, 0)
         accepted, refused = accepted + ok, refused + (not ok)
     assert refused > 0
     assert accepted > 0

@@ -98,11 +98,12 @@ def lists(chain: Int32, counts: Int64) -> tuple[Int64, Int64]:
 
 @njit(cache=True)
 def cut_is_safe(
-    cluster: Cluster, made: Classes, changed: Int64, k: int, top: int, bottom: int, desk: DifferenceBuffers
+    cluster: Cluster, made: Classes, changed: Int64, k: int, top: int, bottom: int, desk: DifferenceBuffers, most: int
 ) -> bool:
     """Whether the new classes are safe beside every earlier release, if they were before `changed` became classes.
 
     changed: int64[] the classes that are new or have lost rows. The latest release comes first: it is the hardest.
+    most: after so many steps of all checks, what has not been found safe counts as unsafe
     """
     if not _common_values_ok(cluster, made, changed, top, bottom):
         return False
@@ -110,6 +111,8 @@ def cut_is_safe(
     for release in range(cluster.chain.shape[1] - 1, -1, -1):
         if cluster.counts[release] == 0:
             continue
+        if desk.steps[0] >= most:
+            return False
         tied = _find_tied(cluster, made, changed, release, left, right)
         desk.steps[0] += len(cluster.value) + tied.link.size + tied.old.size + tied.new.size
         if len(tied.lefts) and not _pair_ok(cluster, made, tied, release, k, top, bottom, desk):

@@ -99,13 +99,11 @@ def _fits_enough(scene: Scene, left: int, right: int) -> bool:
 @njit(cache=True)
 def _people(scene: Scene, box: Int32) -> int:
     """How many rows of the earlier release lie in a box, up to k."""
-    count = 0
-    scene.steps[0] += len(scene.there)
-    for row in range(len(scene.there)):
-        if scene.there[row] >= 0 and _lies_in(scene.codes[row], box):
-            count += 1
-            if count == scene.k:
-                break
+    count = row = 0
+    while row < len(scene.there) and count < scene.k:
+        count += scene.there[row] >= 0 and _lies_in(scene.codes[row], box)
+        row += 1
+    scene.steps[0] += row
     return count
 
 
@@ -174,6 +172,7 @@ def _wide_enough(scene: Scene, true: Int64, edge: Bool, free: Int64, left: int, 
             possible[other] = True
     mine, outer = (scene.old[left], scene.new) if left >= 0 else (scene.new[right], scene.old)
     count = 0
+    scene.steps[0] += len(scene.there)
     for row in range(len(scene.there)):
         if scene.there[row] < 0 or not _lies_in(scene.codes[row], mine):
             continue

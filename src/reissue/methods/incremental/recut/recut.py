@@ -14,10 +14,10 @@ from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import copy_slice, measure, try_cut
 from reissue.partition.tables import CodedRows, CutBuffers, Forest, cut_buffers
 
-EFFORT = 5_000
+EFFORT = 1_500
 """When checks of a leaf have taken so many steps for each of its rows, what is not cut by then stays as it is.
 
-It is asked between classes: the cuts of one class, each beside every earlier release, may take several times as many.
+It is asked before a cut is laid beside one more earlier release: what is not checked to the end counts as unsafe.
 """
 
 
@@ -28,7 +28,7 @@ def recut_all(
 
     rows: arranged by leaf; leaf i is rows leaf_start[i]..leaf_start[i+1]-1, and rows.ids counts from 0 in this order.
     lost: float64[rows] what each row loses if it is left alone: old rows in their class, new ones among themselves.
-    Rows whose leaf is left alone get label -1. O(rows * EFFORT), and what the last class of a leaf takes beyond it.
+    Rows whose leaf is left alone get label -1. O(rows * EFFORT).
     """
     label = np.full(len(rows.ids), -1, dtype=np.int64)
     scratch, bench = cut_buffers(forest, value_count), cluster_buffers(past, value_count)
@@ -96,11 +96,11 @@ def _together(
     ends[0, 1] = size
     _enter(work, 0, size, 0, made, forest)
     todo, waiting = np.zeros(most, np.int64), np.empty(most, np.int64)
-    height, refused, classes, news, settled = 1, 0, 1, False, 0.0
-    while height and table.steps[0] < EFFORT * size:
+    height, refused, classes, news, settled, effort = 1, 0, 1, False, 0.0, EFFORT * size
+    while height and table.steps[0] < effort:
         height -= 1
         own = todo[height]
-        parts, legal = _cut_safely(work, own, ends, classes, cluster, made, forest, limits, scratch, table)
+        parts, legal = _cut_safely(work, own, ends, classes, cluster, made, forest, limits, scratch, table, effort)
         for part in range(1, parts):
             todo[height], height = classes + part - 1, height + 1
         if parts:
@@ -118,7 +118,7 @@ def _together(
     loss = 0.0
     for own in range(classes):
         loss += (ends[own, 1] - ends[own, 0]) * _width(made.boxes[own], forest)
-    return made.label, classes, loss, height == 0
+    return made.label, classes, loss, table.steps[0] < effort
 
 
 @njit(cache=True)
@@ -133,6 +133,7 @@ def _cut_safely(
     limits: Limits,
     scratch: CutBuffers,
     desk: DifferenceBuffers,
+    effort: int,
 ) -> tuple[int, bool]:
     """Make the first legal cut of one class that is safe; how many parts it has, 0 if none is; whether any was legal.
 
@@ -141,6 +142,8 @@ def _cut_safely(
     a, b = ends[own, 0], ends[own, 1]
     listed, legal = measure(work, a, b, forest, limits.k, scratch), False
     for number in range(listed):
+        if desk.steps[0] >= effort:
+            return 0, True
         parts = try_cut(work, a, b, number, forest, limits, scratch)
         if parts == 0:
             continue
@@ -149,7 +152,8 @@ def _cut_safely(
             changed[part] = own if part == 0 else classes + part - 1
             ends[changed[part], 0], ends[changed[part], 1] = scratch.ends[part], scratch.ends[part + 1]
             _enter(work, scratch.ends[part], scratch.ends[part + 1], changed[part], made, forest)
-        if cut_is_safe(cluster, made, changed, limits.k, limits.share_numerator, limits.share_denominator, desk):
+        share = limits.share_numerator, limits.share_denominator
+        if cut_is_safe(cluster, made, changed, limits.k, *share, desk, effort):
             return parts, legal
         ends[own, 0], ends[own, 1] = a, b
         _enter(work, a, b, own, made, forest)
