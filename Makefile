@@ -37,7 +37,7 @@ coverage: $(VENV)/ready packages
 kills: $(VENV)/ready
 	REISSUE_KILLS=$${KILLS:-1000} $(BIN)/python -m pytest -q tests/ledger/test_kills.py tests/series/test_kills.py
 
-# Whether anything in the public files tells counterfeits from people: half an hour, over 1,000 classes of each kind.
+# Whether anything in the public files tells counterfeits from people: ten minutes, over 1,000 classes of each kind.
 counterfeits: $(VENV)/ready
 	REISSUE_COUNTERFEITS=$${CLASSES:-1000} $(BIN)/python -m pytest -q tests/series/test_counterfeits.py
 
