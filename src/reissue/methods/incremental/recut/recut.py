@@ -14,7 +14,7 @@ from reissue.model.requirement_kernels import Limits
 from reissue.partition.cuts import copy_slice, measure, try_cut
 from reissue.partition.tables import CodedRows, CutBuffers, Forest, cut_buffers
 
-EFFORT = 1_500
+EFFORT = 2_500
 """When checks of a leaf have taken so many steps for each of its rows, what is not cut by then stays as it is.
 
 It is asked before a cut is laid beside one more earlier release: what is not checked to the end counts as unsafe.
