@@ -78,7 +78,7 @@ def told(release: ri.Release) -> list[str]:
 def test_the_release_is_that_of_an_undivided_table(
     schema: ri.Schema, settings: dict[str, object], tmp_path: Path
 ) -> None:
-    tables = People(3).months(4, INSERTS, first=400)
+    tables = People(3).months(4, INSERTS, first=250)
     if schema is HIERARCHIES:
         tables = [table.set_column(1, "age", table["age"].cast(pa.string())) for table in tables]
     made: list[list[ri.Release]] = []

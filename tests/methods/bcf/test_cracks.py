@@ -15,6 +15,7 @@ from tests.support.generators import all_generators, released
 from tests.support.histories import uniform_tree
 from tests.support.series import random_boxes_chain, random_cut, random_cut_chain, recode
 
+CHAINS = 400
 EUROPE_LAWYER = [[0, 1], [0, 0]]
 UK_PROFESSIONAL, FRANCE_PROFESSIONAL = [[0, 0], [0, 1]], [[1, 1], [0, 1]]
 FLU, HIV = 0, 1
@@ -71,7 +72,7 @@ def test_a_single_newcomer_counts_as_well() -> None:
 def test_most_and_old_equal_the_enumeration_of_all_buddy_assignments(kind: str) -> None:
     rng = np.random.default_rng(41 if kind == "cuts" else 42)
     closed = 0
-    for _ in range(1200):
+    for _ in range(CHAINS):
         chain = random_cut_chain(rng, 2, values=2) if kind == "cuts" else random_boxes_chain(rng, 2, values=2)
         pair = chain.pair(0, 1)
         closed += pair.closed
@@ -85,7 +86,7 @@ def test_most_and_old_equal_the_enumeration_of_all_buddy_assignments(kind: str) 
                 cls = int(pair.right.classes[g2])
                 new = [g[1, (cls,)] for g in generators]
                 assert pair.old[g2] == pair.right.counts[g2] - max(new)
-    assert closed == 1200 if kind == "cuts" else closed < 1100
+    assert closed == CHAINS if kind == "cuts" else closed < 0.9 * CHAINS
 
 
 def test_flows_give_the_closed_forms_on_cuts() -> None:
