@@ -15,7 +15,6 @@ import pyarrow as pa
 from reissue import clinic
 from reissue.arrays.compiled import processors
 from reissue.arrays.sets import distinct
-from reissue.arrays.sharing import compile_alone
 from reissue.engine.identifiers import MANY, find_repeated, join_identifiers, normalize
 from reissue.errors import ReissueError
 from reissue.methods.registry import STRATEGIES, find_strategy
@@ -70,7 +69,6 @@ def _compile_for_many_rows() -> None:
 
 def _publish_and_audit(name: str) -> None:
     """Some small months of the made-up clinic, published and attacked in a folder that goes away."""
-    compile_alone()
     grows = not find_strategy(name).supports.gone
     _compile_for_many_rows()
     with tempfile.TemporaryDirectory() as folder:

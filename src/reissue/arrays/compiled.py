@@ -52,15 +52,12 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.types import unliteral
 
 from reissue.arrays import announce
-from reissue.arrays.sharing import find_claims
 
 __all__ = ["njit", "processors", "warm_up"]
 
 
 _LINKED = numba.version_info.short == (0, 68)
 """Whether `linking` knows the insides of this numba. Others compile kernels in their own way, which takes longer."""
-KERNELS, PYTHON = "for kernels", "for Python"
-"""Who calls what is compiled of a kernel."""
 _NAMES = "a number drawn by the process; kept with all names that are defined"
 """How what was compiled is named and kept. It belongs to the key of every kernel: none of an older kind is read."""
 
@@ -90,14 +87,11 @@ class _Files(IndexDataCacheFile):
         overloads = self._load_index()
         name = overloads.get(key)
         if name is None:
-            overloads[key] = name = self.name_of(key)
+            what = sha256(repr((self._source_stamp, str(key))).encode()).hexdigest()[:20]
+            name = f"{self._index_name.removesuffix('.nbi')}.{what}.nbc"
+            overloads[key] = name
             self._save_index(overloads)
         self._save_data(name, data)
-
-    def name_of(self, key: object) -> str:
-        """The file of what is kept under that key."""
-        what = sha256(repr((self._source_stamp, str(key))).encode()).hexdigest()[:20]
-        return f"{self._index_name.removesuffix('.nbi')}.{what}.nbc"
 
     def _load_data(self, name: str) -> object:
         with open(self._data_path(name), "rb") as file:
@@ -160,37 +154,12 @@ class _Cache(FunctionCache):
         _start_runtime(target)
         with self._guard_against_spurious_io_errors():
             kept = self._load_overload(signature, target)
-            return self._share(signature, target) if kept is None else kept
+            if kept is None:
+                announce(compiling=True)
+            return kept
 
-    def _share(self, signature: object, target: Any) -> object:
-        """What another process has compiled by now, if one does; else it is to be compiled here."""
-        announce(compiling=True)
-        claims = find_claims(processors())
-        if claims is None:
-            return None
-        place = self.place(signature, target)
-        mine = claims.take(place)
-        if not mine:
-            claims.wait(place)
-        kept = None if mine and not claims.is_finished(place) else self._load_overload(signature, target)
-        if kept is not None:
-            claims.finish(place)
-            announce(compiling=False)
-        return kept
-
-    def place(self, signature: object, target: Any) -> str:
-        """A name for what is compiled for these types, the same in all processes."""
-        files: Any = self._cache_file
-        return str(files.name_of(self._index_key(signature, target.codegen())))
-
-    def is_kept(self, signature: object, target: Any) -> bool:
-        return self._index_key(signature, target.codegen()) in self._cache_file._load_index()
-
-    def save_overload(self, signature: object, data: Any) -> None:
+    def save_overload(self, signature: object, data: object) -> None:
         super().save_overload(signature, data)
-        claims = find_claims(processors())
-        if claims is not None:
-            claims.finish(self.place(signature, data.target_context))
         announce(compiling=False)
 
 
@@ -225,7 +194,6 @@ def _compile_for_kernels(dispatcher: Any, kernel: Callable[..., object], options
     def get_call_template(args: Any, kws: Any) -> Any:
         return find_template([unliteral(one) for one in args], {name: unliteral(one) for name, one in kws.items()})
 
-    dispatcher.for_kernels = inner
     dispatcher.get_call_template = get_call_template
     dispatcher.get_overload = inner.get_overload
     dispatcher._compiling_counter = inner._compiling_counter
@@ -259,7 +227,7 @@ else:
                 if _LINKED:
                     _link_kernels(one)
                 if cache:
-                    one._cache = _Cache(kernel, KERNELS if one is inner else PYTHON)
+                    one._cache = _Cache(kernel, "for kernels" if one is inner else "for Python")
             return dispatcher
 
         return compiled

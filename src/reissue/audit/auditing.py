@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from reissue.arguments import check_arguments
-from reissue.arrays.sharing import EXPECTED
 from reissue.arrays.types import Int64
 from reissue.audit.attacks import check_given, check_pairs, choose_attacks, read_risk, run_attacks
 from reissue.audit.description import ReleaseNotes, SeriesView, WholeSeries, Workers
@@ -112,7 +111,6 @@ def audit_series(
     """
     if not ledger.releases and unseen is None:
         raise SeriesError("Nothing has been published yet, so there is nothing to audit.")
-    EXPECTED.update(strategy=strategy.name, step="audit")
     say = progress or (lambda stage: None)
     chosen = choose_attacks(attacks)
     check_given(chosen, thresholds)

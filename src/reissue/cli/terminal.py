@@ -24,7 +24,7 @@ import click
 from reissue.errors import escape_controls
 from reissue.progress import Share
 
-PREPARING = "Compiling (first use only)"
+PREPARING = "Preparing (first use only)"
 _WIDTH = 24
 _IN_LETTERS = {"✗": "x", "✓": "ok"}
 _COLOURS = {"breached": "red", "Error:": "red", "✗": "red", "partly": "yellow", "Warning:": "yellow"} | dict.fromkeys(

@@ -222,11 +222,9 @@ class Attempt:
         self, ledger: Ledger, coding: Coding, strategy: Strategy, snapshot: Source, executor: Executor
     ) -> Publishing:
         """Everything checked and put together, before the snapshot is looked at."""
-        from reissue.arrays.sharing import EXPECTED
         from reissue.publish.gates import check_allow, check_limits
         from reissue.publish.publishing import Publishing
 
-        EXPECTED.update(strategy=strategy.name, step="next" if ledger.releases else "first")
         meta = ledger.meta
         limits = meta.get("gates", {})
         assert isinstance(limits, Mapping)
