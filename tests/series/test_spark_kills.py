@@ -74,7 +74,7 @@ def all_stopped(driver: subprocess.Popen[bytes]) -> Iterator[None]:
     processes = [psutil.Process(driver.pid)] if driver.poll() is None else []
     for process in processes:  # who is stopped starts no more of them
         process.suspend()
-        while process.status() != psutil.STATUS_STOPPED:
+        while process.status() not in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE):
             time.sleep(0.001)
         processes += process.children()
     try:
